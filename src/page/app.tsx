@@ -10,9 +10,9 @@ import { clockSeconds, counted, cycleLabel, words } from './format.js'
 import { Badge, Text } from './parts/common.js'
 import { HelpDialog } from './parts/help.js'
 import { Icon } from './parts/icon.js'
+import { isShortcut, useKeys } from './parts/keys.js'
 import { nextTheme, ThemeButton } from './parts/theme.js'
 import { StaleNotices } from './parts/stale.js'
-import { isTyping } from './parts/typing.js'
 import { Cycles } from './views/cycles.js'
 import { Models } from './views/models.js'
 import { NowView } from './views/now.js'
@@ -47,14 +47,15 @@ export function App() {
   const isStale = connectionState === 'lost' || connectionState === 'denied'
   const helpRef = useRef<HTMLDialogElement>(null)
   const view = views.find(({ name }) => name === address.view)
-  useShortcuts(useCallback(() => helpRef.current?.showModal(), []))
+  const showHelp = (): void => helpRef.current?.showModal()
+  useKeys((event) => pressed(event, showHelp))
   useEffect(() => {
     document.title = `${view?.title ?? ''} · Understudy`
   }, [view])
   useFocusOnHeading(`${address.view} ${address.segments.join(' ')}`)
   return (
     <div class={isStale ? 'frame is-stale' : 'frame'}>
-      <a class="skip" href="#main" onClick={focusMain}>
+      <a class="skip sr-only" href="#main" onClick={focusMain}>
         Skip to the content
       </a>
       <header class="top">
@@ -64,7 +65,7 @@ export function App() {
         <ServiceState now={now} connectionState={connectionState} />
         <div class="tools">
           <ThemeButton />
-          <button class="button quiet" type="button" onClick={() => helpRef.current?.showModal()}>
+          <button class="button quiet" type="button" onClick={showHelp}>
             <span aria-hidden="true">?</span>
             <span class="sr-only">Keyboard shortcuts</span>
           </button>
@@ -72,7 +73,12 @@ export function App() {
       </header>
       <nav class="navigation" aria-label="Views">
         {views.map(({ name, title }) => (
-          <a key={name} href={`#/${name}`} aria-current={name === address.view ? 'page' : undefined}>
+          <a
+            key={name}
+            class="button quiet"
+            href={`#/${name}`}
+            aria-current={name === address.view ? 'page' : undefined}
+          >
             <Icon name={name} />
             <span>{title}</span>
           </a>
@@ -84,7 +90,7 @@ export function App() {
         {view?.draw(address, now)}
       </main>
       <HelpDialog dialogRef={helpRef} />
-      <Announcements now={now.data} connectionState={connectionState} />
+      <Announcements now={now} connectionState={connectionState} />
     </div>
   )
 }
@@ -127,7 +133,7 @@ function ServiceState({ now: { data }, connectionState }: StateProps) {
   return (
     <p class="service-state">
       {worst !== null && (
-        <a class="health" href="#/now" title={worst.reason}>
+        <a class="health clip" href="#/now" title={worst.reason}>
           <Badge tone={worst.status}>{statusWords[worst.status]}</Badge>{' '}
           <span class="reason">
             <Text>{worst.reason}</Text>
@@ -139,41 +145,30 @@ function ServiceState({ now: { data }, connectionState }: StateProps) {
   )
 }
 
-function StaleNotice({
-  state,
-  loadedAtMs,
-}: {
+interface StaleProps {
   readonly state: ConnectionState
   readonly loadedAtMs: number | null
-}) {
+}
+
+function StaleNotice({ state, loadedAtMs }: StaleProps) {
   const since = loadedAtMs === null ? '' : ` What is shown is from ${clockSeconds(loadedAtMs)} KST.`
   return (
     <p class="notice fail" data-notice="stale">
-      {state === 'denied' ? (
-        <>
-          <strong>The service does not accept this session.</strong>
-          {since} Open the address with the token that the service prints at its start.
-        </>
-      ) : (
-        <>
-          <strong>No connection to the service.</strong>
-          {since} Trying again.
-        </>
-      )}
+      <strong>
+        {state === 'denied' ? 'The service does not accept this session.' : 'No connection to the service.'}
+      </strong>
+      {since}{' '}
+      {state === 'denied'
+        ? 'Open the address with the token that the service prints at its start.'
+        : 'Trying again.'}
     </p>
   )
 }
 
 /** For screen readers: changes of state and new cycles. */
-function Announcements({
-  now,
-  connectionState,
-}: {
-  readonly now: Now | null
-  readonly connectionState: ConnectionState
-}) {
+function Announcements({ now: { data }, connectionState }: StateProps) {
   const [text, setText] = useState('')
-  const worst = now === null ? null : worstOf(now)
+  const worst = data === null ? null : worstOf(data)
   // The reason has an age that counts up.
   const status = worst?.status
   useEffect(() => {
@@ -212,21 +207,15 @@ function useFocusOnHeading(address: string): void {
   }, [address])
 }
 
-function useShortcuts(showHelp: () => void): void {
-  useLayoutEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
-      const view = /^[1-9]$/.test(event.key) ? views[Number(event.key) - 1] : undefined
-      const search = document.querySelector<HTMLInputElement>('input[type=search]')
-      if (view !== undefined) location.hash = `#/${view.name}`
-      else if (event.key === '?') showHelp()
-      else if (event.key === 't') nextTheme()
-      else if (event.key === '/' && search !== null) {
-        event.preventDefault()
-        search.focus()
-      }
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
-  }, [showHelp])
+function pressed(event: KeyboardEvent, showHelp: () => void): void {
+  if (!isShortcut(event)) return
+  const view = views[Number(event.key) - 1]
+  const search = document.querySelector<HTMLInputElement>('input[type=search]')
+  if (view !== undefined) location.hash = `#/${view.name}`
+  else if (event.key === '?') showHelp()
+  else if (event.key === 't') nextTheme()
+  else if (event.key === '/' && search !== null) {
+    event.preventDefault()
+    search.focus()
+  }
 }

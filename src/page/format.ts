@@ -26,6 +26,11 @@ export function day(time: string | number): string {
   return dayFormat.format(new Date(time))
 }
 
+/** `2026-11-23 14:05:09` */
+export function daySeconds(time: string): string {
+  return `${day(time)} ${clockSeconds(time)}`
+}
+
 /** `2026-11-23 14:05` */
 export function dayClock(time: string | number | null): string {
   return time === null ? '–' : `${day(time)} ${clock(time)}`

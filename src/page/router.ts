@@ -1,9 +1,10 @@
 /**
  * Addresses of the page: the part after `#`, such as `#/posts/gallery/12`, so that the server has one document to serve.
  */
-import { useEffect, useState } from 'preact/hooks'
+import { eventsOf, useWatched } from './service/topic.js'
 
-export type ViewName = 'now' | 'picks' | 'posts' | 'report' | 'models' | 'cycles'
+const viewNames = ['now', 'picks', 'posts', 'report', 'models', 'cycles'] as const
+export type ViewName = (typeof viewNames)[number]
 
 export interface Address {
   readonly view: ViewName
@@ -11,28 +12,18 @@ export interface Address {
   readonly segments: readonly string[]
 }
 
-const viewNames: readonly ViewName[] = ['now', 'picks', 'posts', 'report', 'models', 'cycles']
-
-export function parseAddress(hash: string): Address {
-  const [name = '', ...segments] = hash.replace(/^#\/?/, '').split('/').map(decoded)
-  const view = viewNames.find((one) => one === name) ?? 'now'
-  return { view, segments: segments.filter((segment) => segment !== '') }
-}
-
 export function postAddress(gallId: string, postNo: number | string): string {
   return `#/posts/${encodeURIComponent(gallId)}/${encodeURIComponent(postNo)}`
 }
 
 export function useAddress(): Address {
-  const [address, setAddress] = useState(() => parseAddress(location.hash))
-  useEffect(() => {
-    const onChange = (): void => setAddress(parseAddress(location.hash))
-    // It may have changed between the first drawing and now.
-    onChange()
-    addEventListener('hashchange', onChange)
-    return () => removeEventListener('hashchange', onChange)
-  }, [])
-  return address
+  return parsed(useWatched(() => location.hash, eventsOf(window, 'hashchange')))
+}
+
+function parsed(hash: string): Address {
+  const [name = '', ...segments] = hash.replace(/^#\/?/, '').split('/').map(decoded)
+  const view = viewNames.find((one) => one === name) ?? 'now'
+  return { view, segments: segments.filter((segment) => segment !== '') }
 }
 
 function decoded(segment: string): string {

@@ -149,6 +149,21 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(await page.locator('.list-note').innerText()).toMatch(/^4,999 pending, 19\d scored in 03-01/)
   })
 
+  test('Picks says why the next rows cannot be read, keeps its place, and reads them later', async () => {
+    await open('picks')
+    await page.locator('[data-index="0"] a').waitFor()
+    const json = { error: { code: 'unavailable', message: 'too busy' } }
+    await page.route('**/api/picks?*', (route) => route.fulfill({ status: 503, json }))
+    await page.evaluate("document.querySelector('.scroller').scrollTop = 200 * 52")
+    await page.getByText('No picks: too busy').waitFor()
+    expect(await page.locator('.list-note').innerText()).toContain('4,999 pending')
+    await page.unrouteAll()
+    await page.locator('[data-index="205"] a').waitFor()
+    await page.getByText('No picks: too busy').waitFor({ state: 'detached' })
+    // The browser reports each 503 on its console.
+    expect(visitor.problems.splice(0).every((text) => text.includes('503'))).toBe(true)
+  })
+
   test('Picks shows the rank in the whole pool, even in a selection, and titles as Korean', async () => {
     const response = await page.request.get('/api/picks?offset=120&limit=1')
     const { picks } = (await response.json()) as {

@@ -5,7 +5,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import { clock, day, dayClock, timeZone } from '../format.js'
-import { colorOf } from './common.js'
+import { colorOf, Swatch } from './common.js'
 import { useThemeVersion } from './theme.js'
 
 export interface ChartSeries {
@@ -13,6 +13,14 @@ export interface ChartSeries {
   /** 1 to 8: a colour of the style sheet. */
   readonly color: number
   readonly values: readonly (number | null)[]
+}
+
+/** Makes series of what a function returns for each point. */
+export function seriesOf<Point>(points: readonly Point[]) {
+  return (label: string, color: number, value: (point: Point) => number | null | undefined): ChartSeries => ({
+    ...{ label, color },
+    values: points.map((point) => value(point) ?? null),
+  })
 }
 
 export interface ChartProps {
@@ -27,7 +35,6 @@ export interface ChartProps {
   readonly isCount?: boolean
   /** Of the axis; null: what the values span. */
   readonly min?: number | null
-  readonly max?: number
   /** The largest value at the bottom: for ranks. */
   readonly isUpsideDown?: boolean
 }
@@ -58,8 +65,7 @@ export function Chart(props: ChartProps) {
       <ul class="legend">
         {series.map(({ label, color, values }) => (
           <li key={label}>
-            <span class="swatch" style={{ background: colorOf(color) }} /> {label}{' '}
-            <b>{format(values[index] ?? null)}</b>
+            <Swatch color={color} /> {label} <b>{format(values[index] ?? null)}</b>
           </li>
         ))}
       </ul>
@@ -108,7 +114,7 @@ function plotData(
 }
 
 function plotOptions(
-  { series, isStacked = false, isCount = false, format, min = 0, max, isUpsideDown = false }: ChartProps,
+  { series, isStacked = false, isCount = false, format, min = 0, isUpsideDown = false }: ChartProps,
   element: HTMLElement,
   onPointed: (index: number | null) => void,
 ): uPlot.Options {
@@ -134,8 +140,8 @@ function plotOptions(
         dir: isUpsideDown ? -1 : 1,
         range: (_plot, low, high) => {
           const bottom = min ?? (Number.isFinite(low) ? low : 0)
-          const top = max ?? (Number.isFinite(high) ? high : 1)
-          return [bottom, top > bottom ? top + (max === undefined ? 0.05 * (top - bottom) : 0) : bottom + 1]
+          const top = Number.isFinite(high) ? high : 1
+          return [bottom, top > bottom ? top + 0.05 * (top - bottom) : bottom + 1]
         },
       },
     },

@@ -1,9 +1,9 @@
-/** Small parts that several views use: tiles, facts, badges, commands to copy, and what stands in for missing data. */
+/** Small parts that several views use: tiles, facts, badges, commands to copy, placeholders. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApiError } from '../service/api.js'
+import { useNowMs } from '../service/clock.js'
 import { sinceStart } from '../format.js'
-import { useNowMs } from './clock.js'
 import { Icon } from './icon.js'
 
 interface Titled {
@@ -23,7 +23,7 @@ export function Panel({ title, children }: Titled) {
 interface TileProps extends Titled {
   readonly value: ComponentChildren
   /** What the value counts. */
-  readonly unit?: string
+  readonly unit?: string | null | undefined
   readonly facts?: FactsProps['facts']
 }
 
@@ -33,7 +33,7 @@ export function Tile({ title, value, unit, facts, children }: TileProps) {
     <section class="panel tile" aria-label={title}>
       <h2>{title}</h2>
       <p class="figure">
-        {value} {unit !== undefined && <small>{unit}</small>}
+        {value} {unit && <small>{unit}</small>}
       </p>
       {children}
       {facts !== undefined && <Facts facts={facts} />}
@@ -41,22 +41,24 @@ export function Tile({ title, value, unit, facts, children }: TileProps) {
   )
 }
 
+interface TextProps {
+  readonly children: string
+  readonly isKorean?: boolean
+}
+
 /**
  * A text or a name that somebody else has written. It is isolated: characters that change the direction of writing do not
  * reach the text next to it. `isKorean`: of a post, for fonts and screen readers.
  */
-export function Text({
-  children,
-  isKorean = false,
-}: {
-  readonly children: string
-  readonly isKorean?: boolean
-}) {
+export function Text({ children, isKorean = false }: TextProps) {
   return <bdi lang={isKorean ? 'ko' : undefined}>{children}</bdi>
 }
 
+export type Fact = readonly [name: string, value: ComponentChildren]
+
 interface FactsProps {
-  readonly facts: readonly (readonly [string, ComponentChildren])[]
+  /** Those whose value is null are left out. */
+  readonly facts: readonly Fact[]
   /** The values are sentences. */
   readonly isLong?: boolean
 }
@@ -64,12 +66,15 @@ interface FactsProps {
 export function Facts({ facts, isLong = false }: FactsProps) {
   return (
     <dl class={isLong ? 'facts long' : 'facts'}>
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      {facts.map(
+        ([name, value]) =>
+          value !== null && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
     </dl>
   )
 }
@@ -109,10 +114,10 @@ export function Command({ text }: { readonly text: string }) {
 export function Since({ startedAt }: { readonly startedAt: string | null }) {
   const nowMs = useNowMs()
   const since = startedAt === null ? undefined : sinceStart(startedAt, nowMs)
-  return since === undefined ? null : <p class="muted since">Recorded {since}</p>
+  return since === undefined ? null : <p class="muted">Recorded {since}</p>
 }
 
-/** While nothing has been read: that it loads, or why it failed. */
+/** A placeholder until data has been read: it is loading, or the request failed. */
 export function Missing({ error, what }: { readonly error: ApiError | null; readonly what: string }) {
   if (error === null) return <p class="empty">Loading {what}</p>
   return (
@@ -125,6 +130,10 @@ export function Missing({ error, what }: { readonly error: ApiError | null; read
 /** One of the eight colours of the style sheet. */
 export function colorOf(color: number): string {
   return `var(--color-${color})`
+}
+
+export function Swatch({ color }: { readonly color: number }) {
+  return <span class="swatch" style={{ background: colorOf(color) }} />
 }
 
 export interface BarPart {

@@ -12,7 +12,6 @@ const paths = {
   half: 'M8 2.5a5.5 5.5 0 1 0 0 11zM8 2.5a5.5 5.5 0 0 1 0 11',
   copy: 'M5.5 5.5h7v7h-7zM10.5 5.5v-2h-7v7h2',
   download: 'M8 2.5v7.5M5 7l3 3 3-3M3 13h10',
-  image: 'M2.5 3.5h11v9h-11zM3 11l3-3 2 2 2.5-3 3 4M6 6.2v.01',
   close: 'M4 4l8 8M12 4l-8 8',
 } as const
 

@@ -1,6 +1,6 @@
-/** That a view shows earlier data, since when, and why. A lost connection has a notice of its own. */
-import { useStaleData } from '../service/attempts.js'
+/** Notices about views that show earlier data: since when, and why. A lost connection has a notice of its own. */
 import { useConnectionState } from '../service/connection.js'
+import { useStaleData } from '../service/query.js'
 import { clockSeconds } from '../format.js'
 import { Text } from './common.js'
 

@@ -1,16 +1,17 @@
 /**
  * Dark or light: that of the system, or what the reader has chosen. The style sheet does the rest by `color-scheme`.
  */
-import { useEffect, useState } from 'preact/hooks'
+import { Topic, useWatched } from '../service/topic.js'
 import { Icon } from './icon.js'
 
 export type Theme = 'system' | 'light' | 'dark'
 
 const storageKey = 'understudy-theme'
 const order: readonly Theme[] = ['system', 'light', 'dark']
-const listeners = new Set<() => void>()
-const systemDark = matchMedia('(prefers-color-scheme: dark)')
-systemDark.addEventListener('change', () => listeners.forEach((listener) => listener()))
+const changed = new Topic<[]>()
+let version = 0
+changed.on(() => version++)
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => changed.emit())
 
 export function savedTheme(): Theme {
   const saved = localStorage.getItem(storageKey)
@@ -20,18 +21,15 @@ export function savedTheme(): Theme {
 export function applyTheme(theme: Theme): void {
   document.documentElement.dataset['theme'] = theme
   localStorage.setItem(storageKey, theme)
-  listeners.forEach((listener) => listener())
+  changed.emit()
 }
 
 /** Increases with each change of the colours: charts are drawn again. */
 export function useThemeVersion(): number {
-  const [version, setVersion] = useState(0)
-  useEffect(() => {
-    const listener = (): void => setVersion((before) => before + 1)
-    listeners.add(listener)
-    return () => void listeners.delete(listener)
-  }, [])
-  return version
+  return useWatched(
+    () => version,
+    (onChange) => changed.on(onChange),
+  )
 }
 
 export function nextTheme(): void {

@@ -265,18 +265,6 @@ const inProgressMs = 1000
 
 /** Rejects with an `ApiError`, or with an `AbortError` after an abort. Waits for what takes the service long. */
 export async function getJson<T>(path: string, signal: AbortSignal): Promise<T> {
-  for (;;) {
-    const { status, json } = await get(path, signal)
-    if (status !== 202) return json as T
-    await new Promise((resolve) => setTimeout(resolve, inProgressMs))
-    signal.throwIfAborted()
-  }
-}
-
-async function get(
-  path: string,
-  signal: AbortSignal,
-): Promise<{ readonly status: number; readonly json: unknown }> {
   const timeout = AbortSignal.timeout(queryTimeoutMs)
   try {
     const response = await fetch(path, {
@@ -285,13 +273,17 @@ async function get(
       signal: AbortSignal.any([signal, timeout]),
     })
     if (!response.ok) throw new ApiError(response.status, await messageOf(response))
-    return { status: response.status, json: await response.json() }
+    const json = (await response.json()) as T
+    if (response.status !== 202) return json
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof ApiError) throw error
     const isLate = timeout.aborted ? ` within ${queryTimeoutMs / 1000} s` : ''
     throw new ApiError(0, `the service does not answer${isLate}`)
   }
+  await new Promise((resolve) => setTimeout(resolve, inProgressMs))
+  signal.throwIfAborted()
+  return getJson(path, signal)
 }
 
 async function messageOf(response: Response): Promise<string> {

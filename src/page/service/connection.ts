@@ -3,11 +3,11 @@
  * on its events, and when it opens, since events may have been missed. Browsers allow a host six connections, so a tab that
  * nobody looks at closes its stream.
  */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { queryTimeoutMs, type CallEvent, type Check, type CyclePoint } from './api.js'
-import { Backoff } from './attempts.js'
+import { Backoff } from './backoff.js'
 import { setServerTime } from './clock.js'
-import { Topic } from './topic.js'
+import { Topic, useWatched } from './topic.js'
 
 export interface Events {
   readonly cycle: CyclePoint
@@ -30,13 +30,13 @@ const heartbeatMsDefault = 5000
 const hiddenMsMax = 60_000
 
 class Connection {
+  readonly events = new Topic<[name: EventName, data: never]>()
+  readonly stateChanged = new Topic<[]>()
   #state: ConnectionState = 'connecting'
   #source: EventSource | null = null
   #heartbeatMs = heartbeatMsDefault
   #silence: ReturnType<typeof setTimeout> | undefined
   #hiding: ReturnType<typeof setTimeout> | undefined
-  readonly #events = new Topic<[name: EventName, data: never]>()
-  readonly #states = new Topic<[ConnectionState]>()
   readonly #backoff = new Backoff(() => this.#connect())
 
   get state(): ConnectionState {
@@ -49,14 +49,6 @@ class Connection {
     this.#visibilityChanged()
   }
 
-  on(listener: (name: EventName, data: never) => void): () => void {
-    return this.#events.on(listener)
-  }
-
-  onState(listener: (state: ConnectionState) => void): () => void {
-    return this.#states.on(listener)
-  }
-
   #connect(): void {
     const source = new EventSource('/api/events')
     this.#source = source
@@ -65,7 +57,7 @@ class Connection {
         this.#expectHeartbeat()
         onData(JSON.parse(data) as never)
       })
-    for (const name of serverEvents) listen(name, (data) => this.#events.emit(name, data))
+    for (const name of serverEvents) listen(name, (data) => this.events.emit(name, data))
     listen('heartbeat', ({ time, interval_ms }: { readonly time: string; readonly interval_ms: number }) => {
       this.#heartbeatMs = interval_ms
       setServerTime(Date.parse(time))
@@ -73,7 +65,7 @@ class Connection {
     source.onopen = () => {
       this.#backoff.reset()
       this.#change('live')
-      this.#events.emit('reset', {} as never)
+      this.events.emit('reset', {} as never)
     }
     source.onerror = () => this.#lose()
     this.#expectHeartbeat()
@@ -123,26 +115,24 @@ class Connection {
   #change(state: ConnectionState): void {
     if (state === this.#state) return
     this.#state = state
-    this.#states.emit(state)
+    this.stateChanged.emit()
   }
 }
 
 export const connection = new Connection()
 
 export function useConnectionState(): ConnectionState {
-  const [state, setState] = useState(connection.state)
-  useEffect(() => {
-    setState(connection.state)
-    return connection.onState(setState)
-  }, [])
-  return state
+  return useWatched(
+    () => connection.state,
+    (onChange) => connection.stateChanged.on(onChange),
+  )
 }
 
 /** Calls `listener` for each event of a name. */
 export function useEvent<Name extends EventName>(name: Name, listener: (data: Events[Name]) => void): void {
   useEffect(
     () =>
-      connection.on((given, data) => {
+      connection.events.on((given, data) => {
         if (given === name) listener(data)
       }),
     [name, listener],

@@ -2,7 +2,7 @@
  * What the service computes of its past: the JSON of `understudy report` (docs/evaluation.md) and of `understudy explain`
  * (docs/explain.md), as far as the page shows it.
  */
-import type { Candidate, EngagementRow, HeadName, Weights } from '../../contract/index.js'
+import type { Candidate, EngagementRow, Weights } from '../../contract/index.js'
 import type { ImageFacts } from './api.js'
 
 export type Interval = readonly [low: number, high: number]
@@ -16,8 +16,6 @@ export interface Estimate {
 
 export interface Ranker {
   readonly name: string
-  readonly versions: readonly string[]
-  readonly cycles: number
   readonly rank_percentile: Estimate
   readonly same_budget: Outcomes & {
     readonly picks: number
@@ -25,16 +23,13 @@ export interface Ranker {
     readonly recall: number | null
     readonly harm: number | null
     readonly ci95: Readonly<Record<'precision' | 'recall' | 'harm', Interval | null>>
-    readonly lead_minutes: Readonly<Record<'p10' | 'p50' | 'p90', number | null>>
+    readonly lead_minutes: { readonly p50: number | null }
   }
 }
 
-export interface Difference {
+export interface Difference extends Estimate {
   readonly a: string
   readonly b: string
-  readonly mean: number | null
-  readonly n: number
-  readonly ci95: Interval | null
   readonly verdict: 'better' | 'worse' | 'cannot be told apart' | null
   readonly more_days: number | null
 }
@@ -55,7 +50,6 @@ export interface Offender {
   readonly post_no: number | null
   readonly result: 'late' | 'never'
   readonly extracted_at: string | null
-  readonly deadline: string | null
   readonly first_scored_at: string | null
   readonly minutes_late: number
   readonly reason: string
@@ -67,7 +61,6 @@ export interface Report {
     readonly to: string | null
     readonly cycles: number
     readonly days: number
-    readonly unit: 'day' | 'cycle'
     readonly versions: readonly string[]
   }
   readonly visits: Outcomes & { readonly total: number }
@@ -88,7 +81,6 @@ export interface Report {
 
 /** What `models verify` found. */
 export interface Checks {
-  readonly passed: boolean
   readonly checks: readonly {
     readonly check: string
     readonly state: 'pass' | 'warn' | 'fail' | 'skip'
@@ -131,13 +123,11 @@ export interface VisitCycle {
   readonly score: number | null
   readonly rank: number | null
   readonly scored: number
-  readonly heads: Readonly<Partial<Record<HeadName, number>>>
   readonly weights_version: string
   readonly model_version: string
 }
 
 export interface ExplainedInput {
-  readonly kind: 'feature' | 'text' | 'image'
   readonly name: string
   readonly value: number | null
   readonly missing: boolean

@@ -4,8 +4,10 @@
  */
 import { useEffect, useState } from 'preact/hooks'
 import { apiErrorOf, getJson, type ApiError } from './api.js'
-import { Attempts } from './attempts.js'
+import { Backoff } from './backoff.js'
+import { serverNowMs } from './clock.js'
 import { connection, type EventName } from './connection.js'
+import { Topic, useWatched } from './topic.js'
 
 export interface Query<T> {
   /** Null before the first answer. */
@@ -37,7 +39,7 @@ export function useQuery<T>(path: string | null, options: QueryOptions = {}): Qu
     const loader = new Loader<T>(path, read, (change) =>
       setAnswer((before) => ({ ...(before.path === path ? before : nothing), ...change, path })),
     )
-    const forget = connection.on((name) => {
+    const forget = connection.events.on((name) => {
       if (events.split(',').includes(name)) loader.refresh()
     })
     const whenShown = (): void => loader.refreshIfDue()
@@ -54,13 +56,34 @@ export function useQuery<T>(path: string | null, options: QueryOptions = {}): Qu
   return answer.path === path ? answer : nothing
 }
 
+/** Data that the page shows although a newer answer could not be read. */
+export interface StaleData {
+  /** Such as `models`. */
+  readonly what: string
+  /** When it was read, milliseconds since 1970. */
+  readonly sinceMs: number
+  readonly reason: string
+}
+
+const stale = new Map<object, StaleData>()
+const staleChanged = new Topic<[]>()
+
+/** All stale data of the views that are shown. */
+export function useStaleData(): readonly StaleData[] {
+  return useWatched(
+    () => [...stale.values()],
+    (onChange) => staleChanged.on(onChange),
+  )
+}
+
 /** Reads one path, one request at a time. Requests during a read, or while the tab is hidden, cause one read afterwards. */
 class Loader<T> {
   readonly #path: string
   readonly #read: NonNullable<QueryOptions['read']>
   readonly #onAnswer: (change: Partial<Query<T>>) => void
   readonly #abort = new AbortController()
-  readonly #attempts: Attempts
+  readonly #backoff = new Backoff(() => this.refresh())
+  #loadedAtMs: number | null = null
   #isLoading = false
   #isDue = false
 
@@ -72,12 +95,11 @@ class Loader<T> {
     this.#path = path
     this.#read = read
     this.#onAnswer = onAnswer
-    this.#attempts = new Attempts(nameOf(path), () => this.refresh())
   }
 
   refresh(): void {
     // A page that opens in the background reads once.
-    this.#isDue = this.#isLoading || (document.hidden && this.#attempts.loadedAtMs !== null)
+    this.#isDue = this.#isLoading || (document.hidden && this.#loadedAtMs !== null)
     if (!this.#isDue) void this.#load()
   }
 
@@ -87,24 +109,39 @@ class Loader<T> {
 
   stop(): void {
     this.#abort.abort()
-    this.#attempts.stop()
+    this.#recover()
   }
 
   async #load(): Promise<void> {
     this.#isLoading = true
     try {
       const data = (await this.#read(this.#path, this.#abort.signal)) as T
-      this.#attempts.succeeded()
-      this.#onAnswer({ data, error: null, loadedAtMs: this.#attempts.loadedAtMs })
+      this.#loadedAtMs = serverNowMs()
+      this.#recover()
+      this.#onAnswer({ data, error: null, loadedAtMs: this.#loadedAtMs })
     } catch (thrown) {
       if (this.#abort.signal.aborted) return
-      const error = apiErrorOf(thrown)
-      this.#attempts.failed(error)
-      this.#onAnswer({ error })
+      this.#fail(apiErrorOf(thrown))
     } finally {
       this.#isLoading = false
     }
     this.refreshIfDue()
+  }
+
+  #fail(error: ApiError): void {
+    // Data that is not found is not stale: it no longer exists.
+    if (this.#loadedAtMs !== null && error.status !== 404) {
+      stale.set(this, { what: nameOf(this.#path), sinceMs: this.#loadedAtMs, reason: error.message })
+      staleChanged.emit()
+    }
+    if (error.isTemporary) this.#backoff.schedule()
+    this.#onAnswer({ error })
+  }
+
+  /** Cancels the next attempt. */
+  #recover(): void {
+    this.#backoff.reset()
+    if (stale.delete(this)) staleChanged.emit()
   }
 }
 
@@ -112,6 +149,6 @@ const names: Readonly<Record<string, string>> = { now: 'state', series: 'charts'
 
 /** What readers call the data of a path. */
 function nameOf(path: string): string {
-  const [, , name = '', ...rest] = path.split('/')
+  const [, , name = '', ...rest] = path.split(/[/?]/)
   return rest.at(-1) === 'history' ? 'visits' : (names[name] ?? name)
 }

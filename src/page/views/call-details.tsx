@@ -1,18 +1,22 @@
 /** One call of the flight recorder, or one stored cycle, with everything that is known of it. */
 import type { ComponentChildren } from 'preact'
-import { useLayoutEffect } from 'preact/hooks'
 import type { Counts } from '../../contract/index.js'
 import type { Call, StoredResponse } from '../service/api.js'
 import { useQuery } from '../service/query.js'
-import { bytes, clockSeconds, cycleLabel, day, integer, milliseconds, percent, words } from '../format.js'
-import { colorOf, Facts, Missing, Text } from '../parts/common.js'
+import { bytes, cycleLabel, daySeconds, integer, milliseconds, percent, words } from '../format.js'
+import { Bar, Facts, Missing, Swatch, Text, type BarPart, type Fact } from '../parts/common.js'
 import { Icon } from '../parts/icon.js'
+import { useKeys } from '../parts/keys.js'
 
-const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer', 'encode', 'commit', 'send']
+/** In the order of a cycle. */
+export const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer', 'encode', 'commit', 'send']
 
-/** The colours of the charts, by stage. */
-export function stageColors(stage: string): number {
-  return (stages.indexOf(stage) % 8) + 1
+/** The stages of a call, in the colours of the charts. */
+export function stageParts(stagesMs: Call['stages_ms']): BarPart[] {
+  return Object.entries(stagesMs).map(([name, value]) => ({
+    ...{ name, value },
+    color: (stages.indexOf(name) % 8) + 1,
+  }))
 }
 
 interface DetailsProps {
@@ -23,14 +27,9 @@ interface DetailsProps {
 }
 
 function Details({ label, title, onClose, children }: DetailsProps) {
-  // Before the next key: an effect after painting would come too late.
-  useLayoutEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape') onClose()
-    }
-    addEventListener('keydown', onKey)
-    return () => removeEventListener('keydown', onKey)
-  }, [onClose])
+  useKeys(({ key }) => {
+    if (key === 'Escape') onClose()
+  })
   return (
     <aside class="aside panel details" aria-label={label}>
       <div class="details-head">
@@ -83,8 +82,8 @@ export function StoredDetails({ cycleId, onClose }: StoredDetailsProps) {
         <>
           <Facts
             facts={[
-              ['Arrived', `${day(data.received_at)} ${clockSeconds(data.received_at)}`],
-              ['Scored', `${day(data.scored_at)} ${clockSeconds(data.scored_at)}`],
+              ['Arrived', daySeconds(data.received_at)],
+              ['Scored', daySeconds(data.scored_at)],
               ['Model', <Text key="model">{data.model_version}</Text>],
               ['Weights', <Text key="weights">{data.weights_version}</Text>],
               ['Missing features', percent(data.missing_feature_share)],
@@ -110,14 +109,17 @@ interface RowsProps {
 }
 
 function Rows({ counts, reasons = [] }: RowsProps) {
-  const found = reasons.filter(({ count }) => count > 0)
+  const rows = Object.entries(counts).map(([name, count]): Fact => [words(name), integer(count as number)])
   return (
     <section>
       <h3>Rows</h3>
       <Facts
         facts={[
-          ...Object.entries(counts).map(([name, count]) => [words(name), integer(count as number)] as const),
-          ...found.map(({ reason, count }) => [`· ${words(reason)}`, integer(count)] as const),
+          ...rows,
+          ...reasons.map(({ reason, count }): Fact => [
+            `· ${words(reason)}`,
+            count > 0 ? integer(count) : null,
+          ]),
         ]}
       />
     </section>
@@ -140,12 +142,12 @@ function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
   )
 }
 
-function factsOf(call: Call): (readonly [string, string])[] {
-  const known: (readonly [string, string | null])[] = [
-    ['Arrived', `${day(call.at)} ${clockSeconds(call.at)}`],
+function factsOf(call: Call): readonly Fact[] {
+  return [
+    ['Arrived', daySeconds(call.at)],
     ['Operation', call.operation ?? `${call.method} ${call.path}`],
     ['Result', `${call.result}${call.is_late ? ', late' : ''}`],
-    ['Status', call.status === 0 ? 'the client disconnected' : String(call.status)],
+    ['Status', call.status === 0 ? 'the client disconnected' : call.status],
     ['Took', milliseconds(call.ms)],
     ['Model', call.model_version],
     ['Weights', call.weights_version],
@@ -153,28 +155,23 @@ function factsOf(call: Call): (readonly [string, string])[] {
     ['Response', bytes(call.bytes_out)],
     ['Trace', call.trace_id],
   ]
-  return known.filter((fact): fact is readonly [string, string] => fact[1] !== null)
 }
 
 function Stages({ call: { stages_ms } }: { readonly call: Call }) {
-  const entries = Object.entries(stages_ms)
-  if (entries.length === 0) return null
-  const longest = Math.max(...entries.map(([, ms]) => ms), 1e-9)
+  const parts = stageParts(stages_ms)
+  if (parts.length === 0) return null
+  const fact = ({ name, value, color }: BarPart): Fact => [
+    name,
+    <>
+      <Swatch color={color} /> {milliseconds(value)}
+    </>,
+  ]
   return (
-    <table class="stages">
-      <caption>Stages</caption>
-      <tbody>
-        {entries.map(([name, ms]) => (
-          <tr key={name}>
-            <th scope="row">{name}</th>
-            <td class="stage-bar">
-              <span style={{ width: `${(100 * ms) / longest}%`, background: colorOf(stageColors(name)) }} />
-            </td>
-            <td class="number">{milliseconds(ms)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <section>
+      <h3>Stages</h3>
+      <Bar parts={parts} />
+      <Facts facts={parts.map(fact)} />
+    </section>
   )
 }
 
@@ -182,12 +179,11 @@ export function Downloads({ cycleId }: { readonly cycleId: string }) {
   const address = `/api/cycles/${encodeURIComponent(cycleId)}`
   return (
     <p class="downloads">
-      <a class="button" href={`${address}/request`} download>
-        <Icon name="download" /> Request <span class="sr-only">of {cycleLabel(cycleId)}</span>
-      </a>
-      <a class="button" href={`${address}/response`} download>
-        <Icon name="download" /> Response <span class="sr-only">of {cycleLabel(cycleId)}</span>
-      </a>
+      {['Request', 'Response'].map((part) => (
+        <a key={part} class="button" href={`${address}/${part.toLowerCase()}`} download>
+          <Icon name="download" /> {part} <span class="sr-only">of {cycleLabel(cycleId)}</span>
+        </a>
+      ))}
     </p>
   )
 }

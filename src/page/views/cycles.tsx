@@ -1,13 +1,14 @@
 /** Cycles: the newest calls as a flight recorder, and the stored cycles; each with its request and response to download. */
 import type { ComponentChildren } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
+import type { Counts } from '../../contract/index.js'
 import type { Call } from '../service/api.js'
 import { useCalls, type CallList } from '../service/calls.js'
 import { clockSeconds, counted, cycleLabel, day, integer, milliseconds } from '../format.js'
-import { useMedia } from '../parts/clock.js'
 import { Badge, Bar, Missing, Text, type Tone } from '../parts/common.js'
-import { Cell, VirtualTable } from '../parts/virtual-table.js'
-import { CallDetails, stageColors } from './call-details.js'
+import { ListView } from '../parts/list-view.js'
+import { VirtualTable, type VirtualColumn } from '../parts/virtual-table.js'
+import { CallDetails, stageParts } from './call-details.js'
 import { StoredCycles } from './stored-cycles.js'
 
 const lists: readonly (readonly [CallList | 'stored', string])[] = [
@@ -16,34 +17,29 @@ const lists: readonly (readonly [CallList | 'stored', string])[] = [
   ['stored', 'Stored'],
 ]
 
-const filters: readonly { readonly name: string; readonly matches: (call: Call) => boolean }[] = [
-  { name: 'all', matches: () => true },
-  { name: 'scored', matches: ({ result }) => result === 'scored' },
-  { name: 'late', matches: ({ is_late }) => is_late },
-  { name: 'warned', matches: ({ warnings }) => warnings.length > 0 },
-  { name: 'repeated', matches: ({ result }) => result === 'repeated' },
-  { name: 'refused', matches: ({ result }) => result === 'refused' },
-  { name: 'failed', matches: ({ result }) => result === 'failed' || result === 'aborted' },
-]
-
-const columns = [
-  { name: 'at', title: 'Time' },
-  { name: 'subject', title: 'Cycle' },
-  { name: 'result', title: 'Result' },
-  { name: 'took', title: 'Took' },
-  { name: 'stages', title: 'Stages' },
-  { name: 'scored', title: 'Scored' },
-  { name: 'waiting', title: 'Waiting' },
-  { name: 'unscored', title: 'Not scored' },
-  { name: 'model', title: 'Model' },
-]
+const filters = {
+  all: () => true,
+  scored: ({ result }) => result === 'scored',
+  late: ({ is_late }) => is_late,
+  warned: ({ warnings }) => warnings.length > 0,
+  repeated: ({ result }) => result === 'repeated',
+  refused: ({ result }) => result === 'refused',
+  failed: ({ result }) => result === 'failed' || result === 'aborted',
+} satisfies Readonly<Record<string, (call: Call) => boolean>>
+type FilterName = keyof typeof filters
 
 export function Cycles() {
   const [listName, setListName] = useState<CallList | 'stored'>('calls')
   const choice = (
-    <div class="choice" role="group" aria-label="What is listed">
+    <div class="tools" role="group" aria-label="What is listed">
       {lists.map(([name, title]) => (
-        <button key={name} type="button" aria-pressed={name === listName} onClick={() => setListName(name)}>
+        <button
+          key={name}
+          class="button quiet"
+          type="button"
+          aria-pressed={name === listName}
+          onClick={() => setListName(name)}
+        >
           {title}
         </button>
       ))}
@@ -63,25 +59,23 @@ interface CallsProps {
 
 function Calls({ listName, choice }: CallsProps) {
   const { instance, items: calls, isRead, error } = useCalls(listName)
-  const [filterName, setFilterName] = useState('all')
+  const [filterName, setFilterName] = useState<FilterName>('all')
   const [selectedKey, setSelectedKey] = useState('')
-  const matches = filters.find(({ name }) => name === filterName)?.matches
-  const shown = useMemo(() => calls.filter(matches ?? (() => true)), [calls, matches])
+  const shown = useMemo(() => calls.filter(filters[filterName]), [calls, filterName])
   const keyOf = ({ id }: Call): string => `${instance} ${id}`
   const selected = shown.find((call) => keyOf(call) === selectedKey)
-  const isNarrow = useMedia('(max-width: 719px)')
   return (
-    <div class={selected === undefined ? 'view fills' : 'view fills with-details'}>
-      <div class="list">
-        <div class="list-head">
-          <h1>Cycles</h1>
+    <ListView
+      title="Cycles"
+      head={
+        <>
           {choice}
           <select
             aria-label="Result"
             value={filterName}
-            onChange={(event) => setFilterName(event.currentTarget.value)}
+            onChange={(event) => setFilterName(event.currentTarget.value as FilterName)}
           >
-            {filters.map(({ name }) => (
+            {Object.keys(filters).map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>
@@ -91,31 +85,31 @@ function Calls({ listName, choice }: CallsProps) {
               {counted(calls.length, 'call')}
             </p>
           )}
-        </div>
-        {!isRead ? (
-          <Missing error={error} what="calls" />
-        ) : shown.length === 0 ? (
-          <p class="empty">
-            {calls.length === 0 ? 'No call since the start of the service.' : 'No call matches.'}
-          </p>
-        ) : (
-          <VirtualTable
-            kind="calls-rows"
-            caption="Calls, newest first"
-            columns={columns}
-            count={shown.length}
-            rowHeight={isNarrow ? 64 : 40}
-            rowKey={(index) => shown[index]?.id ?? index}
-            isSelected={(index) => shown[index] === selected}
-            row={(index) => {
-              const call = shown[index]
-              return call && <CallCells call={call} onSelect={() => setSelectedKey(keyOf(call))} />
-            }}
-          />
-        )}
-      </div>
-      {selected !== undefined && <CallDetails call={selected} onClose={() => setSelectedKey('')} />}
-    </div>
+        </>
+      }
+      aside={
+        selected === undefined ? null : <CallDetails call={selected} onClose={() => setSelectedKey('')} />
+      }
+    >
+      {!isRead ? (
+        <Missing error={error} what="calls" />
+      ) : shown.length === 0 ? (
+        <p class="empty">
+          {calls.length === 0 ? 'No call since the start of the service.' : 'No call matches.'}
+        </p>
+      ) : (
+        <VirtualTable
+          kind="calls-rows"
+          caption="Calls, newest first"
+          columns={columnsOf((call) => setSelectedKey(keyOf(call)))}
+          count={shown.length}
+          rowHeights={[40, 64]}
+          at={(index) => shown[index]}
+          rowKey={(index) => shown[index]?.id ?? index}
+          isSelected={(call) => call === selected}
+        />
+      )}
+    </ListView>
   )
 }
 
@@ -128,44 +122,69 @@ const tones: Readonly<Record<Call['result'], Tone>> = {
   aborted: 'fail',
 }
 
-function CallCells({ call, onSelect }: { readonly call: Call; readonly onSelect: () => void }) {
-  const { at, result, status, is_late, warnings, problem, counts } = call
-  return (
-    <>
-      <Cell name="at">
-        <span class="muted day">{day(at).slice(5)}</span> {clockSeconds(at)}
-      </Cell>
-      <Cell name="subject">
-        <button class="row-link" type="button" onClick={onSelect}>
+function columnsOf(onSelect: (call: Call) => void): readonly VirtualColumn<Call>[] {
+  const count = (title: string, name: keyof Counts, from: number): VirtualColumn<Call> => ({
+    ...{ title, from },
+    class: 'number',
+    width: '72px',
+    cell: ({ counts }) => integer(counts?.[name]),
+  })
+  return [
+    {
+      title: 'Time',
+      width: '124px',
+      cell: ({ at }) => (
+        <>
+          <span class="muted">{day(at).slice(5)}</span> {clockSeconds(at)}
+        </>
+      ),
+    },
+    {
+      title: 'Cycle',
+      width: 'minmax(110px, 0.8fr)',
+      cell: (call) => (
+        <button class="row-link clip" type="button" onClick={() => onSelect(call)}>
           <Text>{call.cycle_id === null ? `${call.method} ${call.path}` : cycleLabel(call.cycle_id)}</Text>
         </button>
-      </Cell>
-      <Cell name="result">
-        <Badge tone={tones[result]}>{result}</Badge>
-        {is_late && <Badge tone="warn">late</Badge>}
-        {warnings.length > 0 && <Badge tone="warn">{counted(warnings.length, 'warning')}</Badge>}
-        {problem !== null && (
-          <span class="clip muted" title={problem}>
-            {status} <Text>{problem}</Text>
-          </span>
-        )}
-      </Cell>
-      <Cell name="took">{milliseconds(call.ms)}</Cell>
-      <Cell name="stages">
-        <Bar
-          parts={Object.entries(call.stages_ms).map(([name, value]) => ({
-            name,
-            value,
-            color: stageColors(name),
-          }))}
-        />
-      </Cell>
-      <Cell name="scored">{integer(counts?.scored_now)}</Cell>
-      <Cell name="waiting">{integer(counts?.waiting)}</Cell>
-      <Cell name="unscored">{integer(counts?.not_scored)}</Cell>
-      <Cell name="model">
-        <span class="clip muted">{call.model_version ?? '–'}</span>
-      </Cell>
+      ),
+    },
+    { title: 'Took', class: 'number', width: '76px', cell: ({ ms }) => milliseconds(ms) },
+    {
+      title: 'Result',
+      class: 'result',
+      width: 'minmax(120px, 1.6fr)',
+      cell: (call) => <ResultCell call={call} />,
+    },
+    {
+      title: 'Stages',
+      width: '90px',
+      from: 0,
+      cell: ({ stages_ms }) => <Bar parts={stageParts(stages_ms)} />,
+    },
+    count('Scored', 'scored_now', 0),
+    count('Waiting', 'waiting', 900),
+    count('Not scored', 'not_scored', 900),
+    {
+      title: 'Model',
+      class: 'clip muted',
+      width: 'minmax(80px, 0.8fr)',
+      from: 1100,
+      cell: ({ model_version }) => model_version ?? '–',
+    },
+  ]
+}
+
+function ResultCell({ call: { result, status, is_late, warnings, problem } }: { readonly call: Call }) {
+  return (
+    <>
+      <Badge tone={tones[result]}>{result}</Badge>
+      {is_late && <Badge tone="warn">late</Badge>}
+      {warnings.length > 0 && <Badge tone="warn">{counted(warnings.length, 'warning')}</Badge>}
+      {problem !== null && (
+        <span class="clip muted" title={problem}>
+          {status} <Text>{problem}</Text>
+        </span>
+      )}
     </>
   )
 }

@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks'
 import type { ExplainedInput, Explanation, Visit, VisitCycle } from '../service/history.js'
 import { cycleLabel, dayClock, integer, percent, score, signed, words } from '../format.js'
-import { Badge, Panel, Text, type Tone } from '../parts/common.js'
+import { Badge, colorOf, Panel, Text, type Tone } from '../parts/common.js'
 import { Sparkline } from '../parts/sparkline.js'
 import { Table, type Column } from '../parts/table.js'
 
@@ -164,8 +164,11 @@ function Effect({ effect, largest }: { readonly effect: number | null; readonly 
     <>
       <span class="effect-bar" aria-hidden="true">
         <span
-          class={isMinus ? 'minus' : 'plus'}
-          style={{ width: `${width}%`, left: `${isMinus ? 50 - width : 50}%` }}
+          style={{
+            width: `${width}%`,
+            left: `${isMinus ? 50 - width : 50}%`,
+            background: colorOf(isMinus ? 5 : 2),
+          }}
         />
       </span>
       {effect === null ? '–' : signed(effect, 4)}

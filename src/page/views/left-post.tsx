@@ -2,7 +2,7 @@
 import type { Explanation } from '../service/history.js'
 import { dayClock, duration, integer, score, words } from '../format.js'
 import { Tile } from '../parts/common.js'
-import { Pictures, PostText } from './post-content.js'
+import { CountersTile, Pictures, PostText } from './post-content.js'
 
 interface LeftPostProps {
   readonly gallId: string
@@ -10,24 +10,18 @@ interface LeftPostProps {
   readonly explanation: Explanation
 }
 
-/** Of the SHA-256, as the addresses of images have it. */
-const hashChars = 16
-
 export function LeftPost({ gallId, postNo, explanation }: LeftPostProps) {
-  const { candidate, last_reading: reading, visits, visit: index, cycles } = explanation
+  const { candidate, last_reading: reading, visits, visit: index, cycles, images } = explanation
   const visit = visits[index]
-  const scored = cycles.findLast((cycle) => cycle.score !== null)
-  const images = explanation.images.map(({ position, sha256 }) => ({
-    position,
-    sha256: sha256.slice(0, hashChars),
-  }))
+  const scored = cycles.filter((cycle) => cycle.score !== null)
+  const last = scored.at(-1)
   return (
     <>
       <div class="tiles">
         <Tile
           title="Outcome"
           value={words(visit?.fate ?? 'unknown')}
-          {...(visit?.tier ? { unit: visit.tier } : {})}
+          unit={visit?.tier}
           facts={[
             ['Decided', dayClock(visit?.decided_at ?? null)],
             ['Reported', dayClock(visit?.known_at ?? null)],
@@ -35,25 +29,12 @@ export function LeftPost({ gallId, postNo, explanation }: LeftPostProps) {
         />
         <Tile
           title="Last score"
-          value={score(scored?.score)}
-          {...(scored === undefined
-            ? {}
-            : { unit: `rank ${integer(scored.rank)} of ${integer(scored.scored)}` })}
-          facts={[['Scored in', `${integer(cycles.filter((cycle) => cycle.score !== null).length)} cycles`]]}
+          value={score(last?.score)}
+          unit={last && `rank ${integer(last.rank)} of ${integer(last.scored)}`}
+          facts={[['Scored in', `${integer(scored.length)} cycles`]]}
         />
         {reading !== null && (
-          <Tile
-            title="Last counters"
-            value={integer(reading.views)}
-            unit="views"
-            facts={[
-              ['Up', integer(reading.up)],
-              ['Down', integer(reading.down)],
-              ['Comments', integer(reading.comment_cnt)],
-              ['Send-to-Best', integer(reading.rtb_vote)],
-              ['Read', dayClock(reading.observed_at)],
-            ]}
-          />
+          <CountersTile title="Last counters" counters={reading} readAt={reading.observed_at} />
         )}
         {candidate !== null && (
           <Tile

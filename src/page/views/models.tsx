@@ -5,7 +5,7 @@ import type { ModelFacts, Models as ModelsData, ModelUse } from '../service/api.
 import type { Checks, Comparison } from '../service/history.js'
 import { useQuery } from '../service/query.js'
 import { bytes, counted, cycleLabel, dayClock, integer, milliseconds, percent, words } from '../format.js'
-import { Badge, Command, Facts, Missing, Text, type Tone } from '../parts/common.js'
+import { Badge, Command, Facts, Missing, Text, type Fact, type Tone } from '../parts/common.js'
 import { DifferenceTable, RankerTable } from './report.js'
 
 /** A package that is copied into the models directory causes no event. */
@@ -42,17 +42,19 @@ export function Models() {
   )
 }
 
-const states: readonly { readonly state: ModelUse['state']; readonly tone: Tone }[] = [
-  { state: 'serving', tone: 'ok' },
-  { state: 'shadow', tone: 'accent' },
-  { state: 'loading', tone: 'accent' },
-  { state: 'wanted', tone: 'plain' },
-  { state: 'failed', tone: 'fail' },
-]
+/** In the order of the cards. */
+const stateTones: Readonly<Record<ModelUse['state'], Tone>> = {
+  serving: 'ok',
+  shadow: 'accent',
+  loading: 'accent',
+  wanted: 'plain',
+  failed: 'fail',
+}
 
 /** Versions in use come first. */
 function weightOf({ uses }: ModelFacts): number {
-  return Math.min(states.length, ...uses.map(({ state }) => states.findIndex((one) => one.state === state)))
+  const states = Object.keys(stateTones)
+  return Math.min(states.length, ...uses.map(({ state }) => states.indexOf(state)))
 }
 
 function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data: ModelsData }) {
@@ -64,7 +66,7 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
           <Text>{version}</Text>
         </h2>
         {uses.map(({ role, state }) => (
-          <Badge key={`${role} ${state}`} tone={states.find((one) => one.state === state)?.tone ?? 'plain'}>
+          <Badge key={`${role} ${state}`} tone={stateTones[state]}>
             {state}
           </Badge>
         ))}
@@ -85,7 +87,7 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
       )}
       {features.length > 0 && (
         <Disclosure title={counted(features.length, 'feature')}>
-          {() => <p class="features">{features.join(', ')}</p>}
+          {() => <p class="muted">{features.join(', ')}</p>}
         </Disclosure>
       )}
       <Disclosure title="Checks: files, graphs, limits, cost">
@@ -101,36 +103,32 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
   )
 }
 
-function factsOf(model: ModelFacts): (readonly [string, ComponentChildren])[] {
+function factsOf(model: ModelFacts): readonly Fact[] {
   const { kind, uses, heads = [], reads = [], note, provenance, memory_bytes, predict_ms } = model
   const providers = [...new Set(uses.flatMap(({ provider }) => provider ?? []))]
   const given = Object.entries({ ...(note ? { note } : {}), ...provenance })
   return [
     ['Kind', kind ?? '–'],
-    ['Heads', heads.length === 0 ? '–' : heads.join(', ')],
+    ['Heads', heads.join(', ') || '–'],
     ['Reads', ['features', ...reads].join(', ')],
-    ...(providers.length === 0 ? [] : [['Runs on', providers.join(', ')] as const]),
-    ...(memory_bytes === null ? [] : [['Memory', bytes(memory_bytes)] as const]),
-    ...(predict_ms === null
-      ? []
-      : [
-          [
-            'Time per cycle',
-            `${milliseconds(predict_ms.p50)} median, ${milliseconds(predict_ms.p99)} p99 of ${counted(predict_ms.cycles, 'cycle')}`,
-          ] as const,
-        ]),
-    ...given.map(([name, text]) => [words(name), <Text key={name}>{text}</Text>] as const),
+    ['Runs on', providers.join(', ') || null],
+    ['Memory', memory_bytes && bytes(memory_bytes)],
+    [
+      'Time per cycle',
+      predict_ms &&
+        `${milliseconds(predict_ms.p50)} median, ${milliseconds(predict_ms.p99)} p99 of ${counted(predict_ms.cycles, 'cycle')}`,
+    ],
+    ...given.map(([name, text]): Fact => [words(name), <Text key={name}>{text}</Text>]),
   ]
 }
 
-/** Draws its content and reads its data once somebody opens it. */
-function Disclosure({
-  title,
-  children,
-}: {
+interface DisclosureProps {
   readonly title: string
   readonly children: () => ComponentChildren
-}) {
+}
+
+/** Draws its content and reads its data once somebody opens it. */
+function Disclosure({ title, children }: DisclosureProps) {
   const [isOpen, setIsOpen] = useState(false)
   return (
     <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
@@ -174,7 +172,7 @@ function ComparisonOf({ version }: { readonly version: string }) {
           ['Cycles', `${integer(cycles.count)}, ${cycleLabel(cycles.from)} to ${cycleLabel(cycles.to)}`],
           ['Posts', integer(posts)],
           ['Rank correlation', median.rank_correlation?.toFixed(3) ?? '–'],
-          ['In common', overlap.length === 0 ? '–' : overlap.join(', ')],
+          ['In common', overlap.join(', ') || '–'],
           ['Mean difference', median.mean_absolute_difference?.toFixed(4) ?? '–'],
         ]}
       />

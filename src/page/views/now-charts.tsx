@@ -1,23 +1,23 @@
 /** The charts of Now: one point per cycle, as far back as the service remembers. */
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
-import type { CyclePoint, Series } from '../service/api.js'
+import type { ApiError, CyclePoint, Series } from '../service/api.js'
 import { useEvent } from '../service/connection.js'
-import { useQuery, type Query } from '../service/query.js'
+import { useQuery } from '../service/query.js'
 import { counted, duration, integer, milliseconds, percent, score, words } from '../format.js'
-import { Chart, type ChartSeries } from '../parts/chart.js'
+import { Chart, seriesOf, type ChartSeries } from '../parts/chart.js'
 import { Missing, Since } from '../parts/common.js'
+import { stages } from './call-details.js'
 
 /** More than the service keeps at the usual interval: a page that is left open does not grow. */
 const pointCountMax = 1000
 
-const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer', 'encode', 'commit']
 const quantiles = ['p99', 'p90', 'p50', 'p10'] as const
 
 /** `startedAt`: of the service, where it is known. */
 export function NowCharts({ startedAt }: { readonly startedAt: string | null }) {
   const { points, error } = usePoints()
   const times = useMemo(() => points?.map(({ cycle_time }) => Date.parse(cycle_time)) ?? [], [points])
-  const lines = useMemo(() => seriesOf(points ?? []), [points])
+  const lines = useMemo(() => linesOf(points ?? []), [points])
   if (points === null) return <Missing error={error} what="charts" />
   const spanMs = (times.at(-1) ?? 0) - (times[0] ?? 0)
   return (
@@ -37,10 +37,7 @@ export function NowCharts({ startedAt }: { readonly startedAt: string | null }) 
 }
 
 /** The points of the server, and those of the cycles since then. */
-function usePoints(): {
-  readonly points: readonly CyclePoint[] | null
-  readonly error: Query<Series>['error']
-} {
+function usePoints(): { readonly points: readonly CyclePoint[] | null; readonly error: ApiError | null } {
   const { data, error } = useQuery<Series>('/api/series')
   const [known, setKnown] = useState<readonly CyclePoint[]>([])
   useEffect(() => {
@@ -64,14 +61,10 @@ function merged(before: readonly CyclePoint[], points: readonly CyclePoint[]): C
     .slice(-pointCountMax)
 }
 
-function seriesOf(
+function linesOf(
   points: readonly CyclePoint[],
 ): Record<'stages' | 'rows' | 'scores' | 'missing', ChartSeries[]> {
-  const line = (label: string, color: number, value: (point: CyclePoint) => number | null): ChartSeries => ({
-    label,
-    color,
-    values: points.map(value),
-  })
+  const line = seriesOf(points)
   const reasons = new Set(
     points.flatMap(({ results }) =>
       results.filter(({ status, count }) => status === 'not_scored' && count > 0).map(({ reason }) => reason),
@@ -80,7 +73,10 @@ function seriesOf(
   const countOf = ({ results }: CyclePoint, status: string, reason: string | null): number =>
     results.find((one) => one.status === status && one.reason === reason)?.count ?? 0
   return {
-    stages: stages.map((stage, i) => line(stage, i + 1, ({ stages_ms }) => stages_ms[stage] ?? 0)),
+    // Without sending: it ends after the point is recorded.
+    stages: stages
+      .slice(0, -1)
+      .map((stage, i) => line(stage, i + 1, ({ stages_ms }) => stages_ms[stage] ?? 0)),
     rows: [
       line('scored', 1, (point) => countOf(point, 'scored', null)),
       line('waiting', 3, (point) => countOf(point, 'waiting', null)),
@@ -89,7 +85,7 @@ function seriesOf(
       ),
     ],
     scores: quantiles.map((name, i) =>
-      line(name, [5, 3, 1, 4][i] ?? 1, (point) => point.score_quantiles?.[name] ?? null),
+      line(name, [5, 3, 1, 4][i] ?? 1, (point) => point.score_quantiles?.[name]),
     ),
     missing: [line('share', 1, ({ missing_feature_share }) => missing_feature_share)],
   }

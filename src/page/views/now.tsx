@@ -1,5 +1,6 @@
 /** Now: the state of the service, the last cycle, and how the cycles before it went. */
 import type { Now } from '../service/api.js'
+import { useNowMs } from '../service/clock.js'
 import type { Query } from '../service/query.js'
 import {
   ago,
@@ -16,7 +17,6 @@ import {
   sinceStart,
   words,
 } from '../format.js'
-import { useNowMs } from '../parts/clock.js'
 import { Badge, Bar, Command, Missing, Text, Tile } from '../parts/common.js'
 import { NowCharts } from './now-charts.js'
 
@@ -44,9 +44,9 @@ function State({ now }: { readonly now: Now }) {
         {now.checks.map(({ check, status, reason }) => (
           <li key={check} class={`check ${status}`}>
             <b>{words(check)}</b> <Badge tone={status}>{status}</Badge>
-            <span class="reason">
+            <small>
               <Text>{reason}</Text>
-            </span>
+            </small>
           </li>
         ))}
       </ul>

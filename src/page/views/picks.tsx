@@ -1,28 +1,16 @@
 /** Picks: the pending posts by rank, and next to them what the operators saved last. */
-import { useCallback, useEffect, useState } from 'preact/hooks'
-import type { HeadName } from '../../contract/index.js'
-import type { Pick, PostFacts } from '../service/api.js'
+import { useEffect, useState } from 'preact/hooks'
+import type { CounterName, HeadName } from '../../contract/index.js'
+import type { Pick, Picks as PickList, PostFacts } from '../service/api.js'
 import { age, compact, cycleLabel, integer, rate, score, words } from '../format.js'
-import { useMedia } from '../parts/clock.js'
 import { Badge, colorOf, Missing, Text } from '../parts/common.js'
+import { ListView } from '../parts/list-view.js'
 import { Sparkline } from '../parts/sparkline.js'
 import { Thumbnail } from '../parts/thumbnail.js'
-import { Cell, VirtualTable } from '../parts/virtual-table.js'
+import { VirtualTable, type VirtualColumn } from '../parts/virtual-table.js'
 import { postAddress } from '../router.js'
-import { usePickWindows, type PickWindows } from './pick-windows.js'
+import { usePickWindow } from './pick-windows.js'
 import { Saves } from './saves.js'
-
-const columns = [
-  { name: 'rank', title: 'Rank' },
-  { name: 'post', title: 'Post' },
-  { name: 'score', title: 'Score' },
-  { name: 'heads', title: 'Heads' },
-  { name: 'age', title: 'Age' },
-  { name: 'views', title: 'Views' },
-  { name: 'ups', title: 'Up' },
-  { name: 'downs', title: 'Down' },
-  { name: 'comments', title: 'Comments' },
-]
 
 export const heads: readonly {
   readonly name: HeadName
@@ -37,57 +25,74 @@ export const heads: readonly {
 
 const searchDelayMs = 250
 
+const columns: readonly VirtualColumn<Pick>[] = [
+  { title: 'Rank', class: 'rank number muted', width: '36px', cell: ({ rank }) => integer(rank) },
+  { title: 'Post', class: 'post', width: 'minmax(160px, 1fr)', cell: (pick) => <PostCell pick={pick} /> },
+  { title: 'Score', class: 'score', width: '128px', cell: (pick) => <ScoreCell pick={pick} /> },
+  { title: 'Heads', width: '72px', from: 840, cell: (pick) => <Heads facts={pick} /> },
+  { title: 'Age', class: 'number', width: '52px', from: 0, cell: ageText },
+  counterColumn('Views', 'views', 0),
+  counterColumn('Up', 'up', 0),
+  counterColumn('Down', 'down', 840),
+  counterColumn('Comments', 'comment_cnt', 0),
+]
+
+function counterColumn(title: string, counter: CounterName, from: number): VirtualColumn<Pick> {
+  return {
+    ...{ title, from },
+    class: 'number',
+    width: 'minmax(54px, 68px)',
+    cell: ({ counters, rates_per_hour }) => (
+      <>
+        {compact(counters[counter])}
+        <span class="muted rate">{rate(rates_per_hour[counter])}</span>
+      </>
+    ),
+  }
+}
+
 export function Picks() {
   const [search, setSearch] = useState('')
   const [gallery, setGallery] = useState('')
   const filter = { search: useSettled(search, searchDelayMs), gallery }
-  const { view, error, isOfOtherFilter, galleries, onRange } = usePickWindows(filter)
-  const isNarrow = useMedia('(max-width: 719px)')
+  const { picks, error, isOfOtherFilter, galleries, at, onRange } = usePickWindow(filter)
   return (
-    <div class="view fills with-aside">
-      <div class={isOfOtherFilter ? 'list is-loading' : 'list'} aria-busy={isOfOtherFilter}>
-        <div class="list-head">
-          <h1>Picks</h1>
+    <ListView
+      title="Picks"
+      isLoading={isOfOtherFilter}
+      head={
+        <>
           <Filters {...{ search, setSearch, gallery, setGallery, galleries }} />
-          <p class="muted list-note">
-            {isOfOtherFilter ? 'Loading picks' : view === null ? '' : <Note view={view} />}
-          </p>
-        </div>
-        {view === null ? (
-          <Missing error={error} what="picks" />
-        ) : view.matching === 0 ? (
-          <p class="empty">{view.pending === 0 ? 'No post is pending.' : 'No pending post matches.'}</p>
-        ) : (
-          <VirtualTable
-            kind="picks-rows"
-            caption="Pending posts by rank"
-            columns={columns}
-            count={view.matching}
-            rowHeight={isNarrow ? 76 : 52}
-            rowKey={(index) => index}
-            row={(index) => {
-              const pick = view.at(index)
-              return pick && <PickCells pick={pick} />
-            }}
-            onRange={onRange}
-          />
-        )}
-      </div>
-      <Saves saves={view?.saves ?? []} startedAt={view?.startedAt ?? null} isFolded={isNarrow} />
-    </div>
+          <p class="muted list-note">{isOfOtherFilter ? 'Loading picks' : picks && noteOf(picks)}</p>
+        </>
+      }
+      aside={<Saves saves={picks?.saves ?? []} startedAt={picks?.started_at ?? null} />}
+    >
+      {(picks === null || error !== null) && <Missing error={error} what="picks" />}
+      {picks?.matching === 0 && (
+        <p class="empty">{picks.pending === 0 ? 'No post is pending.' : 'No pending post matches.'}</p>
+      )}
+      {picks !== null && picks.matching > 0 && (
+        <VirtualTable
+          kind="picks-rows"
+          caption="Pending posts by rank"
+          count={picks.matching}
+          rowHeights={[52, 76]}
+          rowKey={(index) => index}
+          {...{ columns, at, onRange }}
+        />
+      )}
+    </ListView>
   )
 }
 
-function Note({ view }: { readonly view: PickWindows }) {
-  const { matching, pending, scored, cycleId, modelVersion } = view
-  return (
-    <>
-      {matching === pending ? integer(pending) : `${integer(matching)} of ${integer(pending)}`} pending
-      {cycleId === null
-        ? ', no scores yet'
-        : `, ${integer(scored)} scored in ${cycleLabel(cycleId)} by ${modelVersion ?? '–'}`}
-    </>
-  )
+function noteOf({ matching, pending, scored, cycle_id, model_version }: PickList): string {
+  const count = matching === pending ? integer(pending) : `${integer(matching)} of ${integer(pending)}`
+  const source =
+    cycle_id === null
+      ? 'no scores yet'
+      : `${integer(scored)} scored in ${cycleLabel(cycle_id)} by ${model_version ?? '–'}`
+  return `${count} pending, ${source}`
 }
 
 interface FilterProps {
@@ -125,51 +130,43 @@ function Filters({ search, setSearch, gallery, setGallery, galleries }: FilterPr
   )
 }
 
-function PickCells({ pick }: { readonly pick: Pick }) {
-  const { gall_id, post_no, title, images, sparkline } = pick
+function PostCell({ pick }: { readonly pick: Pick }) {
+  const { gall_id, post_no, title, images, counters } = pick
   return (
     <>
-      <Cell name="rank">{integer(pick.rank)}</Cell>
-      <Cell name="post">
-        <Thumbnail gallId={gall_id} postNo={post_no} image={images[0]} />
-        <div class="post-title">
-          <a href={postAddress(gall_id, post_no)}>
-            {title === null || title === '' ? 'without a title' : <Text isKorean>{title}</Text>}
-          </a>
-          <span class="muted">
-            <Text>{gall_id}</Text> · {post_no}
-          </span>
-          <span class="muted narrow-only">
-            {ageText(pick)} · {compact(pick.counters.views)} views · {compact(pick.counters.comment_cnt)}{' '}
-            comments
-          </span>
-        </div>
-      </Cell>
-      <Cell name="score">
-        {pick.score === null ? (
-          <Unscored pick={pick} />
-        ) : (
-          <>
-            <b>{score(pick.score)}</b>
-            <Sparkline values={sparkline} />
-          </>
-        )}
-      </Cell>
-      <Cell name="heads">
-        <Heads facts={pick} />
-      </Cell>
-      <Cell name="age">{ageText(pick)}</Cell>
-      <CounterCells facts={pick} />
+      <Thumbnail gallId={gall_id} postNo={post_no} image={images[0]} />
+      <div class="post-title">
+        <a class="clip" href={postAddress(gall_id, post_no)}>
+          {title === null || title === '' ? 'without a title' : <Text isKorean>{title}</Text>}
+        </a>
+        <span class="clip muted">
+          <Text>{gall_id}</Text> · {post_no}
+        </span>
+        <span class="clip muted narrow-only">
+          {ageText(pick)} · {compact(counters.views)} views · {compact(counters.comment_cnt)} comments
+        </span>
+      </div>
     </>
   )
 }
 
-function ageText({ age_s }: PostFacts): string {
-  return age_s === null ? '–' : age(age_s * 1000)
+function ScoreCell({ pick }: { readonly pick: Pick }) {
+  if (pick.score === null) return <Badge tone="plain">{unscoredText(pick)}</Badge>
+  return (
+    <>
+      <b>{score(pick.score)}</b>
+      <Sparkline values={pick.sparkline} />
+    </>
+  )
 }
 
-function Unscored({ pick: { status, reason } }: { readonly pick: PostFacts }) {
-  return <Badge tone="plain">{words(reason ?? status ?? 'no score yet')}</Badge>
+/** Why a post has no score. */
+export function unscoredText({ status, reason }: PostFacts): string {
+  return words(reason ?? status ?? 'no score yet')
+}
+
+function ageText({ age_s }: PostFacts): string {
+  return age_s === null ? '–' : age(age_s * 1000)
 }
 
 /** The heads that the model has, as small bars with their values. */
@@ -189,33 +186,12 @@ export function Heads({ facts }: { readonly facts: PostFacts }) {
   )
 }
 
-const counterColumns = [
-  { name: 'views', counter: 'views' },
-  { name: 'ups', counter: 'up' },
-  { name: 'downs', counter: 'down' },
-  { name: 'comments', counter: 'comment_cnt' },
-] as const
-
-function CounterCells({ facts: { counters, rates_per_hour } }: { readonly facts: PostFacts }) {
-  return (
-    <>
-      {counterColumns.map(({ name, counter }) => (
-        <Cell key={name} name={name}>
-          {compact(counters[counter])}
-          <span class="muted rate">{rate(rates_per_hour[counter])}</span>
-        </Cell>
-      ))}
-    </>
-  )
-}
-
 /** The last value that has not changed for a while. */
 function useSettled(value: string, delayMs: number): string {
   const [settled, setSettled] = useState(value)
-  const settle = useCallback(() => setSettled(value), [value])
   useEffect(() => {
-    const timer = setTimeout(settle, delayMs)
+    const timer = setTimeout(() => setSettled(value), delayMs)
     return () => clearTimeout(timer)
-  }, [settle, delayMs])
+  }, [value, delayMs])
   return settled
 }

@@ -1,9 +1,38 @@
-/** The pictures and the text of a post. */
+/** The counters, the pictures and the text of a post. */
 import { useState } from 'preact/hooks'
-import type { ImageFacts } from '../service/api.js'
-import { Panel } from '../parts/common.js'
+import type { CounterName } from '../../contract/index.js'
+import type { ImageFacts, PostFacts } from '../service/api.js'
+import { dayClock, integer, rate } from '../format.js'
+import { Panel, Tile } from '../parts/common.js'
 import { plainText } from '../parts/plain-text.js'
 import { imageAddress } from '../parts/thumbnail.js'
+
+interface CountersProps {
+  readonly title: string
+  readonly counters: PostFacts['counters']
+  /** Per hour. */
+  readonly rates?: PostFacts['rates_per_hour']
+  readonly readAt: string | null
+}
+
+export function CountersTile({ title, counters, rates = {}, readAt }: CountersProps) {
+  const counter = (name: CounterName): string =>
+    `${integer(counters[name])}${rates[name] ? ` (${rate(rates[name])})` : ''}`
+  return (
+    <Tile
+      title={title}
+      value={integer(counters.views)}
+      unit="views"
+      facts={[
+        ['Up', counter('up')],
+        ['Down', counter('down')],
+        ['Comments', counter('comment_cnt')],
+        ['Send-to-Best', counter('rtb_vote')],
+        ['Read', dayClock(readAt)],
+      ]}
+    />
+  )
+}
 
 interface PicturesProps {
   readonly gallId: string

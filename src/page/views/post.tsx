@@ -4,14 +4,14 @@ import { useMemo } from 'preact/hooks'
 import { postPath, type Post, type TimelineEntry } from '../service/api.js'
 import type { Explanation } from '../service/history.js'
 import { useQuery } from '../service/query.js'
-import { compact, dayClock, duration, integer, rate, score, words } from '../format.js'
-import { Chart } from '../parts/chart.js'
-import { Badge, Missing, Text, Tile } from '../parts/common.js'
+import { compact, dayClock, duration, integer, score } from '../format.js'
+import { Chart, seriesOf } from '../parts/chart.js'
+import { Badge, Missing, Text, Tile, type Fact } from '../parts/common.js'
 import { postAddress } from '../router.js'
 import { Explained, VisitCycles, Visits } from './explained.js'
 import { LeftPost } from './left-post.js'
-import { heads } from './picks.js'
-import { Pictures, PostText } from './post-content.js'
+import { heads, unscoredText } from './picks.js'
+import { CountersTile, Pictures, PostText } from './post-content.js'
 
 export function PostView({ segments }: { readonly segments: readonly string[] }) {
   const [gallId, postNo] = segments
@@ -101,38 +101,19 @@ function OnePost({ gallId, postNo }: PostKey) {
 function Pending({ post }: { readonly post: Post }) {
   const { counters, rates_per_hour: rates, timeline, images, gall_id, post_no } = post
   const newest = timeline.at(-1)
-  const counter = (name: keyof typeof counters): string =>
-    `${integer(counters[name])}${rates[name] ? ` (${rate(rates[name])})` : ''}`
   return (
     <>
       <div class="tiles">
         <Tile
           title="Score"
           value={score(post.score)}
-          {...(newest === undefined || newest.rank === null
-            ? {}
-            : { unit: `rank ${integer(newest.rank)} of ${integer(newest.of)}` })}
+          unit={newest?.rank ? `rank ${integer(newest.rank)} of ${integer(newest.of)}` : null}
           facts={[
-            ...(post.score === null
-              ? [['Status', words(post.reason ?? post.status ?? 'no score yet')] as const]
-              : []),
-            ...heads.flatMap(({ name, label }) =>
-              post[name] === null || post[name] === undefined ? [] : [[label, score(post[name])] as const],
-            ),
+            ['Status', post.score === null ? unscoredText(post) : null],
+            ...heads.map(({ name, label }): Fact => [label, post[name]?.toFixed(3) ?? null]),
           ]}
         />
-        <Tile
-          title="Counters"
-          value={integer(counters.views)}
-          unit="views"
-          facts={[
-            ['Up', counter('up')],
-            ['Down', counter('down')],
-            ['Comments', counter('comment_cnt')],
-            ['Send-to-Best', counter('rtb_vote')],
-            ['Read', dayClock(post.observed_at)],
-          ]}
-        />
+        <CountersTile title="Counters" {...{ counters, rates }} readAt={post.observed_at} />
         <Tile
           title="Origin"
           value={post.age_s === null ? '–' : duration(post.age_s * 1000)}
@@ -155,15 +136,7 @@ function Pending({ post }: { readonly post: Post }) {
 function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
   const chart = useMemo(() => {
     const ordered = [...entries].sort((a, b) => Date.parse(a.cycle_time) - Date.parse(b.cycle_time))
-    const line = (
-      label: string,
-      color: number,
-      value: (entry: TimelineEntry) => number | null | undefined,
-    ) => ({
-      label,
-      color,
-      values: ordered.map((entry) => value(entry) ?? null),
-    })
+    const line = seriesOf(ordered)
     return {
       times: ordered.map(({ cycle_time }) => Date.parse(cycle_time)),
       scores: [line('score', 1, (entry) => entry.score)],

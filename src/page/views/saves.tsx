@@ -3,44 +3,43 @@ import type { Save } from '../service/api.js'
 import { cycleLabel, integer, score } from '../format.js'
 import { Badge, Since, Text } from '../parts/common.js'
 import { Table, type Column } from '../parts/table.js'
+import { useIsNarrow } from '../parts/virtual-table.js'
 import { postAddress } from '../router.js'
 
 interface SavesProps {
   readonly saves: readonly Save[]
   /** The start of the service; null: not read yet. */
   readonly startedAt: string | null
-  /** On a narrow screen the list opens on demand. */
-  readonly isFolded: boolean
 }
 
-export function Saves({ saves, startedAt, isFolded }: SavesProps) {
-  if (isFolded)
-    return (
-      <details class="panel folded">
-        <summary>Latest saves ({saves.length})</summary>
-        <Since startedAt={startedAt} />
-        <SaveList saves={saves} />
-      </details>
-    )
-  return (
+export function Saves({ saves, startedAt }: SavesProps) {
+  const list = (
+    <>
+      <Since startedAt={startedAt} />
+      {saves.length === 0 ? (
+        <p class="empty">Nobody has saved a post since the start of the service.</p>
+      ) : (
+        <Table
+          caption="Posts that operators saved, newest first"
+          isCaptionHidden
+          rows={saves}
+          rowKey={(save) => `${save.cycle_id} ${save.gall_id} ${save.post_no}`}
+          columns={columns}
+        />
+      )}
+    </>
+  )
+  // On a narrow screen the list opens on demand.
+  return useIsNarrow() ? (
+    <details class="panel folded">
+      <summary>Latest saves ({saves.length})</summary>
+      {list}
+    </details>
+  ) : (
     <aside class="aside panel" aria-label="Latest saves">
       <h2>Latest saves</h2>
-      <Since startedAt={startedAt} />
-      <SaveList saves={saves} />
+      {list}
     </aside>
-  )
-}
-
-function SaveList({ saves }: Pick<SavesProps, 'saves'>) {
-  if (saves.length === 0) return <p class="empty">Nobody has saved a post since the start of the service.</p>
-  return (
-    <Table
-      caption="Posts that operators saved, newest first"
-      isCaptionHidden
-      rows={saves}
-      rowKey={(save) => `${save.cycle_id} ${save.gall_id} ${save.post_no}`}
-      columns={columns}
-    />
   )
 }
 

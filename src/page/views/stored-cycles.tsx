@@ -3,19 +3,11 @@ import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import type { ApiError, StoredCycle, StoredPage } from '../service/api.js'
 import { useQuery } from '../service/query.js'
-import { clockSeconds, counted, cycleLabel, day } from '../format.js'
-import { useMedia } from '../parts/clock.js'
+import { counted, cycleLabel, daySeconds } from '../format.js'
 import { Missing } from '../parts/common.js'
-import { Cell, VirtualTable } from '../parts/virtual-table.js'
+import { ListView } from '../parts/list-view.js'
+import { VirtualTable, type VirtualColumn } from '../parts/virtual-table.js'
 import { Downloads, StoredDetails } from './call-details.js'
-
-const columns = [
-  { name: 'cycle', title: 'Cycle' },
-  { name: 'at', title: 'Arrived' },
-  { name: 'model', title: 'Model' },
-  { name: 'weights', title: 'Weights' },
-  { name: 'files', title: 'Download' },
-]
 
 /** Cycles are read in blocks of consecutive positions: the position of a stored cycle never changes. */
 const blockSize = 100
@@ -61,68 +53,70 @@ function useStored(): Stored {
 export function StoredCycles({ choice }: { readonly choice: ComponentChildren }) {
   const { count, error, at, onRange } = useStored()
   const [selected, setSelected] = useState<string | null>(null)
-  const close = useCallback(() => setSelected(null), [])
-  const isNarrow = useMedia('(max-width: 719px)')
   return (
-    <div class={selected === null ? 'view fills' : 'view fills with-details'}>
-      <div class="list">
-        <div class="list-head">
-          <h1>Cycles</h1>
+    <ListView
+      title="Cycles"
+      head={
+        <>
           {choice}
           {count !== null && <p class="muted list-note">{counted(count, 'stored cycle')}</p>}
-        </div>
-        {count === null ? (
-          <Missing error={error} what="stored cycles" />
-        ) : count === 0 ? (
-          <p class="empty">The store has no cycle.</p>
-        ) : (
-          <VirtualTable
-            kind="stored-rows"
-            caption="Stored cycles, newest first"
-            columns={columns}
-            count={count}
-            rowHeight={isNarrow ? 84 : 44}
-            rowKey={(index) => at(index)?.position ?? -index}
-            isSelected={(index) => selected !== null && at(index)?.cycleId === selected}
-            row={(index) => {
-              const cycle = at(index)
-              return cycle && <StoredCells cycle={cycle} onSelect={() => setSelected(cycle.cycleId)} />
-            }}
-            onRange={onRange}
-          />
-        )}
-      </div>
-      {selected !== null && <StoredDetails key={selected} cycleId={selected} onClose={close} />}
-    </div>
+        </>
+      }
+      aside={
+        selected && <StoredDetails key={selected} cycleId={selected} onClose={() => setSelected(null)} />
+      }
+    >
+      {count === null ? (
+        <Missing error={error} what="stored cycles" />
+      ) : count === 0 ? (
+        <p class="empty">The store has no cycle.</p>
+      ) : (
+        <VirtualTable
+          kind="stored-rows"
+          caption="Stored cycles, newest first"
+          columns={columnsOf(setSelected)}
+          rowHeights={[44, 84]}
+          rowKey={(index) => at(index)?.position ?? -index}
+          isSelected={({ cycleId }) => cycleId === selected}
+          {...{ count, at, onRange }}
+        />
+      )}
+    </ListView>
   )
 }
 
-interface StoredCellsProps {
-  readonly cycle: StoredCycle
-  readonly onSelect: () => void
-}
-
-function StoredCells({ cycle, onSelect }: StoredCellsProps) {
-  const { cycleId, receivedAt, modelVersion, weightsVersion } = cycle
-  return (
-    <>
-      <Cell name="cycle">
-        <button class="row-link" type="button" onClick={onSelect}>
+function columnsOf(onSelect: (cycleId: string) => void): readonly VirtualColumn<StoredCycle>[] {
+  return [
+    {
+      title: 'Cycle',
+      class: 'cycle',
+      width: '96px',
+      cell: ({ cycleId }) => (
+        <button class="row-link clip" type="button" onClick={() => onSelect(cycleId)}>
           {cycleLabel(cycleId)}
         </button>
-      </Cell>
-      <Cell name="at">
-        {day(receivedAt)} {clockSeconds(receivedAt)}
-      </Cell>
-      <Cell name="model">
-        <span class="clip">{modelVersion}</span>
-      </Cell>
-      <Cell name="weights">
-        <span class="clip muted">{weightsVersion}</span>
-      </Cell>
-      <Cell name="files">
-        <Downloads cycleId={cycleId} />
-      </Cell>
-    </>
-  )
+      ),
+    },
+    { title: 'Arrived', width: '156px', cell: ({ receivedAt }) => daySeconds(receivedAt) },
+    {
+      title: 'Model',
+      class: 'clip',
+      width: 'minmax(90px, 1fr)',
+      from: 0,
+      cell: ({ modelVersion }) => modelVersion,
+    },
+    {
+      title: 'Weights',
+      class: 'clip muted',
+      width: 'minmax(90px, 1fr)',
+      from: 800,
+      cell: ({ weightsVersion }) => weightsVersion,
+    },
+    {
+      title: 'Download',
+      class: 'files',
+      width: '224px',
+      cell: ({ cycleId }) => <Downloads cycleId={cycleId} />,
+    },
+  ]
 }
