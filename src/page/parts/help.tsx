@@ -13,10 +13,10 @@ const shortcuts: readonly (readonly [keys: string, effect: string])[] = [
 
 export function HelpDialog({ dialogRef }: { readonly dialogRef: RefObject<HTMLDialogElement | null> }) {
   return (
-    <dialog ref={dialogRef} aria-labelledby="help-title">
+    <dialog class="panel" ref={dialogRef} aria-labelledby="help-title">
       <form method="dialog">
         <h2 id="help-title">Keyboard shortcuts</h2>
-        <dl class="keys">
+        <dl class="facts long">
           {shortcuts.map(([keys, effect]) => (
             <div key={keys}>
               <dt>
