@@ -5,10 +5,19 @@
 /** Bytes that native code may read beyond a body (`body_padding_bytes` in native/padded_bytes.h). */
 const bodyPaddingBytes = 64
 
-/**
- * How large a buffer to allocate for a body of `length` bytes: native code decodes a body in place when its buffer continues
- * after it, and copies it otherwise.
- */
+/** How large a buffer to allocate for a body of `length` bytes, so that native code decodes it without a copy. */
 export function bodyBufferBytes(length: number): number {
   return length + bodyPaddingBytes
+}
+
+/** The body, or a copy where its buffer does not continue far enough after it. */
+export function padded(body: Uint8Array): Uint8Array {
+  return bodyBufferBytes(body.byteOffset + body.length) <= body.buffer.byteLength ? body : paddedCopy(body)
+}
+
+/** A copy in a buffer of its own. */
+export function paddedCopy(body: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(bodyBufferBytes(body.length))
+  copy.set(body)
+  return copy.subarray(0, body.length)
 }

@@ -69,13 +69,11 @@ export function nativeCodec(addon: NativeAddon): Codec {
   return {
     name: 'native',
     decodeCycle(body, arena = new Arena()) {
-      const columns = decode(body, arena)
-      return typeof columns === 'number' ? decodeCycle(body) : columns
+      return decode(body, arena) ?? decodeCycle(body)
     },
     readCycle(body, arena = new Arena()) {
       if (body.length > nativeBytesMax) return runBodyTask('cycle', [body])
-      const columns = decode(body, arena)
-      return typeof columns === 'number' ? runBodyTask('cycle', [body]) : columns
+      return decode(body, arena) ?? runBodyTask('cycle', [body])
     },
     encodeResponse: (response) => encode(response) ?? encodeResponse(response),
     runColumns: (program, inputs, matrix) => addon.runColumns(program, inputs, matrix),

@@ -188,7 +188,7 @@ function positionsFingerprint(positions: readonly number[]): number {
 /** Longest part of an unknown name that a warning repeats. */
 const unknownNameCharsMax = 200
 /** decisions.md 6 lists at most 20; a body with millions of distinct names must not fill the memory. */
-export const unknownNameCountMax = 100
+const unknownNameCountMax = 100
 
 function unknownFields(request: CycleRequest): string[] {
   const found = new Set<string>()

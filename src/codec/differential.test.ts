@@ -69,7 +69,7 @@ function bodyOfTexts(random: Random, count: number): Buffer {
 }
 
 /** Decodes into memory that earlier cycles have left behind: the decoder has to write every value. */
-function createNativeDecode(addon: NativeAddon): (body: Uint8Array) => CycleColumns | number {
+function createNativeDecode(addon: NativeAddon): (body: Uint8Array) => CycleColumns | null {
   const decode = createArenaDecode(addon)
   const arenas = Array.from({ length: 4 }, usedArena)
   let count = 0
@@ -103,8 +103,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
         const body = validBody(new Random(seed))
         const columns = decode(body)
         // These bodies have no lone surrogates, the only texts that are left to the reference.
-        if (typeof columns === 'number')
-          throw new Error(`seed ${seed}: ${String(addon.errorSentences[columns])}`)
+        if (columns === null) throw new Error(`seed ${seed}: left to the reference`)
         if (!isDeepStrictEqual(columns, decodeCycle(body))) throw new Error(`seed ${seed}: other columns`)
       }
     },
@@ -123,7 +122,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
           random.chance(0.5) ? padded(body, random.pick([0x30, 0x22, 0x7d, 0xff, 0x20])) : body,
         )
         const expected = referenceOutcome(body)
-        if (typeof columns === 'number') {
+        if (columns === null) {
           counts[expected instanceof ServiceError ? 'refusedByBoth' : 'acceptedByReference']++
           continue
         }
@@ -178,15 +177,14 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
       ['title', '"\\ud83d\\ude00"', true],
       ['title', '"\\ude00"', false],
       ['title', '"\\ud83d"', false],
-      ['title', '"a","x":1.5e-3', true],
-      ['title', '"a","x":01', false],
+      ['title', '"a","x":1', false],
     ]
     for (const [member, json, isNative] of cases) {
       const body = withMember(member, json)
       expect(body.toString()).not.toBe(text)
       const columns = decode(body, new Arena())
-      expect(typeof columns === 'object', `${member}: ${json}`).toBe(isNative)
-      if (typeof columns === 'object') expect(columns).toEqual(decodeCycle(body))
+      expect(columns !== null, `${member}: ${json}`).toBe(isNative)
+      if (columns !== null) expect(columns).toEqual(decodeCycle(body))
     }
   })
 
@@ -199,11 +197,11 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
     for (const { columns, expected } of cases) expect(columns).toEqual(expected)
   })
 
-  test('more candidates than the initial capacity are decoded, and later cycles too', () => {
+  test('cycles have any number of candidates, however short they are', () => {
     const decode = createNativeDecode(addon)
     const one = JSON.parse(validBody(new Random(5)).toString()) as { candidates: object[] }
-    const row = { gall_id: 'a', post_no: 1, title: 't', created_at: null, extracted_at: null, source: 'vote', manual_flag: 0, images_in_post: 0 } // prettier-ignore
-    for (const count of [1024, 1025, 70_000, 3]) {
+    const row = { title: '', created_at: null, extracted_at: null, source: 'vote', manual_flag: 0, images_in_post: 0 } // prettier-ignore
+    for (const count of [1025, 70_000, 3]) {
       const candidates = Array.from({ length: count }, (_, index) => ({
         ...row,
         gall_id: `g${index}`,
@@ -230,7 +228,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
     for (const escape of ['\\ud800', '\\u12x4', '\\x']) {
       for (const share of [0.01, 0.5, 0.99]) {
         const at = text.indexOf('"body_html":"', text.length * share) + '"body_html":"'.length
-        expect(typeof decode(Buffer.from(text.slice(0, at) + escape + text.slice(at)))).toBe('number')
+        expect(decode(Buffer.from(text.slice(0, at) + escape + text.slice(at)))).toBeNull()
       }
       const columns = decode(Buffer.from(text)) as CycleColumns
       expect(isDeepStrictEqual(columns, decodeCycle(Buffer.from(text)))).toBe(true)
@@ -264,19 +262,14 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
     const row = { gall_id: 'a', post_no: 1, reason: 'hidden', decided_at: '2026-01-05T00:00:00Z' }
     const bodyOf = (count: number): Buffer =>
       Buffer.from(JSON.stringify({ ...cycle, removals: Array(count).fill(row) }))
-    expect(typeof decode(bodyOf(5000))).toBe('object')
-    expect(typeof decode(bodyOf(5001))).toBe('number')
+    expect(decode(bodyOf(5000))).not.toBeNull()
+    expect(decode(bodyOf(5001))).toBeNull()
   })
 
-  test('a body with more arrays and objects than the limit is left to the reference', () => {
-    const decode = createNativeDecode(addon)
-    const text = JSON.stringify(cycleBody(0))
-    const bodyWithObjects = (count: number) =>
-      Buffer.from(`{"zz":[${'{},'.repeat(count - 1)}{}],${text.slice(1)}`)
-    expect(typeof decode(bodyWithObjects(400_000))).toBe('object')
-    expect(typeof decode(bodyWithObjects(600_000))).toBe('number')
-    expect(() => decodeCycle(bodyWithObjects(600_000))).not.toThrow()
-    expect(() => decodeCycle(bodyWithObjects(1_000_000))).toThrow('arrays')
+  test('a body without padding after it is decoded from a copy', () => {
+    const body = Uint8Array.from(validBody(new Random(firstSeed)))
+    expect(body.buffer.byteLength).toBe(body.length)
+    expect(createNativeDecode(addon)(body)).toEqual(decodeCycle(body))
   })
 
   test('the addon names the text measures of the contract, in its order', () => {

@@ -14,21 +14,19 @@ export interface NativeFindings {
   readonly memberOrder: readonly number[]
   /** Distinct keys in order of first appearance; key columns index them. */
   readonly keys: readonly string[]
-  /** Names of unknown members, object by object. */
-  readonly unknownNames: readonly (readonly string[])[]
 }
 
 export interface NativeDecoder {
   /**
-   * Fills the columns, whose byte offsets in `arena` are `starts`. Returns findings; or row counts when a list needs
-   * more memory than its capacity; or a code (`errorSentences`) when the reference decoder has to examine the body.
+   * Fills the columns, whose byte offsets in `arena` are `starts`; `capacities`: most rows of each object. Returns null for a
+   * body that the reference decoder has to examine. Throws a RangeError for one without padding (`bodyPaddingBytes`).
    */
   decode(
     body: Uint8Array,
     arena: ArrayBuffer,
     starts: Uint32Array,
     capacities: Uint32Array,
-  ): NativeFindings | readonly number[] | number
+  ): NativeFindings | null
 }
 
 /** Concatenated texts, with 16 more bytes after them; text i ends at `ends[i]`. */
@@ -51,7 +49,7 @@ export interface NativeRows {
 }
 
 /** Changes with every change of `NativeAddon`, in native/addon.cc as well: an older addon is not used. */
-const interfaceVersion = 3
+const interfaceVersion = 4
 
 export interface NativeAddon {
   readonly interfaceVersion: number
@@ -61,7 +59,6 @@ export interface NativeAddon {
   rowsBytesMax(rows: NativeRows): number
   /** Writes the rows at `start` of `out` and returns where they end. */
   writeRows(rows: NativeRows, out: Uint8Array, start: number): number
-  readonly errorSentences: readonly string[]
   readonly columnOperations: readonly string[]
   readonly textMeasureNames: readonly string[]
   readonly bodyPaddingBytes: number

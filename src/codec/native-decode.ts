@@ -10,12 +10,12 @@ import type {
   EngagementColumns,
   RemovalColumns,
 } from '../contract/index.js'
-import { unknownNameCountMax } from './decode-cycle.js'
+import { padded } from './body-buffer.js'
 import type { NativeAddon, NativeFindings } from './native-addon.js'
 import { cyclePlan, type ListName, type NativePlan } from './native-plan.js'
 
-/** Decodes a body, or returns a code of `errorSentences` for a body that the reference decoder has to examine. */
-export type NativeDecode = (body: Uint8Array, arena: Arena) => CycleColumns | number
+/** Decodes a body, or returns null for a body that the reference decoder has to examine. */
+export type NativeDecode = (body: Uint8Array, arena: Arena) => CycleColumns | null
 
 /** A part of an arena that holds all columns of the plan. */
 interface ColumnMemory {
@@ -26,38 +26,24 @@ interface ColumnMemory {
   readonly capacities: Uint32Array
 }
 
-/** Capacity of a list without a maximum. A cycle with more rows is decoded a second time, with more memory. */
-const uncappedRowCount = 1024
 /** Columns whose starts differ by a multiple of 4 KiB would map to the same cache sets, so each gets one extra line. */
 const lineBytes = 64
 
 export function createNativeDecode(addon: NativeAddon): NativeDecode {
   const plan = cyclePlan()
   const decoder = new addon.Decoder(plan.json)
-  const tooManyRows = addon.errorSentences.length
-  const decode = (body: Uint8Array, memory: ColumnMemory): ReturnType<typeof decoder.decode> =>
-    decoder.decode(body, memory.buffer, memory.starts, memory.capacities)
   return (body, arena) => {
-    let memory = allocateColumns(plan, arena)
-    let outcome = decode(body, memory)
-    if (isRowCounts(outcome)) {
-      if (outcome.some((count, object) => count > (plan.rowCountsMax[object] as number))) return tooManyRows
-      memory = allocateColumns(plan, arena, outcome)
-      outcome = decode(body, memory)
-    }
-    if (isRowCounts(outcome)) return tooManyRows
-    return typeof outcome === 'number' ? outcome : cycleColumns(plan, body, memory, outcome)
+    const bytes = padded(body)
+    const memory = allocateColumns(plan, body.length, arena)
+    const found = decoder.decode(bytes, memory.buffer, memory.starts, memory.capacities)
+    return found === null ? null : cycleColumns(plan, bytes, memory, found)
   }
 }
 
-function isRowCounts(outcome: NativeFindings | readonly number[] | number): outcome is readonly number[] {
-  return Array.isArray(outcome)
-}
-
-/** Memory for all rows that each list may have, and at least `rowCounts`. */
-function allocateColumns(plan: NativePlan, arena: Arena, rowCounts: readonly number[] = []): ColumnMemory {
-  const capacities = Uint32Array.from(plan.rowCountsMax, (max, object) =>
-    Math.max(max === Infinity ? uncappedRowCount : max, rowCounts[object] ?? 0),
+/** Memory for as many rows as a body of `bodyBytes` bytes can contain, at most the maximum of each list. */
+function allocateColumns(plan: NativePlan, bodyBytes: number, arena: Arena): ColumnMemory {
+  const capacities = Uint32Array.from(plan.objects, ({ rowCountMax, rowBytesMin }) =>
+    Math.min(rowCountMax, Math.floor(bodyBytes / rowBytesMin) + 1),
   )
   let bytes = 0
   const offsets = plan.columns.map(({ object, type }) => {
@@ -96,7 +82,8 @@ function cycleColumns(
     engagement: list('engagement') as EngagementColumns,
     candidateScores: list('candidate_scores') as CandidateScoreColumns,
     removals: list('removals') as RemovalColumns,
-    unknownFields: unknownFields(plan, found),
+    // A body with unknown members is left to the reference decoder.
+    unknownFields: [],
     galleries: found.keys,
   }
 }
@@ -127,12 +114,4 @@ function columnsOf(plan: NativePlan, memory: ColumnMemory, object: number, count
     else ((columns[first] ??= {}) as ColumnGroup)[second] = values
   })
   return columns
-}
-
-/** In the order of the reference: those of the body, then list by list, each name once. */
-function unknownFields(plan: NativePlan, found: NativeFindings): string[] {
-  const names = found.unknownNames.flatMap((group, object) =>
-    group.map((name) => (object === 0 ? name : `${plan.lists[object - 1] as string}[].${name}`)),
-  )
-  return [...new Set(names)].slice(0, unknownNameCountMax)
 }

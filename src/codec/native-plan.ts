@@ -82,34 +82,43 @@ export interface NativePlan {
   /** The plan as native/plan.h reads it. */
   readonly json: string
   readonly columns: readonly PlanColumn[]
+  /** The body, then the lists. */
+  readonly objects: readonly PlanObject[]
   /** Lists in the order of the plan's objects 1, 2, … */
   readonly lists: readonly ListName[]
   /** Members of the body in the order of the plan. */
   readonly rootMembers: readonly string[]
-  /** Most rows of each object; Infinity without a cap. */
-  readonly rowCountsMax: readonly number[]
+}
+
+interface PlanObject {
+  /** Infinity without a cap. */
+  readonly rowCountMax: number
+  /** A lower bound on the length of a row in the body. */
+  readonly rowBytesMin: number
 }
 
 /** Makes the plan of a cycle body. */
 export function cyclePlan(): NativePlan {
   const lists = Object.keys(listColumns) as ListName[]
   const columns: PlanColumn[] = []
-  const rowCountsMax = [1, ...lists.map(listCountMax)]
   const objects = [
     planObject(cycleShape, bodyColumns, [], 0, columns),
     ...lists.map((list, index) =>
       planObject(rowShape(cycleShape, list), listColumns[list], sliceColumns[list] ?? [], index + 1, columns),
     ),
-  ].map((object, index) => ({
-    row_count_max: Math.min(rowCountsMax[index] as number, 0xffffffff),
-    ...object,
-  }))
+  ]
   return {
     json: JSON.stringify({ column_count: columns.length, objects }),
     columns,
+    objects: [
+      { rowCountMax: 1, rowBytesMin: rowBytesMin(cycleShape) },
+      ...lists.map((list) => ({
+        rowCountMax: listCountMax(list),
+        rowBytesMin: rowBytesMin(rowShape(cycleShape, list)),
+      })),
+    ],
     lists,
     rootMembers: cycleShape.members.map(({ name }) => name),
-    rowCountsMax,
   }
 }
 
@@ -117,6 +126,11 @@ function listCountMax(list: ListName): number {
   const value = cycleShape.members.find(({ name }) => name === list)?.value
   if (value?.kind !== 'array') throw new Error(`${list} is not a list`)
   return value.countMax
+}
+
+/** A required member takes two quotes, a colon, a byte for its value, and a comma or bracket besides its name. */
+function rowBytesMin(shape: ObjectShape): number {
+  return shape.members.reduce((bytes, { name, required }) => bytes + (required ? name.length + 5 : 0), 0)
 }
 
 function planObject(

@@ -5,9 +5,9 @@
  */
 import { Worker } from 'node:worker_threads'
 import { assert, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
-import { bodyBufferBytes } from './body-buffer.js'
+import { paddedCopy } from './body-buffer.js'
 
-/** A task as it is posted to the thread. The bodies are transferred; each has the padding of `bodyBufferBytes`. */
+/** A task as it is posted to the thread. The bodies are copies, which are transferred. */
 export interface WorkerTask {
   /** A `BodyTaskName` of body-tasks.ts, which imports this file. */
   readonly name: string
@@ -100,13 +100,6 @@ export class WorkerRunner {
   #discard(thread: Worker): void {
     if (this.#thread === thread) this.#thread = null
   }
-}
-
-/** A copy that can be transferred: the body may be part of a larger buffer, and others read it. */
-function paddedCopy(body: Uint8Array): Uint8Array {
-  const copy = new Uint8Array(bodyBufferBytes(body.length))
-  copy.set(body)
-  return copy.subarray(0, body.length)
 }
 
 /** The next message of a thread. Rejects when the thread fails, ends without one, or takes too long. */

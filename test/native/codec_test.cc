@@ -143,7 +143,7 @@ void test_two_lines_have_the_measures_of_both() {
 
 void test_plans_that_cannot_be_followed_are_refused() {
   const auto plan = [](const std::string& member) {
-    return R"({"column_count":1,"objects":[{"row_count_max":1,"slice":[],"members":[)" + member + "]}]}";
+    return R"({"column_count":1,"objects":[{"slice":[],"members":[)" + member + "]}]}";
   };
   EXPECT(read_plan(plan(R"({"name":"n","kind":"integer","required":true,"minimum":0,"maximum":9,"columns":[0]})")).has_value());
   EXPECT(!read_plan(plan(R"({"name":"n","kind":"integer","required":true,"minimum":0,"maximum":9,"columns":[1]})")));

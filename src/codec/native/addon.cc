@@ -2,7 +2,6 @@
 #include <iterator>
 
 #include "column_program.h"
-#include "error.h"
 #include "js_column_program.h"
 #include "js_decoder.h"
 #include "js_response_rows.h"
@@ -22,13 +21,12 @@ Napi::Array texts(Napi::Env env, const char* const (&list)[count]) {
 
 Napi::Object start(Napi::Env env, Napi::Object exports) {
   // Changes with every change of this list, in native-addon.ts as well.
-  exports.Set("interfaceVersion", Napi::Number::New(env, 3));
+  exports.Set("interfaceVersion", Napi::Number::New(env, 4));
   exports.Set("Decoder", js_decoder::define(env));
   exports.Set("runColumns", Napi::Function::New<run_js_columns>(env));
   exports.Set("columnOperations", texts(env, column_operation_names));
   exports.Set("rowsBytesMax", Napi::Function::New<rows_bytes_max>(env));
   exports.Set("writeRows", Napi::Function::New<write_js_rows>(env));
-  exports.Set("errorSentences", texts(env, decode_error_sentences));
   exports.Set("textMeasureNames", texts(env, text_measure_names));
   exports.Set("bodyPaddingBytes", Napi::Number::New(env, body_padding_bytes));
   return exports;

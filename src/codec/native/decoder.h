@@ -1,6 +1,7 @@
 // The decoder: one pass over the tokens of a body, straight into columns. It accepts a body only if the reference
-// decoder accepts it, with the same columns; it refuses all other and all unusual bodies with a code, and the reference
-// decides. It does not use N-API, so that it can be fuzzed alone.
+// decoder accepts it, with the same columns. It refuses all other and all unusual bodies, and the reference decides about
+// them: names and short texts with escapes, unknown and repeated members, half surrogate pairs, numbers with an exponent.
+// It does not use N-API, so that it can be fuzzed alone.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,6 @@
 #include <vector>
 
 #include "date_time.h"
-#include "error.h"
 #include "key_table.h"
 #include "padded_bytes.h"
 #include "plan.h"
@@ -21,61 +21,49 @@ namespace understudy {
 struct column_set {
   /// The start of each column of the plan, aligned for its type.
   void* const* starts;
-  /// One number for each object of the plan; 1 for the body.
+  /// One number for each object of the plan; 1 for the body. A body with more rows is refused.
   const uint32_t* row_capacities;
 };
 
 /// The result of a decode besides the columns. Texts are views into the body.
 struct decode_findings {
-  /// Rows of each object; after `row_capacity`, the rows that the list in question needs.
+  /// Rows of each object.
   std::vector<uint32_t> row_counts;
   /// Indices of the body's known members in their order in the body.
   std::vector<uint32_t> member_order;
   /// Distinct keys in order of first appearance in the body.
   std::vector<std::string_view> keys;
-  /// Distinct names of unknown members, object by object, in order of appearance.
-  std::vector<std::vector<std::string_view>> unknown_names;
 };
-
-/// Unknown names kept for each object; more are checked and dropped.
-inline constexpr size_t unknown_name_count_max = 100;
-/// Longest unknown name that is decoded: the reference decoder clips longer ones.
-inline constexpr size_t unknown_name_bytes_max = 200;
 
 /// Used for one body after the other: it keeps its memory and its guesses.
 class decoder {
  public:
   explicit decoder(decode_plan plan);
 
-  /// Fills `columns` from `body`. May throw std::bad_alloc and nothing else.
-  [[nodiscard]] decode_error decode(padded_bytes body, column_set columns);
+  /// Fills `columns` from `body`. False for a body that the reference decoder has to examine. May throw std::bad_alloc and
+  /// nothing else.
+  [[nodiscard]] bool decode(padded_bytes body, column_set columns);
 
-  /// The findings of the last body; valid after `none`, row counts also after `row_capacity`.
+  /// The findings of the last body that was decoded.
   [[nodiscard]] const decode_findings& findings() const noexcept { return findings_; }
   [[nodiscard]] const decode_plan& plan() const noexcept { return plan_; }
 
  private:
-  // Each takes the token at which a value starts and returns the token after the value, or null with `error_` set.
+  // Each takes the token at which a value starts and returns the token after the value, or null where it refuses the body.
   const uint32_t* decode_object(object_plan& plan, uint32_t object, uint32_t row, const uint32_t* at);
   const uint32_t* decode_member(member_plan& member, uint32_t row, const uint32_t* at);
   const uint32_t* decode_rows(uint32_t object, const uint32_t* at);
   const uint32_t* decode_integers(const member_plan& member, uint32_t row, const uint32_t* at);
-  const uint32_t* decode_unknown(uint32_t object, const uint32_t* at);
-  const uint32_t* fail(decode_error error) noexcept;
-  const uint32_t* request_rows(uint32_t object, uint32_t row_count, const uint32_t* at) noexcept;
 
-  // Values of one token at `token`; `next` is the token after it.
-  decode_error decode_scalar(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
-  decode_error decode_integer(const member_plan& member, uint32_t row, const uint8_t* token,
-                              const uint8_t* next);
-  decode_error decode_ignored(const uint8_t* token, const uint8_t* next);
-  decode_error decode_fixed_text(const member_plan& member, uint32_t row, const uint8_t* token);
-  decode_error decode_key(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
-  decode_error decode_measured(const member_plan& member, uint32_t row, const uint8_t* token,
-                               const uint8_t* next);
-  decode_error decode_date_time(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
-  decode_error decode_enum_text(member_plan& member, uint32_t row, const uint8_t* token);
-  decode_error decode_enum_number(const member_plan& member, uint32_t row, const uint8_t* token);
+  // Values of one token at `token`; `next` is the token after it. False where they refuse the body.
+  bool decode_scalar(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
+  bool decode_integer(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
+  bool decode_fixed_text(const member_plan& member, uint32_t row, const uint8_t* token);
+  bool decode_key(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
+  bool decode_text(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
+  bool decode_date_time(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
+  bool decode_enum_text(member_plan& member, uint32_t row, const uint8_t* token);
+  bool decode_enum_number(const member_plan& member, uint32_t row, const uint8_t* token);
 
   void write_date_time(const member_plan& member, uint32_t row, instant at, uint32_t start,
                        uint32_t end) noexcept;
@@ -97,8 +85,6 @@ class decoder {
   padded_bytes body_ = {};
   column_set columns_ = {};
   const uint32_t* end_ = nullptr;
-  uint32_t skipped_containers_left_ = 0;
-  decode_error error_ = decode_error::none;
 };
 
 }  // namespace understudy

@@ -1,16 +1,12 @@
 // See js_decoder.h. This file checks the memory that comes from JavaScript; all other files rely on that.
 #include "js_decoder.h"
 
-#include <cstring>
 #include <new>
 #include <string>
 
 namespace understudy {
 
 namespace {
-
-/// A larger copy is not kept: bodies should come with their padding.
-constexpr size_t kept_copy_bytes_max = size_t{8} << 20;
 
 template <typename List>
 Napi::Array numbers(Napi::Env env, const List& list) {
@@ -24,6 +20,15 @@ Napi::Array texts(Napi::Env env, const std::vector<std::string_view>& list) {
   for (uint32_t i = 0; i < list.size(); i++)
     array.Set(i, Napi::String::New(env, list[i].data(), list[i].size()));
   return array;
+}
+
+padded_bytes read_body(const Napi::Uint8Array& body) {
+  const Napi::Value buffer = body.ArrayBuffer();
+  // A SharedArrayBuffer does not have a length here.
+  const size_t buffer_bytes = buffer.IsArrayBuffer() ? buffer.As<Napi::ArrayBuffer>().ByteLength() : 0;
+  if (body.ByteOffset() + body.ByteLength() + body_padding_bytes > buffer_bytes)
+    throw Napi::RangeError::New(body.Env(), "the body has no padding after it");
+  return {body.Data(), body.ByteLength()};
 }
 
 }  // namespace
@@ -50,39 +55,12 @@ Napi::Value js_decoder::decode(const Napi::CallbackInfo& info) {
   try {
     const auto capacities = info[3].As<Napi::Uint32Array>();
     place_columns(info[1].As<Napi::ArrayBuffer>(), info[2].As<Napi::Uint32Array>(), capacities);
-    const padded_bytes body = padded(info[0].As<Napi::Uint8Array>());
-    const decode_error error = decoder_->decode(body, {starts_.data(), capacities.Data()});
-    Napi::Value outcome;
-    if (error == decode_error::none) {
-      outcome = findings(env);
-    } else if (error == decode_error::row_capacity) {
-      outcome = numbers(env, decoder_->findings().row_counts);
-    } else {
-      outcome = Napi::Number::New(env, static_cast<uint8_t>(error));
-    }
-    if (copy_bytes_ > kept_copy_bytes_max) {
-      copy_.reset();
-      copy_bytes_ = 0;
-    }
-    return outcome;
+    const padded_bytes body = read_body(info[0].As<Napi::Uint8Array>());
+    if (!decoder_->decode(body, {starts_.data(), capacities.Data()})) return env.Null();
+    return findings(env);
   } catch (const std::bad_alloc&) {
     throw Napi::Error::New(env, "the native decoder is out of memory");
   }
-}
-
-padded_bytes js_decoder::padded(const Napi::Uint8Array& body) {
-  const size_t bytes = body.ByteLength();
-  // Without a plain ArrayBuffer (with a SharedArrayBuffer, for example), the bytes after the body are unknown.
-  const Napi::Value buffer = body.ArrayBuffer();
-  const size_t buffer_bytes = buffer.IsArrayBuffer() ? buffer.As<Napi::ArrayBuffer>().ByteLength() : 0;
-  if (body.ByteOffset() + bytes + body_padding_bytes <= buffer_bytes) return {body.Data(), bytes};
-  if (copy_bytes_ < bytes + body_padding_bytes) {
-    copy_.reset(new uint8_t[bytes + body_padding_bytes]);
-    copy_bytes_ = bytes + body_padding_bytes;
-  }
-  std::memcpy(copy_.get(), body.Data(), bytes);
-  std::memset(copy_.get() + bytes, 0, body_padding_bytes);
-  return {copy_.get(), bytes};
 }
 
 void js_decoder::place_columns(Napi::ArrayBuffer arena, const Napi::Uint32Array& starts,
@@ -107,10 +85,6 @@ Napi::Object js_decoder::findings(Napi::Env env) const {
   object.Set("rowCounts", numbers(env, found.row_counts));
   object.Set("memberOrder", numbers(env, found.member_order));
   object.Set("keys", texts(env, found.keys));
-  Napi::Array unknown = Napi::Array::New(env, found.unknown_names.size());
-  for (uint32_t i = 0; i < found.unknown_names.size(); i++)
-    unknown.Set(i, texts(env, found.unknown_names[i]));
-  object.Set("unknownNames", unknown);
   return object;
 }
 

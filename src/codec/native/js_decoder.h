@@ -18,19 +18,15 @@ class js_decoder : public Napi::ObjectWrap<js_decoder> {
   explicit js_decoder(const Napi::CallbackInfo& info);
 
  private:
-  /// `decode(body: Uint8Array, arena: ArrayBuffer, starts: Uint32Array, capacities: Uint32Array)`: findings
-  /// as an object, or the code of the error. `starts` are byte offsets of the columns in the arena.
+  /// `decode(body, arena, starts, capacities)` as `NativeDecoder` of native-addon.ts describes it.
   Napi::Value decode(const Napi::CallbackInfo& info);
 
-  [[nodiscard]] padded_bytes padded(const Napi::Uint8Array& body);
   void place_columns(Napi::ArrayBuffer arena, const Napi::Uint32Array& starts,
                      const Napi::Uint32Array& capacities);
   Napi::Object findings(Napi::Env env) const;
 
   std::unique_ptr<decoder> decoder_;
   std::vector<void*> starts_;
-  std::unique_ptr<uint8_t[]> copy_;
-  size_t copy_bytes_ = 0;
 };
 
 }  // namespace understudy

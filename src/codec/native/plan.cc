@@ -147,7 +147,6 @@ void read_condition(object_plan& plan, uint32_t index, const object& from) {
 [[nodiscard]] object_plan read_object(const object& from, uint32_t object_index, size_t object_count,
                                       std::vector<column_layout>& layout) {
   object_plan plan;
-  plan.row_count_max = index_below(from["row_count_max"], uint64_t{1} << 32);
   plan.slice = read_columns(from["slice"], "44", object_index, layout);
   require(plan.slice.empty() || plan.slice.size() == 2);
   for (const element member : from["members"].get_array()) {

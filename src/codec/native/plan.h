@@ -2,7 +2,7 @@
 // decoder does not depend on posts or cycles; `native-plan.ts` derives the plan from the contract's types and hands
 // it over as JSON.
 //
-//   {"column_count": 2, "objects": [{"row_count_max": 1, "slice": [], "members": [
+//   {"column_count": 2, "objects": [{"slice": [], "members": [
 //     {"name": "views", "kind": "integer", "required": true, "nullable": true,
 //      "minimum": 0, "maximum": 9007199254740991, "columns": [0]}]}]}
 //
@@ -86,7 +86,6 @@ struct member_plan {
 
 struct object_plan {
   std::vector<member_plan> members;
-  uint32_t row_count_max = 0;
   /// Columns for start and end of each row in the body, or none.
   std::vector<uint32_t> slice;
   /// One bit a member.

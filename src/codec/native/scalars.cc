@@ -5,6 +5,9 @@ namespace understudy {
 
 namespace {
 
+/// Digits that a double holds exactly; more are left to the reference decoder.
+constexpr int integer_digits_max = 16;
+
 [[nodiscard]] bool is_digit(uint8_t byte) noexcept {
   return byte - uint32_t{'0'} <= 9;
 }
@@ -64,47 +67,9 @@ void append_utf8(std::vector<uint8_t>& text, uint32_t point) {
   }
 }
 
-/// Whether the number at `token` follows JSON's grammar.
-[[nodiscard]] bool number_is_valid(const uint8_t* token) noexcept {
-  const uint8_t* at = token + (*token == '-');
-  if (!is_digit(*at)) return false;
-  if (*at++ != '0') {
-    while (is_digit(*at)) at++;
-  }
-  if (*at == '.') {
-    if (!is_digit(*++at)) return false;
-    while (is_digit(*at)) at++;
-  }
-  if ((*at | 0x20) == 'e') {
-    at++;
-    if (*at == '+' || *at == '-') at++;
-    if (!is_digit(*at)) return false;
-    while (is_digit(*at)) at++;
-  }
-  return ends_scalar[*at];
-}
-
-/// Whether the scalar at `token` is one; `next` is the token after it.
-[[nodiscard]] bool scalar_is_valid(const uint8_t* token, const uint8_t* next) noexcept {
-  switch (*token) {
-    case '"': {
-      const uint8_t* close = closing_quote(token, next);
-      return close != nullptr && escapes_are_valid(token + 1, close);
-    }
-    case 't':
-      return std::memcmp(token, "true", 4) == 0 && ends_scalar[token[4]];
-    case 'f':
-      return std::memcmp(token, "false", 5) == 0 && ends_scalar[token[5]];
-    case 'n':
-      return is_null(token);
-    default:
-      return number_is_valid(token);
-  }
-}
-
 }  // namespace
 
-bool read_unusual_integer(const uint8_t* token, double& value) noexcept {
+bool read_integer(const uint8_t* token, double& value) noexcept {
   const bool negative = *token == '-';
   const uint8_t* at = token + negative;
   const uint8_t* digits = at;
@@ -123,7 +88,7 @@ bool read_unusual_integer(const uint8_t* token, double& value) noexcept {
   return true;
 }
 
-decode_error unescape(const uint8_t* from, const uint8_t* to, std::vector<uint8_t>& text) {
+bool unescape(const uint8_t* from, const uint8_t* to, std::vector<uint8_t>& text) {
   text.assign(unescape_margin_bytes, 0);
   while (from < to) {
     const void* found = std::memchr(from, '\\', static_cast<size_t>(to - from));
@@ -135,88 +100,24 @@ decode_error unescape(const uint8_t* from, const uint8_t* to, std::vector<uint8_
     from = escape + 2;
     if (escape[1] != 'u') {
       const uint8_t byte = simple_escape(escape[1]);
-      if (byte == 0) return decode_error::unusual_text;
+      if (byte == 0) return false;
       text.push_back(byte);
       continue;
     }
     uint32_t point = hex4(from);
     from += 4;
-    if (point > 0xffff || (point >= 0xdc00 && point < 0xe000)) return decode_error::unusual_text;
+    if (point > 0xffff || (point >= 0xdc00 && point < 0xe000)) return false;
     if (point >= 0xd800 && point < 0xdc00) {
-      if (from[0] != '\\' || from[1] != 'u') return decode_error::unusual_text;
+      if (from[0] != '\\' || from[1] != 'u') return false;
       const uint32_t low = hex4(from + 2);
-      if (low < 0xdc00 || low > 0xdfff) return decode_error::unusual_text;
+      if (low < 0xdc00 || low > 0xdfff) return false;
       point = 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00);
       from += 6;
     }
     append_utf8(text, point);
   }
   text.insert(text.end(), unescape_margin_bytes, 0);
-  return decode_error::none;
-}
-
-bool escapes_are_valid(const uint8_t* from, const uint8_t* to) noexcept {
-  while (from < to) {
-    const void* found = std::memchr(from, '\\', static_cast<size_t>(to - from));
-    if (found == nullptr) return true;
-    const uint8_t* escape = static_cast<const uint8_t*>(found);
-    if (escape[1] == 'u') {
-      if (hex4(escape + 2) > 0xffff) return false;
-      from = escape + 6;
-    } else {
-      if (simple_escape(escape[1]) == 0) return false;
-      from = escape + 2;
-    }
-  }
   return true;
-}
-
-decode_error skip_value(const uint8_t* body, const uint32_t*& at, const uint32_t* end,
-                        uint32_t& containers_left) noexcept {
-  enum class expectation { value, member, separator };
-  // One bit a level, the innermost lowest: 1 for an object, 0 for an array.
-  uint64_t objects = 0;
-  uint32_t depth = 0;
-  expectation expected = expectation::value;
-  for (;;) {
-    if (end - at < 2) return decode_error::grammar;
-    const uint8_t first = body[at[0]];
-    if (expected == expectation::value) {
-      if (first == '{' || first == '[') {
-        if (depth == skipped_depth_max || containers_left == 0) return decode_error::too_deep;
-        depth++;
-        containers_left--;
-        objects = objects << 1 | (first == '{');
-        const bool empty = body[at[1]] == (first == '{' ? '}' : ']');
-        at++;
-        if (empty) {
-          expected = expectation::separator;
-        } else if (first == '{') {
-          expected = expectation::member;
-        }
-        continue;
-      }
-      if (!scalar_is_valid(body + at[0], body + at[1])) return decode_error::grammar;
-      at++;
-    } else if (expected == expectation::member) {
-      if (first != '"' || !scalar_is_valid(body + at[0], body + at[1]) || body[at[1]] != ':')
-        return decode_error::grammar;
-      at += 2;
-      expected = expectation::value;
-      continue;
-    } else if (first == ',') {
-      at++;
-      expected = (objects & 1) != 0 ? expectation::member : expectation::value;
-      continue;
-    } else {
-      if (first != ((objects & 1) != 0 ? '}' : ']')) return decode_error::grammar;
-      at++;
-      depth--;
-      objects >>= 1;
-    }
-    if (depth == 0) return decode_error::none;
-    expected = expectation::separator;
-  }
 }
 
 }  // namespace understudy

@@ -1,13 +1,10 @@
-// Scalars at a token: integers, null, strings with and without escapes, and the full check of values that are skipped.
-// All functions rely on the tokens of stage 1 and on a body whose last token is a closing brace, so that no scan leaves
-// the body.
+// Scalars at a token: integers, null, strings with and without escapes. All functions rely on the tokens of stage 1 and
+// on a body whose last token is a closing brace, so that no scan leaves the body.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 #include <vector>
-
-#include "error.h"
 
 namespace understudy {
 
@@ -33,13 +30,6 @@ inline constexpr scalar_ends ends_scalar;
   return std::memcmp(token, "null", 4) == 0 && ends_scalar[token[4]];
 }
 
-/// The integer at `token`, as JSON.parse would give it: 7, -7, -0, 7.0. Returns false for every other
-/// spelling.
-[[nodiscard]] bool read_unusual_integer(const uint8_t* token, double& value) noexcept;
-
-/// Digits that a double holds exactly; more are left to the reference decoder.
-inline constexpr int integer_digits_max = 16;
-
 /// The number at `token` if it consists of one to eight digits up to the next token, else -1. It has no branch on the
 /// digits: the lengths of counters are random, and a mispredicted branch costs more than the conversion.
 [[nodiscard]] inline int64_t read_short_integer(const uint8_t* token, const uint8_t* next) noexcept {
@@ -59,20 +49,8 @@ inline constexpr int integer_digits_max = 16;
   return all_digits & !has_leading_zero ? static_cast<int64_t>(digits) : -1;
 }
 
-/// The integer at `token`, in the spelling without sign and fraction or as `read_unusual_integer` reads it.
-[[nodiscard]] inline bool read_integer(const uint8_t* token, double& value) noexcept {
-  uint32_t digit = token[0] - uint32_t{'0'};
-  if (digit > 9) return read_unusual_integer(token, value);
-  uint64_t sum = digit;
-  const uint8_t* at = token + 1;
-  // A zero ends the number: 01 is not JSON.
-  if (digit != 0) {
-    for (digit = *at - uint32_t{'0'}; digit <= 9; digit = *++at - uint32_t{'0'}) sum = sum * 10 + digit;
-  }
-  if (at - token > integer_digits_max || !ends_scalar[*at]) return read_unusual_integer(token, value);
-  value = static_cast<double>(sum);
-  return true;
-}
+/// The integer at `token`, as JSON.parse would give it: 7, -7, -0, 7.0. Returns false for every other spelling.
+[[nodiscard]] bool read_integer(const uint8_t* token, double& value) noexcept;
 
 /// The closing quote of the string that opens at `open`, given the token after it. Between the two quotes
 /// stage 1 finds no token, and after the closing one only white space: so it is the last byte before `next`
@@ -90,23 +68,8 @@ inline constexpr int integer_digits_max = 16;
 /// Bytes before and after an unescaped text, so that it can be measured like a text in a body.
 inline constexpr size_t unescape_margin_bytes = 64;
 
-/// Writes the text between two quotes without its escapes, as UTF-8 between two margins. `unusual_text`: a
-/// bad escape, or half of a surrogate pair, which has no UTF-8.
-[[nodiscard]] decode_error unescape(const uint8_t* from, const uint8_t* to, std::vector<uint8_t>& text);
-
-/// Whether every escape between two quotes is one of JSON.
-[[nodiscard]] bool escapes_are_valid(const uint8_t* from, const uint8_t* to) noexcept;
-
-/// Deepest nesting of a value that is skipped; deeper ones are left to the reference decoder.
-inline constexpr uint32_t skipped_depth_max = 64;
-
-/// Arrays and objects that skipped values may hold, all together. With those of the rows, which are some
-/// 300,000 in a body of 16 MiB, fewer than the reference decoder accepts; bodies with more are left to it.
-inline constexpr uint32_t skipped_container_count_max = 500'000;
-
-/// Checks the value at token `*at` in full and moves `at` past it. Each array or object takes one of
-/// `containers_left`.
-[[nodiscard]] decode_error skip_value(const uint8_t* body, const uint32_t*& at, const uint32_t* end,
-                                      uint32_t& containers_left) noexcept;
+/// Writes the text between two quotes without its escapes, as UTF-8 between two margins. False for an invalid escape, and
+/// for half of a surrogate pair, which has no UTF-8.
+[[nodiscard]] bool unescape(const uint8_t* from, const uint8_t* to, std::vector<uint8_t>& text);
 
 }  // namespace understudy

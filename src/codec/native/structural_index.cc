@@ -14,20 +14,19 @@ constexpr uint32_t kept_token_count_max = uint32_t{1} << 21;
 
 }  // namespace
 
-decode_error structural_index::find(padded_bytes body) noexcept {
-  if (body.bytes >= simdjson::SIMDJSON_MAXSIZE_BYTES) return decode_error::too_long;
+bool structural_index::find(padded_bytes body) noexcept {
+  if (body.bytes >= simdjson::SIMDJSON_MAXSIZE_BYTES) return false;
   const bool bloated = stage_ && stage_->n_structural_indexes > kept_token_count_max;
   if (!stage_ || bloated || capacity_bytes_ < body.bytes) {
     const size_t capacity = (body.bytes / capacity_step_bytes + 1) * capacity_step_bytes;
     stage_.reset();
     if (simdjson::active_implementation->create_dom_parser_implementation(capacity, 1, stage_)) {
       stage_.reset();
-      return decode_error::too_long;
+      return false;
     }
     capacity_bytes_ = capacity;
   }
-  if (stage_->stage1(body.data, body.bytes, false)) return decode_error::tokens;
-  return decode_error::none;
+  return stage_->stage1(body.data, body.bytes, false) == simdjson::SUCCESS;
 }
 
 }  // namespace understudy

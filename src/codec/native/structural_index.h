@@ -5,7 +5,6 @@
 
 #include <memory>
 
-#include "error.h"
 #include "padded_bytes.h"
 #include "simdjson.h"
 
@@ -14,8 +13,9 @@ namespace understudy {
 /// Offsets of all tokens of a body: brackets, commas, colons, opening quotes and the starts of other scalars.
 class structural_index {
  public:
-  /// Indexes `body`; the offsets are valid until the next call.
-  [[nodiscard]] decode_error find(padded_bytes body) noexcept;
+  /// Indexes `body`; the offsets are valid until the next call. False for invalid UTF-8, an open string, a raw control
+  /// character, and a body that is too long for simdjson.
+  [[nodiscard]] bool find(padded_bytes body) noexcept;
 
   [[nodiscard]] const uint32_t* begin() const noexcept { return stage_->structural_indexes.get(); }
   [[nodiscard]] const uint32_t* end() const noexcept { return begin() + stage_->n_structural_indexes; }
