@@ -47,22 +47,34 @@ export const outcomeTexts = outcomeCodes.map(({ status, reason }) =>
     : `,"status":"${status}","score":null${reason === null ? '' : `,"reason":"${reason}"`}}`,
 )
 
-function resultRows({ results, cycleTime }: ResponseColumns): string[] {
-  const galleryTexts = results.galleries.map((id) => `{"gall_id":${JSON.stringify(id)},"post_no":`)
-  const tail = `,"scored_at_cycle":${JSON.stringify(cycleTime)}}`
-  const heads = headNames.flatMap((name) => {
-    const values = results.heads[name]
-    return values === null ? [] : [{ text: `,"${name}":`, values }]
-  })
+/** The text before the post number of a row, by gallery. */
+export function galleryTexts(galleries: readonly string[]): string[] {
+  return galleries.map((id) => `{"gall_id":${JSON.stringify(id)},"post_no":`)
+}
+
+/** The columns of scored rows, and the text after each of them. */
+export function scoredColumns({ results, cycleTime }: ResponseColumns): {
+  readonly values: readonly Float32Array[]
+  readonly labels: readonly string[]
+} {
+  const names = headNames.filter((name) => results.heads[name] !== null)
+  return {
+    values: [results.score, ...names.map((name) => results.heads[name] as Float32Array)],
+    labels: [...names.map((name) => `,"${name}":`), `,"scored_at_cycle":${JSON.stringify(cycleTime)}}`],
+  }
+}
+
+function resultRows(response: ResponseColumns): string[] {
+  const { results } = response
+  const keys = galleryTexts(results.galleries)
+  const { values, labels } = scoredColumns(response)
   const rows = new Array<string>(results.count)
   let scored = 0
   for (let row = 0; row < results.count; row++) {
     const code = results.outcome[row] as number
-    let text = `${galleryTexts[results.gallery[row] as number]}${results.postNo[row]}${outcomeTexts[code]}`
+    let text = `${keys[results.gallery[row] as number]}${results.postNo[row]}${outcomeTexts[code]}`
     if (code === 0) {
-      text += float32Text(results.score[scored] as number)
-      for (const head of heads) text += head.text + float32Text(head.values[scored] as number)
-      text += tail
+      for (const [i, column] of values.entries()) text += `${float32Text(column[scored] as number)}${labels[i]}`
       scored++
     }
     rows[row] = text

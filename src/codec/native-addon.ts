@@ -55,10 +55,11 @@ export interface NativeAddon {
   readonly interfaceVersion: number
   readonly Decoder: new (plan: string) => NativeDecoder
   readonly runColumns: RunColumns
-  /** An upper bound on the size of the rows in bytes; 0 for numbers that only the reference encoder writes. */
-  rowsBytesMax(rows: NativeRows): number
-  /** Writes the rows at `start` of `out` and returns where they end. */
-  writeRows(rows: NativeRows, out: Uint8Array, start: number): number
+  /**
+   * The rows in a buffer of their own, with `before` and `after` undefined bytes around them. Null for numbers that only the
+   * reference encoder writes.
+   */
+  encodeRows(rows: NativeRows, before: number, after: number): Uint8Array<ArrayBuffer> | null
   readonly columnOperations: readonly string[]
   readonly textMeasureNames: readonly string[]
   readonly bodyPaddingBytes: number

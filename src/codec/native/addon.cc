@@ -25,8 +25,7 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("Decoder", js_decoder::define(env));
   exports.Set("runColumns", Napi::Function::New<run_js_columns>(env));
   exports.Set("columnOperations", texts(env, column_operation_names));
-  exports.Set("rowsBytesMax", Napi::Function::New<rows_bytes_max>(env));
-  exports.Set("writeRows", Napi::Function::New<write_js_rows>(env));
+  exports.Set("encodeRows", Napi::Function::New<encode_js_rows>(env));
   exports.Set("textMeasureNames", texts(env, text_measure_names));
   exports.Set("bodyPaddingBytes", Napi::Number::New(env, body_padding_bytes));
   return exports;

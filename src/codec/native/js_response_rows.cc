@@ -53,22 +53,17 @@ response_rows read_rows(const Napi::Value& value) {
 
 }  // namespace
 
-Napi::Value rows_bytes_max(const Napi::CallbackInfo& info) {
+Napi::Value encode_js_rows(const Napi::CallbackInfo& info) {
   const response_rows rows = read_rows(info[0]);
-  return Napi::Number::New(info.Env(), static_cast<double>(response_bytes_max(rows)));
-}
-
-Napi::Value write_js_rows(const Napi::CallbackInfo& info) {
-  const response_rows rows = read_rows(info[0]);
-  auto out = info[1].As<Napi::Uint8Array>();
-  const size_t start = info[2].As<Napi::Number>().Uint32Value();
-  const size_t needed = response_bytes_max(rows);
-  if (needed == 0 || start > out.ByteLength() || out.ByteLength() - start < needed) {
-    throw Napi::RangeError::New(info.Env(), "the rows do not fit into the bytes given");
-  }
-  char* const bytes = reinterpret_cast<char*>(out.Data());
-  const char* end = write_rows(bytes + start, rows);
-  return Napi::Number::New(info.Env(), static_cast<double>(end - bytes));
+  const size_t before = info[1].As<Napi::Number>().Uint32Value();
+  const size_t after = info[2].As<Napi::Number>().Uint32Value();
+  const size_t rows_bytes_max = response_bytes_max(rows);
+  if (rows_bytes_max == 0) return info.Env().Null();
+  // Pages of the upper bound that are not written take no memory.
+  auto buffer = Napi::Buffer<char>::New(info.Env(), before + rows_bytes_max + after);
+  const char* end = write_rows(buffer.Data() + before, rows);
+  const size_t bytes = static_cast<size_t>(end - buffer.Data()) + after;
+  return Napi::Uint8Array::New(info.Env(), bytes, buffer.ArrayBuffer(), buffer.ByteOffset());
 }
 
 }  // namespace understudy
