@@ -205,13 +205,9 @@ export class Client {
 }
 
 function policyOf(options: ClientOptions): RetryPolicy {
-  const policy = {
-    retryTimeoutMs: options.retryTimeoutMs ?? defaultPolicy.retryTimeoutMs,
-    attemptTimeoutMs: options.attemptTimeoutMs ?? defaultPolicy.attemptTimeoutMs,
-    backoffMsFirst: options.backoffMsFirst ?? defaultPolicy.backoffMsFirst,
-    backoffMsMax: options.backoffMsMax ?? defaultPolicy.backoffMsMax,
-  }
-  for (const [name, value] of Object.entries(policy)) {
+  const policy: Record<keyof RetryPolicy, number> = { ...defaultPolicy }
+  for (const name of Object.keys(policy) as (keyof RetryPolicy)[]) {
+    const value = (policy[name] = options[name] ?? policy[name])
     // Written so that NaN fails. Only `retryTimeoutMs` may be infinite.
     const isValid = value >= 0 && (name === 'retryTimeoutMs' || value <= timerMsMax)
     if (!isValid) throw new TypeError(`${name} must be a number of milliseconds, not ${value}`)

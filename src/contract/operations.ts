@@ -3,29 +3,19 @@
  * derive from it. This file runs in browsers too, so it may import types only.
  */
 import type { ErrorKind } from './errors.js'
-import type {
-  CycleRequest,
-  CycleResponse,
-  Health,
-  ImageStored,
-  OutcomesRequest,
-  OutcomesResponse,
-  WeightsAck,
-  WeightsRequest,
-  WeightsState,
-} from './wire.js'
+import type * as wire from './wire.js'
 
 /** The types of JSON bodies, by the name that the table uses. */
 export interface BodyTypes {
-  CycleRequest: CycleRequest
-  CycleResponse: CycleResponse
-  Health: Health
-  ImageStored: ImageStored
-  OutcomesRequest: OutcomesRequest
-  OutcomesResponse: OutcomesResponse
-  WeightsAck: WeightsAck
-  WeightsRequest: WeightsRequest
-  WeightsState: WeightsState
+  CycleRequest: wire.CycleRequest
+  CycleResponse: wire.CycleResponse
+  Health: wire.Health
+  ImageStored: wire.ImageStored
+  OutcomesRequest: wire.OutcomesRequest
+  OutcomesResponse: wire.OutcomesResponse
+  WeightsAck: wire.WeightsAck
+  WeightsRequest: wire.WeightsRequest
+  WeightsState: wire.WeightsState
 }
 
 export interface Operation {

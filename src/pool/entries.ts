@@ -1,10 +1,10 @@
 /**
  * Which posts enter and leave with a cycle: candidates first, then removals (decisions.md 13 and 14).
  */
-import { assert, type CycleColumns, type KeyColumns } from '../contract/index.js'
+import { assert, GalleryTable, type CycleColumns, type KeyColumns } from '../contract/index.js'
 import { planCandidates } from './candidates.js'
 import { secondRow } from './gather.js'
-import type { PostKeys, PostMap } from './post-map.js'
+import { gallIdAt, type PostKeys, type PostMap } from './post-map.js'
 import { findSlot, type PoolState } from './state.js'
 import { PostWarning } from './warnings.js'
 
@@ -89,17 +89,11 @@ function planRemovals(
 }
 
 /** Keys of `rows`, with the galleries of these rows only. */
-function keysOf(cycle: CycleColumns, keys: KeyColumns, rows: Uint32Array): PostKeys {
-  const galleries: string[] = []
-  const codes = new Int32Array(cycle.galleries.length).fill(-1)
-  const gallery = new Uint32Array(rows.length)
-  const postNo = new Float64Array(rows.length)
-  for (let i = 0; i < rows.length; i++) {
-    const row = rows[i] as number
-    const request = keys.gallery[row] as number
-    if (codes[request] === -1) codes[request] = galleries.push(cycle.galleries[request] as string) - 1
-    gallery[i] = codes[request] as number
-    postNo[i] = keys.postNo[row] as number
+function keysOf({ galleries }: CycleColumns, { gallery, postNo }: KeyColumns, rows: Uint32Array): PostKeys {
+  const table = new GalleryTable()
+  return {
+    galleries: table.ids,
+    gallery: rows.map((row) => table.code(gallIdAt({ galleries, gallery }, row))),
+    postNo: Float64Array.from(rows, (row) => postNo[row] as number),
   }
-  return { galleries, gallery, postNo }
 }

@@ -6,8 +6,8 @@ import { errorTable, type ErrorKind } from '../errors.js'
 import { gzipBodyBytesMax, imageBytesMax, jsonBodyBytesMax } from '../limits.js'
 import { commonErrors, operations, type BodyTypes, type Operation, type OperationId } from '../operations.js'
 import { bodyExamples, errorExamples } from './examples.js'
-import { componentSchemas, type JsonSchema } from './schemas.js'
-import { apiDescription, errorTexts, operationTexts, parameterTexts, tagTexts } from './texts.js'
+import { componentSchemas } from './schemas.js'
+import { apiDescription, errorTexts, operationTexts, tagTexts } from './texts.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -68,7 +68,7 @@ const parameters = {
     name: 'X-Content-SHA256',
     in: 'header',
     description: 'SHA-256 of the body. It is checked if it is present.',
-    schema: { $ref: '#/components/schemas/Sha256' },
+    schema: schemaReference('Sha256'),
   },
   Timing: {
     name: 'timing',
@@ -96,15 +96,25 @@ const headers = {
   WwwAuthenticate: { required: true, schema: { type: 'string', const: 'ApiKey' } },
 }
 
-/** Path parameters, and the schema of each. */
 const pathParameters = {
-  cycle_id: { $ref: '#/components/schemas/CycleId' },
-  gall_id: { $ref: '#/components/schemas/GalleryId' },
-  post_no: { $ref: '#/components/schemas/PostNo' },
-  NN: { type: 'string', pattern: '^\\d{2,}$' },
+  cycle_id: {
+    description: 'The id of the original call. One that does not match the pattern is 404.',
+    schema: schemaReference('CycleId'),
+    example: '20260302T1205',
+  },
+  gall_id: {
+    description: 'Percent-encoded. It has no maximum length of its own.',
+    schema: schemaReference('GalleryId'),
+    example: 'programming',
+  },
+  post_no: { description: 'Without leading zeros.', schema: schemaReference('PostNo'), example: 48211 },
+  NN: {
+    description:
+      'Position of the image in the original body, from 1 on, with at least two digits: `01` and `001` are the same.',
+    schema: { type: 'string', pattern: '^\\d{2,}$' },
+    example: '01',
+  },
 }
-
-const pathExamples = { cycle_id: '20260302T1205', gall_id: 'programming', post_no: 48211, NN: '01' }
 
 function operationObject(id: OperationId, operation: Operation): Json {
   const { tag, summary, description } = operationTexts[id]
@@ -117,14 +127,7 @@ function operationObject(id: OperationId, operation: Operation): Json {
     ...(id === 'postCycle' ? ['Timing'] : []),
   ]
   const all = [
-    ...inPath.map((name) => ({
-      name,
-      in: 'path',
-      required: true,
-      description: parameterTexts[name],
-      schema: pathParameters[name],
-      example: pathExamples[name],
-    })),
+    ...inPath.map((name) => ({ name, in: 'path', required: true, ...pathParameters[name] })),
     ...others.map((name) => ({ $ref: `#/components/parameters/${name}` })),
   ]
   return {
@@ -196,8 +199,11 @@ function headerReference(name: keyof typeof headers): Json {
 }
 
 function jsonContent(type: keyof BodyTypes | 'ErrorRecord', example: unknown): Json {
-  const schema: JsonSchema = { $ref: `#/components/schemas/${type}` }
-  return { 'application/json': { schema, example } }
+  return { 'application/json': { schema: schemaReference(type), example } }
+}
+
+function schemaReference(name: string): Json {
+  return { $ref: `#/components/schemas/${name}` }
 }
 
 /** `bad_request` → `BadRequest`. */

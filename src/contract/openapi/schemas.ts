@@ -5,7 +5,7 @@
 import { conditionOf, inOrder, wireSchemas, type WireSchema } from '../shape.js'
 
 /** JSON schema, draft 2020-12. */
-export type JsonSchema = Readonly<Record<string, unknown>>
+type JsonSchema = Readonly<Record<string, unknown>>
 
 /** The schemas by the name of their type, in alphabetical order. */
 export function componentSchemas(): Record<string, JsonSchema> {

@@ -108,13 +108,6 @@ export const tagTexts = {
   Reference: 'Not in scope for the trial.',
 } as const
 
-export const parameterTexts = {
-  cycle_id: 'The id of the original call. One that does not match the pattern is 404.',
-  gall_id: 'Percent-encoded. It has no maximum length of its own.',
-  post_no: 'Without leading zeros.',
-  NN: 'Position of the image in the original body, from 1 on, with at least two digits: `01` and `001` are the same.',
-} as const
-
 export const errorTexts: Readonly<Record<ErrorKind, string>> = {
   bad_request:
     'The request is malformed: JSON syntax, gzip, a missing member, a wrong type, format or range, too many rows, an image ' +
