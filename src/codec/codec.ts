@@ -62,7 +62,6 @@ export function loadCodec(choice: CodecChoice): { codec: Codec; note: string } {
 /** The native codec over a loaded addon. Throws when the addon cannot follow the contract. */
 export function nativeCodec(addon: NativeAddon): Codec {
   const decode = createNativeDecode(addon)
-  const encode = createNativeEncode(addon)
   if (addon.columnOperations.join() !== columnOperations.join()) {
     throw new Error('the native codec is of another version: its column operations are others')
   }
@@ -75,7 +74,7 @@ export function nativeCodec(addon: NativeAddon): Codec {
       if (body.length > nativeBytesMax) return runBodyTask('cycle', [body])
       return decode(body, arena) ?? runBodyTask('cycle', [body])
     },
-    encodeResponse: (response) => encode(response) ?? encodeResponse(response),
+    encodeResponse: createNativeEncode(addon),
     runColumns: (program, inputs, matrix) => addon.runColumns(program, inputs, matrix),
   }
 }

@@ -56,10 +56,10 @@ export interface NativeAddon {
   readonly Decoder: new (plan: string) => NativeDecoder
   readonly runColumns: RunColumns
   /**
-   * The rows in a buffer of their own, with `before` and `after` undefined bytes around them. Null for numbers that only the
-   * reference encoder writes.
+   * The rows in a buffer of their own, with `before` and `after` undefined bytes around them. Throws a RangeError for
+   * numbers that JSON does not have, and for columns that do not fit together.
    */
-  encodeRows(rows: NativeRows, before: number, after: number): Uint8Array<ArrayBuffer> | null
+  encodeRows(rows: NativeRows, before: number, after: number): Uint8Array<ArrayBuffer>
   readonly columnOperations: readonly string[]
   readonly textMeasureNames: readonly string[]
   readonly bodyPaddingBytes: number

@@ -1,22 +1,18 @@
 /**
  * The native encoder: JavaScript makes the head and the texts that rows share, C++ writes the rows. The bytes are those of
- * the reference encoder, which also encodes responses with numbers that C++ does not write (not finite, no post numbers).
+ * the reference encoder.
  */
 import { galleryTexts, outcomeTexts, responseHead, scoredColumns, type ResponseColumns } from './encode-response.js'
 import type { NativeAddon, NativeRows, TextTable } from './native-addon.js'
 
-/** Response bytes, or null for a response that the reference has to encode. */
-export type NativeEncode = (response: ResponseColumns) => Uint8Array | null
-
 const rowsEnd = ']}'
 
-export function createNativeEncode(addon: NativeAddon): NativeEncode {
+export function createNativeEncode(addon: NativeAddon): (response: ResponseColumns) => Uint8Array {
   const outcomes = textTable(outcomeTexts)
   return (response) => {
     const head = responseHead(response)
     const rows = nativeRows(response, outcomes)
     const encoded = addon.encodeRows(rows, Buffer.byteLength(head), rowsEnd.length)
-    if (encoded === null) return null
     const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.length)
     bytes.write(head)
     bytes.write(rowsEnd, bytes.length - rowsEnd.length)

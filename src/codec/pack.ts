@@ -23,6 +23,8 @@ const columnHeadBytes = 16
 
 /** Kinds of columns: every row the same value, an offset of 1, 2 or 4 bytes, or the doubles themselves. */
 const kind = { constant: 0, offset8: 1, offset16: 2, offset32: 3, float64: 4 } as const
+/** By kind: the array of the data. */
+const dataTypes = [null, Uint8Array, Uint16Array, Uint32Array, Float64Array] as const
 
 interface Plan {
   readonly kind: number
@@ -174,18 +176,9 @@ function dataView(
   columnKind: number,
   rowCount: number,
 ): Uint8Array | Uint16Array | Uint32Array | Float64Array {
-  switch (columnKind) {
-    case kind.offset8:
-      return new Uint8Array(buffer, at, rowCount)
-    case kind.offset16:
-      return new Uint16Array(buffer, at, rowCount)
-    case kind.offset32:
-      return new Uint32Array(buffer, at, rowCount)
-    case kind.float64:
-      return new Float64Array(buffer, at, rowCount)
-    default:
-      throw new Error(`unknown kind ${columnKind} of a packed column`)
-  }
+  const type = dataTypes[columnKind]
+  if (!type) throw new Error(`unknown kind ${columnKind} of a packed column`)
+  return new type(buffer, at, rowCount)
 }
 
 function align(bytes: number): number {

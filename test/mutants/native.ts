@@ -110,7 +110,7 @@ export const nativeMutants: readonly MutantGroup[] = [
     killedBy: ['src/codec/differential.test.ts'],
     mutants: [
       {
-        breaks: 'a score that is not finite is left to the reference',
+        breaks: 'a score that is not finite is refused',
         find: 'if (!std::isfinite(values[index])) return 0;',
         replace: '',
       },

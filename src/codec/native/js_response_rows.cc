@@ -58,7 +58,8 @@ Napi::Value encode_js_rows(const Napi::CallbackInfo& info) {
   const size_t before = info[1].As<Napi::Number>().Uint32Value();
   const size_t after = info[2].As<Napi::Number>().Uint32Value();
   const size_t rows_bytes_max = response_bytes_max(rows);
-  if (rows_bytes_max == 0) return info.Env().Null();
+  if (rows_bytes_max == 0)
+    throw Napi::RangeError::New(info.Env(), "the rows have numbers that JSON does not have, or do not fit together");
   // Pages of the upper bound that are not written take no memory.
   auto buffer = Napi::Buffer<char>::New(info.Env(), before + rows_bytes_max + after);
   const char* end = write_rows(buffer.Data() + before, rows);
