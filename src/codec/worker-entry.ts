@@ -2,6 +2,7 @@
  * Entry of the worker thread (worker.ts): runs the tasks that it receives and posts what they return.
  */
 import { parentPort } from 'node:worker_threads'
+import type { CycleColumns } from '../contract/index.js'
 import { outcomeOf, runInline, type BodyTaskName } from './body-tasks.js'
 import { loadCodec } from './codec.js'
 import type { WorkerTask } from './worker.js'
@@ -10,7 +11,12 @@ const { codec } = loadCodec('auto')
 
 parentPort?.on('message', ({ name, bodies }: WorkerTask) => {
   const [first = new Uint8Array(), second = first] = bodies
-  const run = (): unknown =>
-    name === 'cycle' ? codec.decodeCycle(first) : runInline(name as BodyTaskName, [first, second])
-  parentPort?.postMessage(outcomeOf(run))
+  if (name !== 'cycle') {
+    parentPort?.postMessage(outcomeOf(() => runInline(name as BodyTaskName, [first, second])))
+    return
+  }
+  const outcome = outcomeOf(() => codec.decodeCycle(first))
+  // The native codec has all columns in one buffer, which is not copied.
+  const transferred = 'value' in outcome ? [(outcome.value as CycleColumns).candidates.postNo.buffer] : []
+  parentPort?.postMessage(outcome, transferred as ArrayBuffer[])
 })

@@ -32,7 +32,7 @@ export interface MemberShape {
   readonly name: string
   readonly required: boolean
   /** The member is required too when member `member` of the same object equals `value`. */
-  readonly requiredWhen?: { readonly member: string; readonly value: string }
+  readonly requiredWhen: { readonly member: string; readonly value: string } | undefined
   readonly value: ValueShape
 }
 
@@ -151,15 +151,12 @@ function valueShape(reference: WireSchema, nullable = false): ValueShape {
 }
 
 function memberShapes(schema: WireSchema): MemberShape[] {
-  return Object.entries(schema.properties ?? {}).map(([name, property]) => {
-    const requiredWhen = conditionOf(property)
-    return {
-      name,
-      required: schema.required?.includes(name) ?? false,
-      ...(requiredWhen === undefined ? {} : { requiredWhen }),
-      value: valueShape(property),
-    }
-  })
+  return Object.entries(schema.properties ?? {}).map(([name, property]) => ({
+    name,
+    required: schema.required?.includes(name) ?? false,
+    requiredWhen: conditionOf(property),
+    value: valueShape(property),
+  }))
 }
 
 /** The condition in the doc comment of a conditional member. */

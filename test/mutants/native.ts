@@ -69,8 +69,8 @@ export const nativeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'an integer of exactly the maximum is accepted',
-        find: 'return read_integer(token, value) && value >= member.minimum && value <= member.maximum;',
-        replace: 'return read_integer(token, value) && value >= member.minimum;',
+        find: 'return read_integer(token, next, value) && value >= member.minimum && value <= member.maximum;',
+        replace: 'return read_integer(token, next, value) && value >= member.minimum;',
       },
       {
         breaks: 'a required member must be present',

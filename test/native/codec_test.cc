@@ -68,10 +68,13 @@ void test_date_times() {
 
 void test_integers() {
   double value;
-  for (const char* text : {"7,", "7.0}", "-7]", "1234567890123456 "}) EXPECT(read_integer(bytes_of(text), value));
-  EXPECT(read_integer(bytes_of("90071992,"), value) && value == 90071992);
-  for (const char* text : {"01,", "7.5,", "1e3,", "12345678901234567,", "x,", "-,"})
-    EXPECT(!read_integer(bytes_of(text), value));
+  /// The last byte is the next token.
+  const auto reads = [&](const char* text) {
+    return read_integer(bytes_of(text), bytes_of(text) + std::strlen(text) - 1, value);
+  };
+  for (const char* text : {"7,", "7.0}", "-7]", "1234567890123456 ,"}) EXPECT(reads(text));
+  EXPECT(reads("90071992,") && value == 90071992);
+  for (const char* text : {"01,", "7.5,", "1e3,", "12345678901234567,", "x,", "-,"}) EXPECT(!reads(text));
   const auto short_integer = [](const std::string& text) {
     const std::string padded = text + ",\"next\":12345678";
     return read_short_integer(bytes_of(padded.c_str()), bytes_of(padded.c_str()) + text.size());

@@ -113,11 +113,11 @@ inline bool decoder::decode_integer(const member_plan& member, uint32_t row, con
   value = static_cast<double>(digits);
   // One branch for three conditions that mostly hold.
   if ((digits >= 0) & (value >= member.minimum) & (value <= member.maximum)) return true;
-  if (member.nullable && is_null(token)) {
+  if (member.nullable && is_null(token, next)) {
     value = not_a_number;
     return true;
   }
-  return read_integer(token, value) && value >= member.minimum && value <= member.maximum;
+  return read_integer(token, next, value) && value >= member.minimum && value <= member.maximum;
 }
 
 inline bool decoder::decode_scalar(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next) {
@@ -131,7 +131,7 @@ inline bool decoder::decode_scalar(member_plan& member, uint32_t row, const uint
     case value_kind::enum_text:
       return decode_enum_text(member, row, token);
     case value_kind::enum_number:
-      return decode_enum_number(member, row, token);
+      return decode_enum_number(member, row, token, next);
     case value_kind::fixed_text:
       return decode_fixed_text(member, row, token);
     default:
@@ -197,7 +197,7 @@ bool decoder::decode_date_time(member_plan& member, uint32_t row, const uint8_t*
     write_date_time(member, row, recent.at, start, start + recent.bytes);
     return true;
   }
-  if (member.nullable && is_null(token)) {
+  if (member.nullable && is_null(token, next)) {
     write_date_time(member, row, {not_a_number, 0}, 0, 0);
     return true;
   }
@@ -234,9 +234,10 @@ bool decoder::decode_enum_text(member_plan& member, uint32_t row, const uint8_t*
   return true;
 }
 
-bool decoder::decode_enum_number(const member_plan& member, uint32_t row, const uint8_t* token) {
+bool decoder::decode_enum_number(const member_plan& member, uint32_t row, const uint8_t* token,
+                                 const uint8_t* next) {
   double value;
-  if (!read_integer(token, value) || value < member.minimum || value > member.maximum) return false;
+  if (!read_integer(token, next, value) || value < member.minimum || value > member.maximum) return false;
   column<uint8_t>(member.columns[0])[row] = static_cast<uint8_t>(value);
   return true;
 }
@@ -267,7 +268,7 @@ const uint32_t* decoder::decode_integers(const member_plan& member, uint32_t row
   while (more) {
     double value;
     if (end_ - at < 2) return nullptr;
-    if (!read_integer(body + *at, value) || value < member.minimum || value > member.maximum) return nullptr;
+    if (!read_integer(body + at[0], body + at[1], value) || value < member.minimum || value > member.maximum) return nullptr;
     integers_.push_back(static_cast<uint64_t>(value));
     const uint8_t separator = body[at[1]];
     if (separator != ',' && separator != ']') return nullptr;

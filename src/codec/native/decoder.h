@@ -63,7 +63,7 @@ class decoder {
   bool decode_text(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   bool decode_date_time(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   bool decode_enum_text(member_plan& member, uint32_t row, const uint8_t* token);
-  bool decode_enum_number(const member_plan& member, uint32_t row, const uint8_t* token);
+  bool decode_enum_number(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
 
   void write_date_time(const member_plan& member, uint32_t row, instant at, uint32_t start,
                        uint32_t end) noexcept;

@@ -69,7 +69,7 @@ void append_utf8(std::vector<uint8_t>& text, uint32_t point) {
 
 }  // namespace
 
-bool read_integer(const uint8_t* token, double& value) noexcept {
+bool read_integer(const uint8_t* token, const uint8_t* next, double& value) noexcept {
   const bool negative = *token == '-';
   const uint8_t* at = token + negative;
   const uint8_t* digits = at;
@@ -83,7 +83,7 @@ bool read_integer(const uint8_t* token, double& value) noexcept {
     if (*++at != '0') return false;
     while (*at == '0') at++;
   }
-  if (!ends_scalar[*at]) return false;
+  if (!ends_at(at, next)) return false;
   value = negative ? -static_cast<double>(sum) : static_cast<double>(sum);
   return true;
 }

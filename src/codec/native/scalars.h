@@ -8,26 +8,17 @@
 
 namespace understudy {
 
-/// White space and structure: what may follow a number or a literal.
-class scalar_ends {
- public:
-  constexpr scalar_ends() {
-    for (const char byte : {' ', '\n', '\r', '\t', ',', ':', '[', ']', '{', '}'})
-      flags_[static_cast<uint8_t>(byte)] = true;
-  }
-  constexpr bool operator[](uint8_t byte) const noexcept { return flags_[byte]; }
-
- private:
-  bool flags_[256] = {};
-};
-inline constexpr scalar_ends ends_scalar;
-
 [[nodiscard]] inline bool is_json_space(uint8_t byte) noexcept {
   return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
 }
 
-[[nodiscard]] inline bool is_null(const uint8_t* token) noexcept {
-  return std::memcmp(token, "null", 4) == 0 && ends_scalar[token[4]];
+/// Whether a number or a literal ends at `at`, given the token after it.
+[[nodiscard]] inline bool ends_at(const uint8_t* at, const uint8_t* next) noexcept {
+  return at == next || is_json_space(*at);
+}
+
+[[nodiscard]] inline bool is_null(const uint8_t* token, const uint8_t* next) noexcept {
+  return std::memcmp(token, "null", 4) == 0 && ends_at(token + 4, next);
 }
 
 /// The number at `token` if it consists of one to eight digits up to the next token, else -1. It has no branch on the
@@ -50,7 +41,7 @@ inline constexpr scalar_ends ends_scalar;
 }
 
 /// The integer at `token`, as JSON.parse would give it: 7, -7, -0, 7.0. Returns false for every other spelling.
-[[nodiscard]] bool read_integer(const uint8_t* token, double& value) noexcept;
+[[nodiscard]] bool read_integer(const uint8_t* token, const uint8_t* next, double& value) noexcept;
 
 /// The closing quote of the string that opens at `open`, given the token after it. Between the two quotes
 /// stage 1 finds no token, and after the closing one only white space: so it is the last byte before `next`
