@@ -2,13 +2,14 @@
  * The native decoder: bytes to `CycleColumns` in one call of the addon. It decodes only bodies that it accepts; the
  * reference decoder examines all others and produces the error messages.
  */
-import type {
-  Arena,
-  CandidateColumns,
-  CandidateScoreColumns,
-  CycleColumns,
-  EngagementColumns,
-  RemovalColumns,
+import {
+  cycleShape,
+  type Arena,
+  type CandidateColumns,
+  type CandidateScoreColumns,
+  type CycleColumns,
+  type EngagementColumns,
+  type RemovalColumns,
 } from '../contract/index.js'
 import { padded } from './body-buffer.js'
 import type { NativeAddon, NativeFindings } from './native-addon.js'
@@ -28,6 +29,8 @@ interface ColumnMemory {
 
 /** Columns whose starts differ by a multiple of 4 KiB would map to the same cache sets, so each gets one extra line. */
 const lineBytes = 64
+
+const bodyMembers = cycleShape.members.map(({ name }) => name)
 
 export function createNativeDecode(addon: NativeAddon): NativeDecode {
   const plan = cyclePlan()
@@ -77,7 +80,7 @@ function cycleColumns(
     cycleId: text(root.cycleIdStart, root.cycleIdEnd),
     cycleTime: text(root.cycleTimeStart, root.cycleTimeEnd),
     cycleAt: { ms: root.cycleAtMs[0] as number, fraction: root.cycleAtFraction[0] as number },
-    memberOrder: found.memberOrder.map((member) => plan.rootMembers[member] as string),
+    memberOrder: found.memberOrder.map((member) => bodyMembers[member] as string),
     candidates: list('candidates') as CandidateColumns,
     engagement: list('engagement') as EngagementColumns,
     candidateScores: list('candidate_scores') as CandidateScoreColumns,

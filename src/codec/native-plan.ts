@@ -86,8 +86,6 @@ export interface NativePlan {
   readonly objects: readonly PlanObject[]
   /** Lists in the order of the plan's objects 1, 2, … */
   readonly lists: readonly ListName[]
-  /** Members of the body in the order of the plan. */
-  readonly rootMembers: readonly string[]
 }
 
 interface PlanObject {
@@ -118,7 +116,6 @@ export function cyclePlan(): NativePlan {
       })),
     ],
     lists,
-    rootMembers: cycleShape.members.map(({ name }) => name),
   }
 }
 

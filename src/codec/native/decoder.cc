@@ -268,7 +268,8 @@ const uint32_t* decoder::decode_integers(const member_plan& member, uint32_t row
   while (more) {
     double value;
     if (end_ - at < 2) return nullptr;
-    if (!read_integer(body + at[0], body + at[1], value) || value < member.minimum || value > member.maximum) return nullptr;
+    if (!read_integer(body + at[0], body + at[1], value)) return nullptr;
+    if (value < member.minimum || value > member.maximum) return nullptr;
     integers_.push_back(static_cast<uint64_t>(value));
     const uint8_t separator = body[at[1]];
     if (separator != ',' && separator != ']') return nullptr;
