@@ -74,7 +74,8 @@ function resultRows(response: ResponseColumns): string[] {
     const code = results.outcome[row] as number
     let text = `${keys[results.gallery[row] as number]}${results.postNo[row]}${outcomeTexts[code]}`
     if (code === 0) {
-      for (const [i, column] of values.entries()) text += `${float32Text(column[scored] as number)}${labels[i]}`
+      for (const [i, column] of values.entries())
+        text += `${float32Text(column[scored] as number)}${labels[i]}`
       scored++
     }
     rows[row] = text

@@ -2,7 +2,13 @@
  * The native encoder: JavaScript makes the head and the texts that rows share, C++ writes the rows. The bytes are those of
  * the reference encoder.
  */
-import { galleryTexts, outcomeTexts, responseHead, scoredColumns, type ResponseColumns } from './encode-response.js'
+import {
+  galleryTexts,
+  outcomeTexts,
+  responseHead,
+  scoredColumns,
+  type ResponseColumns,
+} from './encode-response.js'
 import type { NativeAddon, NativeRows, TextTable } from './native-addon.js'
 
 const rowsEnd = ']}'

@@ -164,7 +164,7 @@ function memberNameText(random: Random, name: string): string {
 function mutateObject(random: Random, members: Member[]): void {
   const at = random.below(members.length)
   const chosen = members[at] as Member
-  switch (random.below(9)) {
+  switch (random.below(10)) {
     case 0:
       members.splice(at, 1)
       break
@@ -181,7 +181,6 @@ function mutateObject(random: Random, members: Member[]): void {
       chosen.name = memberNameText(random, chosen.name)
       break
     case 4:
-    case 5:
       members.splice(random.below(members.length + 1), 0, {
         name: memberNameText(random, '"mood"'),
         value: valueText(random),

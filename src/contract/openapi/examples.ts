@@ -142,7 +142,9 @@ export const errorExamples: Readonly<
 > = {
   bad_request: {
     message: 'the body does not match the contract',
-    fields: [{ path: 'engagement[3].views', problem: 'must be an integer of at least 0, or null' }],
+    fields: [
+      { path: 'engagement[3].views', problem: 'must be an integer from 0 to 9007199254740991 or null' },
+    ],
   },
   unauthorized: {
     message: 'the API key is missing or unknown: it is the whole Authorization header, without a scheme',
