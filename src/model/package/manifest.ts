@@ -1,5 +1,5 @@
 /**
- * The type of `manifest.json`. Its JSON schema is generated from this type, doc comments included; `docs/models.md`
+ * The type of `manifest.json`. Its JSON schema is generated from this type, doc comments included; `docs/manifest.md`
  * explains each member. Unknown members are refused, so that a misspelt one is not ignored.
  */
 import type { tags } from 'typia'
