@@ -81,7 +81,9 @@ test('a dependency without a purpose, a purpose without a dependency and a wrong
   edit(script, (text) => text.replace(/^ {2}pino: .*\n/m, ''))
   expect(check().stderr).toContain('does not say what pino is for')
   copyFileSync(join(projectDir, script), join(copy, script))
-  edit(script, (text) => text.replace(/^ {2}pino: .*\n/m, (line) => `${line}${line.replace('pino', 'pinto')}`))
+  edit(script, (text) =>
+    text.replace(/^ {2}pino: .*\n/m, (line) => `${line}${line.replace('pino', 'pinto')}`),
+  )
   expect(check().stderr).toContain('lists packages that package.json lacks: pinto')
   copyFileSync(join(projectDir, script), join(copy, script))
   editLock((packages) => Object.assign(packages['node_modules/pino'] ?? {}, { version: '0.0.1' }))
