@@ -21,8 +21,10 @@ beforeEach(() => {
   copy = scratchDir()
   for (const directory of ['scripts', 'docs']) mkdirSync(join(copy, directory))
   for (const file of [
-    ...['scripts/dependencies.mjs', 'docs/dependencies.md'],
-    ...['package.json', 'package-lock.json'],
+    'scripts/dependencies.mjs',
+    'docs/dependencies.md',
+    'package.json',
+    'package-lock.json',
   ])
     copyFileSync(join(projectDir, file), join(copy, file))
 })
