@@ -76,7 +76,7 @@ export class ModelLifecycle {
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | null = null
   /** Resolves when a version serves, has failed, or none is named. */
-  readonly #firstResult = Promise.withResolvers<void>()
+  readonly #firstResult = Promise.withResolvers<undefined>()
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts
@@ -121,7 +121,7 @@ export class ModelLifecycle {
   async close(): Promise<void> {
     clearTimeout(this.#timer)
     this.#dispatch({ kind: 'closed' })
-    this.#firstResult.resolve()
+    this.#firstResult.resolve(undefined)
     await this.#polling
     while (this.#work.size > 0) await Promise.all(this.#work)
     await this.#publishing
@@ -135,7 +135,7 @@ export class ModelLifecycle {
       this.#readFile('SHADOW', shadowVersions(modelsDir)),
     ])
     this.#dispatch({ kind: 'selected', active, shadows })
-    if (active === null) this.#firstResult.resolve()
+    if (active === null) this.#firstResult.resolve(undefined)
   }
 
   /** null, and logged when the problem is new: the file cannot be read. */
@@ -210,7 +210,7 @@ export class ModelLifecycle {
     const { kind, provider } = model
     const fields = { model_version: version, kind, provider, ...(before && { before: before.version }) }
     this.#parts.log.info(fields, kind === 'trained' ? 'model serves' : transportTest)
-    this.#firstResult.resolve()
+    this.#firstResult.resolve(undefined)
   }
 
   async #addShadow({ id, version }: Entry, model: LoadedModel, signal: AbortSignal): Promise<void> {
@@ -237,7 +237,7 @@ export class ModelLifecycle {
       retry_ms: retryMs,
     }
     this.#parts.log.error(fields, this.#failureMessage(role))
-    if (role === 'active') this.#firstResult.resolve()
+    if (role === 'active') this.#firstResult.resolve(undefined)
   }
 
   #failureMessage(role: Role): string {
