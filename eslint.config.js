@@ -18,10 +18,10 @@ const levels = {
   cycle: 5,
   history: 6,
   server: 7,
-  admin: 7,
   simulator: 7,
-  cli: 8,
-  page: 8,
+  admin: 8,
+  cli: 9,
+  page: 9,
 }
 
 /** Folders that import less than their level allows. */

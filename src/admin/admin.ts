@@ -1,7 +1,8 @@
 /**
  * Assembles the admin side of a server: what observes it, and the listener that shows it. Read `routesOf` for all routes.
  */
-import { openApiDocument } from '../contract/index.js'
+import { openApiDocument, type Series } from '../contract/index.js'
+import { lastCycleOf, type AdminSide, type ServerSources } from '../server/index.js'
 import { Access } from './access.js'
 import { apiDocs } from './api-docs.js'
 import { HealthChecks } from './checks.js'
@@ -13,14 +14,13 @@ import { Observer, unauthorizedCode } from './observer.js'
 import { cycleLists, requestOf, responseOf, storedCycle } from './page-data/cycles.js'
 import { image } from './page-data/images.js'
 import { checksArguments, comparisonArguments, models } from './page-data/models.js'
-import { now, series, type NowParts } from './page-data/now.js'
+import { now, type NowParts } from './page-data/now.js'
 import { picks, picksQuery } from './page-data/picks.js'
 import { explainArguments, numberOfPath, post } from './page-data/post.js'
 import { Titles } from './page-data/titles.js'
 import { pageRoutes } from './page-files.js'
 import { plainStyle } from './plain-page.js'
 import { json, limited, type Route } from './routes.js'
-import { lastCycleOf, type AdminSources, type ObservedRequest } from './sources.js'
 import { Tracing } from './tracing.js'
 
 export interface AdminOptions {
@@ -35,14 +35,8 @@ export interface AdminOptions {
   readonly startCommand: StartCommand
 }
 
-export interface Admin {
+export interface Admin extends AdminSide {
   readonly port: number
-  readonly connectionsMax: number
-  requestEnded(request: ObservedRequest): void
-  processLost(role: string): void
-  /** Uses the certificate of the settings for new connections. */
-  renewCertificate(): void
-  stop(): void
 }
 
 /** How often changes of status and models are looked for while a page is open. */
@@ -52,7 +46,7 @@ const unpackCountMax = 2
 const unpackWaitingMax = 20
 
 /** Rejects with the error of the system where the port cannot be opened. */
-export async function startAdmin(sources: AdminSources, options: AdminOptions): Promise<Admin> {
+export async function startAdmin(sources: ServerSources, options: AdminOptions): Promise<Admin> {
   const { host, port, token, tls, version } = options
   const { log } = sources
   const streams = new EventStreams(sources.clock)
@@ -62,7 +56,7 @@ export async function startAdmin(sources: AdminSources, options: AdminOptions): 
   const metrics = new ServiceMetrics({ sources, observer, checks, streams, version })
   const history = new HistoryCommands({
     start: options.startCommand,
-    lastCycleId: () => lastCycleOf(sources)?.cycleId ?? null,
+    lastCycleId: () => lastCycleOf(sources.cycles)?.cycleId ?? null,
     log,
   })
   const titles = new Titles(sources)
@@ -88,20 +82,13 @@ export async function startAdmin(sources: AdminSources, options: AdminOptions): 
         streams.send('call', { ...call, instance: observer.instance })
     },
   })
+  // Last: the user's SDK runs here, and what it throws must not keep the others from the request.
+  observer.listen({ onCall: (_, request) => tracing.requestEnded(request) })
   const watch = setInterval(watcher(parts), watchMs).unref()
   return {
-    ...{ port: listener.port, connectionsMax },
-    requestEnded: (request) => {
-      observer.requestEnded(request)
-      setImmediate(() => {
-        // The user's SDK runs here; what it throws must not end the service.
-        try {
-          tracing.requestEnded(request)
-        } catch (err) {
-          log.error({ err }, 'a span could not be recorded')
-        }
-      })
-    },
+    port: listener.port,
+    connectionsMax,
+    requestEnded: (request) => observer.requestEnded(request),
     processLost: (role) => metrics.processLost(role),
     renewCertificate: () => {
       const renewed = tls()
@@ -120,7 +107,6 @@ export async function startAdmin(sources: AdminSources, options: AdminOptions): 
 }
 
 interface Parts extends NowParts {
-  readonly sources: AdminSources
   readonly streams: EventStreams
   readonly metrics: ServiceMetrics
   readonly titles: Titles
@@ -147,14 +133,14 @@ function routesOf(parts: Parts): Route[] {
     route('open', '/metrics', async () => ({
       status: 200,
       headers: { 'Content-Type': metrics.contentType },
-      body: await metrics.text(),
+      body: Buffer.from(await metrics.text()),
     })),
     route('open', '/openapi.json', () => openApi),
     route('open', '/docs', () => docs),
     plainStyle,
     ...(pageRoutes() ?? [route('token', '/', () => json({ version: parts.version }))]),
     route('token', '/api/now', async () => json(await now(parts))),
-    route('token', '/api/series', () => json(series(observer))),
+    route('token', '/api/series', () => json({ points: observer.points.items } satisfies Series)),
     route('token', '/api/picks', ({ query }) => unpacking(() => picks(parts, picksQuery(query)).then(json))),
     route('token', '/api/posts/{gall_id}/{post_no}', ({ parameters: [gallId = '', postNo = ''] }) =>
       unpacking(() => post(parts, gallId, numberOfPath(postNo)).then(json)),

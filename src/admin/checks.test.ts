@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { DiskSpace, HealthChecks } from './checks.js'
 import type { Store } from '../store/index.js'
-import type { AdminSources } from './sources.js'
+import type { ServerSources } from '../server/index.js'
 
 const figures = { freeBytes: 5e9, fileBytes: 1e6 }
 
@@ -67,5 +67,5 @@ function checksOf(
   const settings = () => ({ dataDir: '/nowhere' })
   const failures = [{ version: 'v2', role: 'active', problem: 'no file', atMs: 0 }]
   const models = { versions, status: { failures } }
-  return new HealthChecks({ cycles, settings, models, store } as unknown as AdminSources)
+  return new HealthChecks({ cycles, settings, models, store } as unknown as ServerSources)
 }

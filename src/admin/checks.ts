@@ -4,19 +4,13 @@
  * would never send it the next one.
  */
 import { stat, statfs } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Check } from '../contract/index.js'
+import { lastCycleOf, type ServerSources } from '../server/index.js'
 import { databasePath, diskBytesFreeMin } from '../store/index.js'
 import { failedVersions } from './failed-versions.js'
-import { lastCycleOf, type AdminSources } from './sources.js'
 
-export type CheckName = 'service' | 'model' | 'storage' | 'last_cycle' | 'disk'
-
-export interface Check {
-  readonly check: CheckName
-  readonly status: 'ok' | 'warn' | 'fail'
-  readonly reason: string
-}
-
-export const checkNames: readonly CheckName[] = ['service', 'model', 'storage', 'last_cycle', 'disk']
+export const checkNames: readonly Check['check'][] = ['service', 'model', 'storage', 'last_cycle', 'disk']
 
 /** Three cycles at the usual interval. */
 const lastCycleMsMax = 15 * 60_000
@@ -26,10 +20,10 @@ const diskCheckMs = 2000
 const diskAnswerMsMax = 1000
 
 export class HealthChecks {
-  readonly #sources: AdminSources
+  readonly #sources: ServerSources
   readonly disk: DiskSpace
 
-  constructor(sources: AdminSources) {
+  constructor(sources: ServerSources) {
     this.#sources = sources
     this.disk = new DiskSpace(sources.settings().dataDir)
   }
@@ -77,8 +71,8 @@ export class HealthChecks {
   }
 
   #lastCycle(): Check {
-    const { clock } = this.#sources
-    const last = lastCycleOf(this.#sources)
+    const { clock, cycles } = this.#sources
+    const last = lastCycleOf(cycles)
     const check = 'last_cycle'
     if (last === undefined) return { check, status: 'ok', reason: 'no cycle has arrived yet' }
     const ageMs = clock() - Date.parse(last.receivedAt)
@@ -128,12 +122,8 @@ export class DiskSpace {
   async read(): Promise<DiskFigures> {
     if (performance.now() - this.#readAt < diskCheckMs) return this.#last
     this.#reading ??= this.#read().finally(() => (this.#reading = null))
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<DiskFigures>(
-      (resolve) => (timer = setTimeout(() => resolve(unknown), diskAnswerMsMax)),
-    )
+    const late = delay(diskAnswerMsMax, unknown, { ref: false })
     this.#last = await Promise.race([this.#reading, late])
-    clearTimeout(timer)
     this.#readAt = performance.now()
     return this.#last
   }

@@ -2,14 +2,8 @@
  * Versions that `ACTIVE` or `SHADOW` names and that could not be loaded: an activation that has failed leaves the previous
  * version serving, so nothing else of the service shows it.
  */
+import type { FailedVersion } from '../contract/index.js'
 import type { ModelLifecycle } from '../model/index.js'
-
-export interface FailedVersion {
-  readonly version: string
-  readonly role: 'active' | 'shadow'
-  readonly problem: string
-  readonly at: string
-}
 
 /** Also while they are tried again. */
 export function failedVersions({ versions, status }: ModelLifecycle): FailedVersion[] {

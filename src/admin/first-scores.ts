@@ -2,15 +2,8 @@
  * The target for first scores: at least 99 % of the candidates are scored within two cycles of `extracted_at`. The deadline
  * is the second five-minute boundary at or after it. Posts that were pending before the start are not counted.
  */
-import { firstScoreDeadline, outcome } from '../contract/index.js'
+import { firstScoreDeadline, outcome, type FirstScores } from '../contract/index.js'
 import type { CyclePlan } from '../pool/index.js'
-
-/** Posts of one cycle by when they got their first score. `never`: they left after the deadline without one. */
-export interface FirstScoreCounts {
-  readonly on_time: number
-  readonly late: number
-  readonly never: number
-}
 
 interface WaitingPost {
   readonly gallId: string
@@ -18,12 +11,12 @@ interface WaitingPost {
   readonly deadlineMs: number
 }
 
-export class FirstScores {
+export class FirstScoreWatch {
   /** Posts without a score that have a deadline. */
   #waiting: readonly WaitingPost[] = []
 
-  /** Must be called for each stored cycle, in order, while its columns are valid. */
-  observe({ next, entries, outcomes, leftAtMs }: CyclePlan, cycleAtMs: number): FirstScoreCounts {
+  /** The posts of one cycle. Must be called for each stored cycle, in order, while its columns are valid. */
+  observe({ next, entries, outcomes, leftAtMs }: CyclePlan, cycleAtMs: number): FirstScores {
     const counts = { on_time: 0, late: 0, never: 0 }
     const codes = new Map(next.galleries.map((id, code) => [id, code]))
     const waiting: WaitingPost[] = []
@@ -47,11 +40,8 @@ export class FirstScores {
       )
     }
     this.#waiting = waiting
-    return counts
-  }
-
-  /** Posts that are pending without a score although their deadline has passed at the time of the newest cycle. */
-  overdueCount(newestCycleMs: number): number {
-    return this.#waiting.filter(({ deadlineMs }) => deadlineMs < newestCycleMs).length
+    // A late cycle changes nothing about what is overdue.
+    const { newestCycleMs } = next
+    return { ...counts, overdue: waiting.filter(({ deadlineMs }) => deadlineMs < newestCycleMs).length }
   }
 }

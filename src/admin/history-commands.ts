@@ -8,8 +8,8 @@ import { constants, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ServiceError } from '../contract/index.js'
 import { watchMemory } from '../model/index.js'
+import type { ServerSources } from '../server/index.js'
 import { json, type Reply } from './routes.js'
-import type { AdminLog } from './sources.js'
 
 /** Starts a command of this program with piped output, such as `['report', '--json']`. */
 export type StartCommand = (args: readonly string[]) => ChildProcess
@@ -18,7 +18,7 @@ export interface HistoryCommandsOptions {
   readonly start: StartCommand
   /** Of the cycle stored last; null: there is none. */
   readonly lastCycleId: () => string | null
-  readonly log: AdminLog
+  readonly log: Pick<ServerSources['log'], 'debug' | 'warn'>
   /** Of `performance.now()`. */
   readonly clock?: () => number
   /** The time that a request waits for a command. */

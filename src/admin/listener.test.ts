@@ -45,7 +45,7 @@ test('a response to a client that has left does not count as unread', async () =
     async handle() {
       started()
       await new Promise<void>((resolve) => (finish = resolve))
-      return { status: 200, body: Buffer.alloc(8 * 1024 * 1024) }
+      return { status: 200, headers: {}, body: Buffer.alloc(8 * 1024 * 1024) }
     },
   } as const satisfies Route
   const livez = { path: '/livez', access: 'open', handle: () => json({ status: 'ok' }) } as const
@@ -97,7 +97,7 @@ describe('a large text', () => {
   const download = {
     path: '/image',
     access: 'open',
-    handle: () => ({ status: 200, headers: { 'Content-Type': 'image/jpeg' }, body: text }),
+    handle: () => ({ status: 200, headers: { 'Content-Type': 'image/jpeg' }, body: Buffer.from(text) }),
   } as const satisfies Route
   const small = { path: '/small', access: 'open', handle: () => json({}) } as const satisfies Route
 

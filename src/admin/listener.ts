@@ -3,18 +3,17 @@
  * streams, limits and error codes keep it short. It shares the event loop with the cycles, so everything here is bounded:
  * connections, the time of a request, the bytes that slow readers hold in memory. Read `#respond` first.
  */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { promisify } from 'node:util'
-import { constants, gzip } from 'node:zlib'
 import { ServiceError } from '../contract/index.js'
+import { acceptsCoding, gzipResponse, type ServerSources } from '../server/index.js'
 import { securityHeaders, type Access } from './access.js'
 import { loginPage } from './plain-page.js'
 import { json, Router, type Reply, type Route } from './routes.js'
-import type { AdminLog } from './sources.js'
 
 export interface ListenerOptions {
   readonly host: string
@@ -23,7 +22,7 @@ export interface ListenerOptions {
   readonly tls: TlsFiles | null
   readonly access: Access
   readonly routes: readonly Route[]
-  readonly log: AdminLog
+  readonly log: ServerSources['log']
   /** For a TLS handshake. */
   readonly handshakeMsMax?: number
 }
@@ -43,13 +42,13 @@ const idleMsMax = 30_000
 /** Bytes of all responses that clients have not read yet. A response that exceeds it gets 503. */
 const unreadBytesMax = 64 * 1024 * 1024
 
+const empty = new Uint8Array()
 const loginPath = '/login'
 const formBytesMax = 1024
 /** Shorter texts are sent as they are. */
 const compressedBytesMin = 16 * 1024
 /** At a time. Further responses are sent as they are: the cycles need threads of Node's pool too. */
 const compressionsMax = 2
-const compress = promisify(gzip)
 /** What refuses a client frees its connection for others. */
 const closingStatuses: ReadonlySet<number> = new Set([401, 421, 503])
 
@@ -89,11 +88,8 @@ export class AdminListener {
   static async open(options: ListenerOptions): Promise<AdminListener> {
     const listener = new AdminListener(options)
     const { host, port } = options
-    await new Promise<void>((resolve, reject) => {
-      listener.#server.once('error', reject)
-      listener.#server.listen({ host, port, exclusive: true }, resolve)
-    })
-    listener.#server.removeAllListeners('error')
+    listener.#server.listen({ host, port, exclusive: true })
+    await once(listener.#server, 'listening')
     listener.#server.on('error', (err) => options.log.warn({ err }, 'the admin listener reports an error'))
     return listener
   }
@@ -133,7 +129,8 @@ export class AdminListener {
     try {
       const reply = await this.#respond(request, path, query)
       if (typeof reply !== 'function') this.#send(request, response, await this.#compressed(request, reply))
-      else if (request.method === 'HEAD') this.#send(request, response, { status: 200, body: '' })
+      else if (request.method === 'HEAD')
+        this.#send(request, response, { status: 200, headers: {}, body: empty })
       else reply(response)
     } catch (error) {
       if (!(error instanceof ServiceError))
@@ -150,7 +147,7 @@ export class AdminListener {
     const { access } = this.#options
     const hosts = request.headersDistinct['host'] ?? []
     if (hosts.length !== 1 || !access.isOurHost(hosts[0] ?? ''))
-      return { ...json(errorRecord('misdirected_request', 'this Host is not served here'), 421) }
+      return json(errorRecord('misdirected_request', 'this Host is not served here'), 421)
     if (path === loginPath && request.method === 'POST') return this.#logInByForm(request, hosts[0] ?? '')
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ServiceError('method_not_allowed', 'allowed here: GET, HEAD', { allow: 'GET, HEAD' })
@@ -164,15 +161,15 @@ export class AdminListener {
           'Authorization: Bearer with the content of admin-token in the data directory',
       )
     if (found === null) throw new ServiceError('not_found', 'there is nothing at this path')
-    const acceptedEncodings = encodingsOf(request.headers['accept-encoding'])
-    return found.route.handle({ parameters: found.parameters, query, acceptedEncodings })
+    const acceptEncoding = request.headers['accept-encoding'] ?? ''
+    return found.route.handle({ parameters: found.parameters, query, acceptEncoding })
   }
 
   /** Exchanges the token for a cookie and removes it from the address. */
   #logIn(token: string): Reply {
     const { access } = this.#options
     if (!access.isToken(token)) throw new ServiceError('unauthorized', 'this is not the admin token')
-    return { status: 303, headers: { Location: '/', 'Set-Cookie': access.cookie(this.port) }, body: '' }
+    return { status: 303, headers: { Location: '/', 'Set-Cookie': access.cookie(this.port) }, body: empty }
   }
 
   /** Of a form of this listener: another site must not sign a browser in. */
@@ -186,42 +183,36 @@ export class AdminListener {
   }
 
   /** Compresses a large text if the client accepts that. */
-  async #compressed({ method, headers }: IncomingMessage, reply: Reply): Promise<Reply> {
-    const isText = /^(text|application\/json)\b/.test(reply.headers?.['Content-Type'] ?? '')
-    const isSuitable = isText && method !== 'HEAD' && reply.headers?.['Content-Encoding'] === undefined
+  #compressed({ method, headers }: IncomingMessage, reply: Reply): Reply | Promise<Reply> {
+    const isText = /^(text|application\/json)\b/.test(reply.headers['Content-Type'] ?? '')
+    const isSuitable = isText && method !== 'HEAD' && reply.headers['Content-Encoding'] === undefined
     if (!isSuitable || reply.body.length < compressedBytesMin) return reply
-    if (!encodingsOf(headers['accept-encoding']).includes('gzip')) return reply
+    if (!acceptsCoding(headers['accept-encoding'] ?? '', 'gzip')) return reply
     if (this.#compressionCount >= compressionsMax) return reply
     this.#compressionCount++
-    try {
-      const body = await compress(reply.body, { level: constants.Z_BEST_SPEED })
-      const encoding = { 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' }
-      return { ...reply, headers: { ...reply.headers, ...encoding }, body }
-    } finally {
-      this.#compressionCount--
-    }
+    return gzipResponse(reply).finally(() => this.#compressionCount--)
   }
 
   #send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
     // The client has left: no `close` would give its bytes back.
     if (response.destroyed) return
-    const bytes = typeof reply.body === 'string' ? Buffer.from(reply.body) : reply.body
-    if (this.#unreadBytes + bytes.length > unreadBytesMax) {
+    const { status, headers, body } = reply
+    if (this.#unreadBytes + body.length > unreadBytesMax) {
       response.writeHead(503, { ...securityHeaders, 'Retry-After': '5', Connection: 'close' }).end()
       return
     }
-    this.#unreadBytes += bytes.length
-    response.once('close', () => (this.#unreadBytes -= bytes.length))
+    this.#unreadBytes += body.length
+    response.once('close', () => (this.#unreadBytes -= body.length))
     // The body of a request is never read.
     const hasBody =
       request.headers['transfer-encoding'] !== undefined || request.headers['content-length'] !== undefined
-    response.writeHead(reply.status, {
+    response.writeHead(status, {
       ...securityHeaders,
-      ...reply.headers,
-      'Content-Length': bytes.length,
-      ...(hasBody || closingStatuses.has(reply.status) ? { Connection: 'close' } : {}),
+      ...headers,
+      'Content-Length': body.length,
+      ...(hasBody || closingStatuses.has(status) ? { Connection: 'close' } : {}),
     })
-    response.end(request.method === 'HEAD' ? undefined : bytes)
+    response.end(request.method === 'HEAD' ? undefined : body)
   }
 }
 
@@ -252,30 +243,18 @@ function isUnauthorized(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.kind === 'unauthorized'
 }
 
-/** Without those of quality 0. */
-function encodingsOf(accepted: string | string[] = ''): string[] {
-  return String(accepted)
-    .split(',')
-    .filter((coding) => !/;\s*q=0(\.0*)?\s*$/.test(coding))
-    .map((coding) => coding.replace(/;.*/s, '').trim().toLowerCase())
-}
-
 function pemOf({ certFile, keyFile }: TlsFiles): { cert: Buffer; key: Buffer; minVersion: 'TLSv1.2' } {
   return { cert: readFileSync(certFile), key: readFileSync(keyFile), minVersion: 'TLSv1.2' }
 }
 
 function errorReply(error: unknown): Reply {
-  if (!(error instanceof ServiceError)) return json(errorRecord('server_error', 'internal error'), 500)
-  const { headers, ...reply } = json(error.toRecord(), error.status)
-  return {
-    ...reply,
-    headers: {
-      ...headers,
-      ...(error.kind === 'unauthorized' ? { 'WWW-Authenticate': 'Bearer' } : {}),
-      ...(error.allow === undefined ? {} : { Allow: error.allow }),
-      ...(error.retryAfterS === undefined ? {} : { 'Retry-After': String(error.retryAfterS) }),
-    },
-  }
+  const refusal = error instanceof ServiceError ? error : new ServiceError('server_error', 'internal error')
+  const { kind, allow, retryAfterS } = refusal
+  return json(refusal.toRecord(), refusal.status, {
+    ...(kind === 'unauthorized' ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    ...(allow === undefined ? {} : { Allow: allow }),
+    ...(retryAfterS === undefined ? {} : { 'Retry-After': String(retryAfterS) }),
+  })
 }
 
 function errorRecord(code: string, message: string): object {

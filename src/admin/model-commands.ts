@@ -1,14 +1,8 @@
 /**
  * Command lines for the model packages, which the page shows to be copied.
  */
+import type { ModelFacts } from '../contract/index.js'
 import { shellWord, type Settings } from '../settings/index.js'
-
-export interface ModelCommands {
-  readonly verify: string
-  readonly inspect: string
-  readonly shadow: string
-  readonly activate: string
-}
 
 /**
  * The shell of the operator has other settings than the service: each command names the directories. Both are absolute.
@@ -16,7 +10,7 @@ export interface ModelCommands {
 export function modelCommands(
   { dataDir, modelsDir }: Pick<Settings, 'dataDir' | 'modelsDir'>,
   version: string,
-): ModelCommands {
+): ModelFacts['commands'] {
   const models = `--models-dir ${shellWord(modelsDir)}`
   const both = `${models} --data-dir ${shellWord(dataDir)}`
   return {

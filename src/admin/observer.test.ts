@@ -4,13 +4,13 @@ import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
 import { formatInstant, type CycleRequest } from '../contract/index.js'
 import { CycleService, StageClock } from '../cycle/index.js'
+import type { EndedRequest, ServerSources } from '../server/index.js'
 import { createMemoryStore } from '../store/index.js'
 import { Observer } from './observer.js'
 import { picks, picksQuery } from './page-data/picks.js'
 import type { Titles } from './page-data/titles.js'
 import type * as scoreTracks from './score-tracks.js'
 import { rankOf } from './score-tracks.js'
-import type { AdminSources, ObservedRequest } from './sources.js'
 
 vi.mock('./score-tracks.js', async (original) => {
   const module = await original<typeof scoreTracks>()
@@ -28,21 +28,21 @@ async function observed() {
     initialWeights: { version: 'w', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } },
     textEncodeMsMax: 1000,
   })
-  const sources = { store, cycles, log, clock: () => cycleMs(100) } as unknown as AdminSources
+  const sources = { store, cycles, log, clock: () => cycleMs(100) } as unknown as ServerSources
   const observer = new Observer(sources)
   const post = async (body: CycleRequest, receivedMs = cycleMs(100)): Promise<void> => {
     const stages = Object.assign(new StageClock(0), { cycleId: body.cycle_id })
     await cycles.submit({ json: bytesOf(body), gzip: null }, receivedMs, stages)
-    const ended = { ...request, stages } satisfies ObservedRequest
+    const ended = { ...request, stages } satisfies EndedRequest
     await new Promise<void>((resolve) => {
-      observer.listen({ onCycle: () => undefined, onCall: () => resolve() })
+      observer.listen({ onCall: () => resolve() })
       observer.requestEnded(ended)
     })
   }
   return { sources, observer, post }
 }
 
-const request: ObservedRequest = {
+const request: EndedRequest = {
   ...{ method: 'POST', path: '/v1/cycles', operation: 'POST /v1/cycles', status: 200 },
   ...{ code: undefined, problem: undefined, receivedAtMs: 0, startedAt: 0, endedAt: 1 },
   ...{ bytesIn: 1, bytesOut: 1, stages: null, trace: null },
@@ -95,7 +95,7 @@ test('the recorder keeps the newest 1,000 cycles, and only the refusals of other
 test('requests without a key push no cycle out of the recorder', async () => {
   const { observer, post } = await observed()
   await post(cycleBody(0))
-  const stranger: ObservedRequest = { ...request, status: 401, code: 'unauthorized' }
+  const stranger: EndedRequest = { ...request, status: 401, code: 'unauthorized' }
   for (let n = 0; n < 1100; n++) observer.requestEnded(stranger)
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   expect(observer.calls.items).toMatchObject([{ result: 'scored' }])

@@ -5,91 +5,27 @@
  */
 import { randomUUID } from 'node:crypto'
 import {
+  firstScoreTarget,
   outcomeCodes,
   removalReasonCodes,
   tierCodes,
-  type Counts,
+  type CallRecord,
+  type CyclePoint,
   type CycleResponse,
   type ErrorKind,
+  type Now,
+  type Save,
 } from '../contract/index.js'
 import type { CycleStored, StageClock } from '../cycle/index.js'
 import { warningKind } from '../pool/index.js'
-import { FirstScores, type FirstScoreCounts } from './first-scores.js'
+import { roundedMs, stagesMs, type EndedRequest, type ServerSources } from '../server/index.js'
+import { FirstScoreWatch } from './first-scores.js'
 import { Ring } from './ring.js'
 import { findRow, rankOf, ScoreTracks, trackOf, trackOfResponse } from './score-tracks.js'
-import type { AdminSources, ObservedRequest } from './sources.js'
-
-/** One cycle, as a point of the charts. */
-export interface CyclePoint {
-  readonly cycle_id: string
-  readonly cycle_time: string
-  readonly received_at: string
-  readonly is_late: boolean
-  /** From the first byte of the request to the durable response. */
-  readonly ms: number
-  readonly stages_ms: Readonly<Record<string, number>>
-  readonly pending: number
-  readonly counts: Counts
-  /** Results by status, and by reason where there is one. */
-  readonly results: readonly {
-    readonly status: string
-    readonly reason: string | null
-    readonly count: number
-  }[]
-  readonly missing_feature_share: number
-  /** null: nothing was scored. */
-  readonly score_quantiles: Readonly<Record<ScoreQuantile, number>> | null
-  readonly first_scores: FirstScoreCounts & { readonly overdue: number }
-  readonly model_version: string
-  readonly weights_version: string
-  readonly warning_kinds: readonly string[]
-}
-
-export const scoreQuantiles = { p10: 0.1, p50: 0.5, p90: 0.9, p99: 0.99 } as const
-export type ScoreQuantile = keyof typeof scoreQuantiles
-
-/** A request of the flight recorder. */
-export interface CallRecord {
-  /** Increases with each call since the start. */
-  readonly id: number
-  readonly at: string
-  readonly method: string
-  readonly path: string
-  readonly operation: string | null
-  /** 0: the client disconnected before the response. */
-  readonly status: number
-  readonly result: 'scored' | 'repeated' | 'done' | 'refused' | 'failed' | 'aborted'
-  readonly cycle_id: string | null
-  readonly code: string | null
-  /** Of a refusal, the first problem. */
-  readonly problem: string | null
-  readonly ms: number
-  readonly stages_ms: Readonly<Record<string, number>>
-  readonly counts: Counts | null
-  readonly warnings: readonly string[]
-  readonly is_late: boolean
-  readonly model_version: string | null
-  readonly weights_version: string | null
-  readonly bytes_in: number
-  readonly bytes_out: number
-  readonly trace_id: string | null
-}
-
-/** A post that an operator saved, with its score and rank one cycle before. */
-export interface Save {
-  readonly cycle_id: string
-  readonly gall_id: string
-  readonly post_no: number
-  readonly tier: string | null
-  readonly score: number | null
-  readonly rank: number | null
-  /** Posts that had a score then. */
-  readonly of: number
-}
 
 export interface ObserverEvents {
-  readonly onCycle: (point: CyclePoint) => void
-  readonly onCall: (call: CallRecord, request: ObservedRequest) => void
+  readonly onCycle?: (point: CyclePoint) => void
+  readonly onCall?: (call: CallRecord, request: EndedRequest) => void
 }
 
 const callCountMax = 1000
@@ -116,16 +52,16 @@ export class Observer {
   readonly otherCalls = new Ring<CallRecord>(otherCallCountMax)
   readonly saves = new Ring<Save>(saveCountMax)
   readonly tracks = new ScoreTracks()
-  readonly #sources: AdminSources
+  readonly #sources: ServerSources
   readonly #listeners: ObserverEvents[] = []
-  readonly #firstScores = new FirstScores()
+  readonly #firstScores = new FirstScoreWatch()
   /** Stored cycles whose columns are held until they have been processed. */
   #stored: CycleStored[] = []
   #timer: NodeJS.Timeout | undefined
   #callCount = 0
   #isClosed = false
 
-  constructor(sources: AdminSources) {
+  constructor(sources: ServerSources) {
     this.#sources = sources
     this.#readLastCycle()
     sources.cycles.onStored((event) => this.#cycleStored(event))
@@ -136,12 +72,12 @@ export class Observer {
   }
 
   /** To be called for each request, after its response. */
-  requestEnded(request: ObservedRequest): void {
+  requestEnded(request: EndedRequest): void {
     setImmediate(() => this.#guard(() => this.#requestEnded(request)))
   }
 
   /** First scores of the last 24 hours, and the share of those in time; null where there is none. */
-  firstScores(nowMs: number): FirstScoreCounts & { readonly overdue: number; readonly share: number | null } {
+  firstScores(nowMs: number): Now['first_scores'] {
     const sum = { on_time: 0, late: 0, never: 0 }
     for (const { received_at, first_scores } of this.points.items) {
       if (Date.parse(received_at) < nowMs - dayMs) continue
@@ -151,7 +87,7 @@ export class Observer {
     }
     const overdue = this.points.last?.first_scores.overdue ?? 0
     const all = sum.on_time + sum.late + sum.never + overdue
-    return { ...sum, overdue, share: all === 0 ? null : sum.on_time / all }
+    return { ...sum, overdue, share: all === 0 ? null : sum.on_time / all, target: firstScoreTarget }
   }
 
   /** Ends the wait for the columns of cycles. */
@@ -169,7 +105,7 @@ export class Observer {
     this.#timer ??= setTimeout(() => this.#processAll(), processMsMax).unref()
   }
 
-  #requestEnded(request: ObservedRequest): void {
+  #requestEnded(request: EndedRequest): void {
     const own = this.#stored.findIndex(({ call }) => call.stages === request.stages)
     // Earlier ones first: their clients have disconnected.
     this.#processFirst(own + 1)
@@ -178,7 +114,7 @@ export class Observer {
     // Refusals of other operations are the ones to look at, not each of thousands of images.
     if (isCycle) this.calls.add(call)
     else if (call.result !== 'done') this.otherCalls.add(call)
-    for (const { onCall } of this.#listeners) onCall(call, request)
+    for (const { onCall } of this.#listeners) onCall?.(call, request)
   }
 
   #processAll(): void {
@@ -197,16 +133,13 @@ export class Observer {
     const { plan, call } = event
     this.#addSaves(event)
     this.tracks.add(trackOf(event))
-    const cycleAtMs = call.cycle.cycleAt.ms
-    const counts = this.#firstScores.observe(plan, cycleAtMs)
-    // A late cycle changes nothing about what is overdue.
-    const first_scores = { ...counts, overdue: this.#firstScores.overdueCount(plan.next.newestCycleMs) }
+    const first_scores = this.#firstScores.observe(plan, call.cycle.cycleAt.ms)
     const point = { ...pointOf(event), first_scores }
     this.points.add(point)
     this.points.dropWhile(
       ({ received_at }) => Date.parse(received_at) < Date.parse(point.received_at) - dayMs,
     )
-    for (const { onCycle } of this.#listeners) onCycle(point)
+    for (const { onCycle } of this.#listeners) onCycle?.(point)
   }
 
   #addSaves({ call, plan, response }: CycleStored): void {
@@ -266,7 +199,7 @@ function pointOf({ call, plan, response }: CycleStored): Omit<CyclePoint, 'first
     received_at: response.receivedAt,
     is_late: isLate(warnings),
     ms: totalMs(call.stages),
-    stages_ms: stagesOf(call.stages),
+    stages_ms: stagesMs(call.stages),
     pending: plan.next.count,
     counts,
     results: resultCounts(results.outcome),
@@ -278,7 +211,7 @@ function pointOf({ call, plan, response }: CycleStored): Omit<CyclePoint, 'first
   }
 }
 
-function callRecord(id: number, request: ObservedRequest): CallRecord {
+function callRecord(id: number, request: EndedRequest): CallRecord {
   const { method, path, operation, status, stages, bytesIn, bytesOut } = request
   const summary = stages?.summary ?? null
   const warnings = summary?.warnings ?? []
@@ -288,8 +221,8 @@ function callRecord(id: number, request: ObservedRequest): CallRecord {
     cycle_id: summary?.cycleId ?? stages?.cycleId ?? null,
     code: request.code ?? null,
     problem: request.problem ?? null,
-    ms: rounded(request.endedAt - request.startedAt),
-    stages_ms: stages === null ? {} : stagesOf(stages),
+    ms: roundedMs(request.endedAt - request.startedAt),
+    stages_ms: stages === null ? {} : stagesMs(stages),
     counts: summary?.counts ?? null,
     warnings: warnings.map((line) => line.slice(0, warningCharsMax)),
     is_late: isLate(warnings),
@@ -304,7 +237,7 @@ export function isCycleCall({ operation, code }: CallRecord): boolean {
   return operation === cyclesOperation && code !== unauthorizedCode
 }
 
-function resultOf({ status, stages }: ObservedRequest): CallRecord['result'] {
+function resultOf({ status, stages }: EndedRequest): CallRecord['result'] {
   if (stages !== null && stages.summary !== null) return 'scored'
   if (status === 0) return 'aborted'
   if (status >= 500) return 'failed'
@@ -328,24 +261,14 @@ function quantilesOf(scores: Float32Array): CyclePoint['score_quantiles'] {
   const step = Math.ceil(scores.length / sampleCountMax)
   const sorted = scores.filter((_, index) => index % step === 0).sort()
   const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))] as number
-  return Object.fromEntries(
-    Object.entries(scoreQuantiles).map(([name, share]) => [name, at(share)]),
-  ) as CyclePoint['score_quantiles']
-}
-
-function stagesOf(stages: StageClock): Record<string, number> {
-  return Object.fromEntries([...stages.ms].map(([stage, ms]) => [stage, rounded(ms)]))
+  return { p10: at(0.1), p50: at(0.5), p90: at(0.9), p99: at(0.99) }
 }
 
 function totalMs(stages: StageClock): number {
-  return rounded([...stages.ms].reduce((sum, [stage, ms]) => sum + (stage === 'send' ? 0 : ms), 0))
+  return roundedMs([...stages.ms].reduce((sum, [stage, ms]) => sum + (stage === 'send' ? 0 : ms), 0))
 }
 
-function rounded(ms: number): number {
-  return Math.round(ms * 1000) / 1000
-}
-
-/** JSON has no NaN. */
+/** JSON has neither NaN nor infinities. */
 export function numberOrNull(value: number | undefined): number | null {
-  return value === undefined || Number.isNaN(value) ? null : value
+  return value !== undefined && Number.isFinite(value) ? value : null
 }

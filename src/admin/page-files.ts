@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ServiceError } from '../contract/index.js'
+import { acceptsCoding } from '../server/index.js'
 import type { Call, Reply, Route } from './routes.js'
 
 /** From `dist/admin`, and from `src/admin` in tests. */
@@ -18,13 +19,17 @@ const contentTypes: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
-/** Smallest first. The build writes each encoding into a file of its own. */
-const encodings = { br: '.br', gzip: '.gz' } as const
+/** Smallest first, with the suffixes of the files into which the build writes them. */
+const encodings = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const
+type Encoding = (typeof encodings)[number][0]
 
 interface PageFile {
   readonly contentType: string
   readonly identity: Uint8Array
-  readonly encoded: ReadonlyMap<string, Uint8Array>
+  readonly encoded: ReadonlyMap<Encoding, Uint8Array>
 }
 
 /** Null: the page is not built; the API works without it. */
@@ -51,23 +56,24 @@ export function pageRoutes(directory = pageDir): Route[] | null {
   ]
 }
 
-function reply({ contentType, identity, encoded }: PageFile, call: Call, cacheControl: string): Reply {
+function reply(
+  { contentType, identity, encoded }: PageFile,
+  { acceptEncoding }: Call,
+  cacheControl: string,
+): Reply {
   const headers = { 'Content-Type': contentType, 'Cache-Control': cacheControl, Vary: 'Accept-Encoding' }
   for (const [encoding, body] of encoded)
-    if (call.acceptedEncodings.includes(encoding))
+    if (acceptsCoding(acceptEncoding, encoding))
       return { status: 200, headers: { ...headers, 'Content-Encoding': encoding }, body }
   return { status: 200, headers, body: identity }
 }
 
 function readPageFile(path: string): PageFile {
-  const encoded = Object.entries(encodings).flatMap(([encoding, suffix]): [string, Uint8Array][] =>
-    existsSync(`${path}${suffix}`) ? [[encoding, readFileSync(`${path}${suffix}`)]] : [],
-  )
-  return {
-    contentType: contentTypes[extensionOf(path)] ?? 'application/octet-stream',
-    identity: readFileSync(path),
-    encoded: new Map(encoded),
-  }
+  const encoded = new Map<Encoding, Uint8Array>()
+  for (const [encoding, suffix] of encodings)
+    if (existsSync(`${path}${suffix}`)) encoded.set(encoding, readFileSync(`${path}${suffix}`))
+  const contentType = contentTypes[extensionOf(path)] ?? 'application/octet-stream'
+  return { contentType, identity: readFileSync(path), encoded }
 }
 
 function extensionOf(path: string): string {

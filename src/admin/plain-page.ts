@@ -37,7 +37,7 @@ export function plainPage(title: string, body: Html, status = 200): Reply {
         ${body}
       </body>
     </html> `
-  return { status, headers: { 'Content-Type': 'text/html; charset=utf-8' }, body: text }
+  return { status, headers: { 'Content-Type': 'text/html; charset=utf-8' }, body: Buffer.from(text) }
 }
 
 export function table(head: readonly string[], rows: readonly (readonly Html[])[]): Html {
@@ -59,7 +59,7 @@ export function table(head: readonly string[], rows: readonly (readonly Html[])[
 }
 
 /** Paragraphs, tables, code and bold text: what the texts of the OpenAPI document use. */
-export function markdown(text: string): Html {
+export function markdown(text = ''): Html {
   const blocks = text.split(/\n{2,}/).filter((block) => block !== '')
   return html`${blocks.map((block) => {
     if (!block.startsWith('|')) return html`<p>${inline(block)}</p>`
@@ -72,7 +72,7 @@ export function markdown(text: string): Html {
 }
 
 /** Code and bold text. */
-export function inline(text: string): Html {
+export function inline(text = ''): Html {
   const marked = escapeHtml(text)
     .replace(/`([^`]+)`/g, '<code>$1</code>')
     .replace(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
@@ -106,7 +106,7 @@ export const plainStyle: Route = {
   handle: () => ({ status: 200, headers: { 'Content-Type': 'text/css; charset=utf-8' }, body: style }),
 }
 
-const style = `:root {
+const style = Buffer.from(`:root {
   color-scheme: light dark;
   --page: light-dark(#f5f6f8, #0c0e12);
   --panel: light-dark(#ffffff, #13161c);
@@ -153,4 +153,4 @@ summary { color: var(--accent); cursor: pointer; }
   .docs td, .docs th { display: block; padding: 0; border: 0; overflow-wrap: anywhere; }
   .docs thead { display: none; }
 }
-`
+`)

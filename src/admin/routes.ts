@@ -4,20 +4,17 @@
 import type { ServerResponse } from 'node:http'
 import { ServiceError } from '../contract/index.js'
 import { Semaphore } from '../cycle/index.js'
+import { decodeSegment, type OutgoingResponse } from '../server/index.js'
 
 export interface Call {
   /** The decoded path segments of the names in braces, in order. */
   readonly parameters: readonly string[]
   readonly query: URLSearchParams
-  /** Content codings that the client accepts, such as `br`. */
-  readonly acceptedEncodings: readonly string[]
+  /** The value of the header; '' where there is none. */
+  readonly acceptEncoding: string
 }
 
-export interface Reply {
-  readonly status: number
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body: string | Uint8Array
-}
+export type Reply = OutgoingResponse
 
 /** A response that goes on after the call: it writes its head and body itself. */
 export type Stream = (response: ServerResponse) => void
@@ -43,18 +40,18 @@ export class Router {
     for (const { route, pattern } of this.#routes) {
       const match = pattern.exec(path)
       if (match === null) continue
-      const parameters = match.slice(1).map(decoded)
-      return parameters.includes(null) ? null : { route, parameters: parameters as string[] }
+      const parameters = match.slice(1).map(decodeSegment)
+      return parameters.includes(undefined) ? null : { route, parameters: parameters as string[] }
     }
     return null
   }
 }
 
-export function json(value: unknown, status = 200): Reply {
+export function json(value: unknown, status = 200, headers: Reply['headers'] = {}): Reply {
   return {
     status,
-    headers: { 'Content-Type': 'application/json; charset=utf-8' },
-    body: `${JSON.stringify(value)}\n`,
+    headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
+    body: Buffer.from(`${JSON.stringify(value)}\n`),
   }
 }
 
@@ -74,13 +71,4 @@ export function limited(
 function patternOf(path: string): RegExp {
   const literal = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&')
   return new RegExp(`^${literal.replace(/\{\w+\}/g, '([^/]+)')}$`)
-}
-
-/** null: not valid percent-encoding. */
-function decoded(segment: string): string | null {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return null
-  }
 }

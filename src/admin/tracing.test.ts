@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, trace, type Context, type SpanOptions } from '@opentelemetry/api'
 import { afterEach, expect, test } from 'vitest'
 import { StageClock } from '../cycle/index.js'
-import type { ObservedRequest } from './sources.js'
+import type { EndedRequest } from '../server/index.js'
 import { Tracing } from './tracing.js'
 
 interface MadeSpan {
@@ -35,7 +35,7 @@ function recordedSpans(): MadeSpan[] {
   return made
 }
 
-function endedCycle(trace: ObservedRequest['trace']): ObservedRequest {
+function endedCycle(trace: EndedRequest['trace']): EndedRequest {
   const stages = Object.assign(new StageClock(100), { cycleId: '20240301T0000' })
   stages.lap('receive')
   stages.lap('decode')

@@ -11,7 +11,7 @@ import {
   type Attributes,
   type Context,
 } from '@opentelemetry/api'
-import type { ObservedRequest } from './sources.js'
+import type { EndedRequest } from '../server/index.js'
 
 const tracerName = 'understudy'
 
@@ -22,7 +22,7 @@ export class Tracing {
     this.#version = version
   }
 
-  requestEnded(request: ObservedRequest): void {
+  requestEnded(request: EndedRequest): void {
     const { method, operation, startedAt, endedAt, status } = request
     // Asked each time: the SDK may be registered late.
     const tracer = trace.getTracer(tracerName, this.#version)
@@ -51,7 +51,7 @@ function epochMs(time: number): number {
 }
 
 /** The span of the client is the parent. */
-function contextOf({ trace: parent }: ObservedRequest): Context {
+function contextOf({ trace: parent }: EndedRequest): Context {
   if (parent === null) return ROOT_CONTEXT
   const spanContext = {
     traceId: parent.traceId,
@@ -72,7 +72,7 @@ function attributesOf({
   bytesIn,
   bytesOut,
   stages,
-}: ObservedRequest): Attributes {
+}: EndedRequest): Attributes {
   const summary = stages?.summary ?? null
   const cycleId = summary?.cycleId ?? stages?.cycleId
   return {

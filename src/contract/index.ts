@@ -2,6 +2,7 @@
  * The contract: wire types, their shapes and validators, column layouts, errors, time and limits.
  * Imports nothing of the project; everything else imports it.
  */
+export type * from './admin-api.js'
 export * from './arena.js'
 export * from './assert.js'
 export * from './columns.js'

@@ -37,7 +37,7 @@ export class CycleLog extends StageClock {
 
   /** Members of the request's log line: counts, warnings and versions of a new cycle, and the stages. */
   fields(): object {
-    const stages_ms = Object.fromEntries([...this.ms].map(([stage, ms]) => [stage, roundedMs(ms)]))
+    const stages_ms = stagesMs(this)
     if (this.summary === null) return { cycle_id: this.#cycleId ?? undefined, stages_ms }
     const { cycleId, counts, warnings, modelVersion, weightsVersion } = this.summary
     const { scored_now, waiting, not_scored, candidates, engagement, candidate_scores, removals } = counts
@@ -49,6 +49,11 @@ export class CycleLog extends StageClock {
       ...{ model_version: modelVersion, weights_version: weightsVersion, stages_ms },
     }
   }
+}
+
+/** The stages that have ended. */
+export function stagesMs({ ms }: StageClock): Record<string, number> {
+  return Object.fromEntries([...ms].map(([stage, time]) => [stage, roundedMs(time)]))
 }
 
 /** Milliseconds with microseconds. */

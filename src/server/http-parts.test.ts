@@ -5,7 +5,7 @@ import { ServiceError } from '../contract/index.js'
 import { authorityOf } from './http-listener.js'
 import { parseImageKey } from './image-path.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
-import { acceptsGzip, gzipResponse, shouldGzip } from './response-encoding.js'
+import { acceptsCoding, gzipResponse, shouldGzip } from './response-encoding.js'
 import { findRoute } from './router.js'
 
 const statusOf = (work: () => unknown): number => {
@@ -141,9 +141,9 @@ describe('a response', () => {
 
   test('is compressed for clients that accept gzip, and for no others', async () => {
     for (const accepted of ['gzip', 'br, GZIP;q=0.5', '*', 'x-gzip'])
-      expect(acceptsGzip(accepted), accepted).toBe(true)
+      expect(acceptsCoding(accepted, 'gzip'), accepted).toBe(true)
     for (const refused of ['', 'br', 'gzip;q=0', '*;q=0', 'identity, gzip; q=0.0']) {
-      expect(acceptsGzip(refused), refused).toBe(false)
+      expect(acceptsCoding(refused, 'gzip'), refused).toBe(false)
     }
     expect([shouldGzip(response, 'gzip'), shouldGzip(response, 'br')]).toEqual([true, false])
     const zipped = await gzipResponse(response)

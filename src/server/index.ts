@@ -1,8 +1,13 @@
 /**
  * The HTTP server: sockets, authentication, operations, shutdown.
  */
+export type { OutgoingResponse } from './exchange.js'
+export { roundedMs, stagesMs } from './cycle-log.js'
+export { decodeSegment } from './image-path.js'
 export { gunzipBody } from './json-body.js'
+export { lastCycleOf } from './operations.js'
 export type { EndedRequest } from './request-handler.js'
+export { acceptsCoding, gzipResponse } from './response-encoding.js'
 export {
   startServer,
   type AdminSide,

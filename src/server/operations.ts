@@ -164,8 +164,8 @@ async function putWeights({ exchange, cycles, settings }: Call): Promise<Outgoin
 /** Headers of every response with a JSON body. */
 export const jsonHeaders = { 'Content-Type': 'application/json; charset=utf-8' } as const
 
-/** Also undefined if storage cannot be read: health is then `degraded`, and still a response. */
-function lastCycleOf(cycles: CycleService): ReturnType<CycleService['lastCycle']> {
+/** The cycle that was stored last. Also undefined if storage cannot be read: health is then `degraded`, and still a response. */
+export function lastCycleOf(cycles: CycleService): ReturnType<CycleService['lastCycle']> {
   try {
     return cycles.lastCycle()
   } catch (error) {

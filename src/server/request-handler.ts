@@ -5,6 +5,7 @@
 import type { Logger } from 'pino'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { memberNames, ServiceError } from '../contract/index.js'
+import type { StageClock } from '../cycle/index.js'
 import { StoreError } from '../store/index.js'
 import type { ApiKeys } from './api-keys.js'
 import type { BodyAdmission } from './body-admission.js'
@@ -40,7 +41,7 @@ export interface EndedRequest {
   readonly bytesIn: number
   readonly bytesOut: number
   /** Of a cycle. */
-  readonly stages: CycleLog | null
+  readonly stages: (StageClock & Pick<CycleLog, 'cycleId'>) | null
   readonly trace: TraceParent | null
 }
 

@@ -14,7 +14,7 @@ const level = 1
 
 /** Whether to compress the response for a client with this `Accept-Encoding`. */
 export function shouldGzip(response: OutgoingResponse, acceptEncoding: string): boolean {
-  return response.body.length >= bytesMin && acceptsGzip(acceptEncoding)
+  return response.body.length >= bytesMin && acceptsCoding(acceptEncoding, 'gzip')
 }
 
 export async function gzipResponse(response: OutgoingResponse): Promise<OutgoingResponse> {
@@ -25,14 +25,17 @@ export async function gzipResponse(response: OutgoingResponse): Promise<Outgoing
   }
 }
 
-/** Whether the client accepts gzip (RFC 9110, 12.5.3): it is named or covered by `*`, and its weight is not 0. */
-export function acceptsGzip(acceptEncoding: string): boolean {
+/**
+ * Whether the client accepts a content coding (RFC 9110, 12.5.3): it is named or covered by `*`, and its weight is not 0.
+ * `x-gzip` is gzip (RFC 9110, 8.4.1.3).
+ */
+export function acceptsCoding(acceptEncoding: string, wanted: 'br' | 'gzip'): boolean {
   const weights = new Map(
     acceptEncoding.split(',').map((item) => {
       const [coding = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase())
       const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
-      return [coding, weight === undefined ? 1 : Number(weight)] as const
+      return [coding.replace(/^x-/, ''), weight === undefined ? 1 : Number(weight)] as const
     }),
   )
-  return (weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0) > 0
+  return (weights.get(wanted) ?? weights.get('*') ?? 0) > 0
 }

@@ -87,7 +87,7 @@ export const adminMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a parameter that is not valid percent-encoding has no route',
-        find: 'parameters.includes(null) ? null :',
+        find: 'parameters.includes(undefined) ? null :',
         replace: 'parameters.length > 9 ? null :',
       },
       {

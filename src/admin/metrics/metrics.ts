@@ -1,30 +1,20 @@
 /**
- * The values of the metrics. Counters and histograms are updated after each request and cycle; gauges are read when
+ * The values of the metrics. Counters and histograms are updated after each request and cycle; the others are read when
  * Prometheus asks, at most once a second.
  */
+import type { CallRecord, CyclePoint } from '../../contract/index.js'
 import { encodingChannel, type EncodingMessage } from '../../cycle/index.js'
 import { commitChannel, type CommitMessage } from '../../store/index.js'
-import type { HealthChecks } from '../checks.js'
 import type { EventStreams } from '../event-streams.js'
-import {
-  isCycleCall,
-  scoreQuantiles,
-  type CallRecord,
-  type CyclePoint,
-  type Observer,
-  type ScoreQuantile,
-} from '../observer.js'
-import { lastCycleOf, type ObservedRequest, type AdminSources } from '../sources.js'
-import { createMetrics, type Metrics } from './registry.js'
+import { isCycleCall } from '../observer.js'
+import { now, type NowParts } from '../page-data/now.js'
+import { readings } from './readings.js'
+import { createMetrics, setReadings, type Metrics } from './registry.js'
 import { RuntimeFigures } from './runtime.js'
-import { operationLabels, otherWarning, rowKinds, statusLabel, warningLabels } from './table.js'
+import { otherWarning, rowKinds, statusLabel, warningLabels } from './table.js'
 
-export interface ServiceMetricsParts {
-  readonly sources: AdminSources
-  readonly observer: Observer
-  readonly checks: HealthChecks
+export interface ServiceMetricsParts extends NowParts {
   readonly streams: EventStreams
-  readonly version: string
 }
 
 /** A scrape that comes sooner gets the text of the last one: many scrapers cost no more than one. */
@@ -53,13 +43,12 @@ export class ServiceMetrics {
     this.#metrics = metrics
     this.#registry = registry
     this.contentType = registry.contentType
-    this.#runtime = new RuntimeFigures(metrics)
-    metrics.build.set({ version: parts.version, node: process.versions.node }, 1)
+    this.#runtime = new RuntimeFigures((kind, seconds) => metrics.garbage.observe({ kind }, seconds))
     commitChannel.subscribe(this.#onCommit)
     encodingChannel.subscribe(this.#onEncoding)
     parts.observer.listen({
       onCycle: (point) => this.#addCycle(point),
-      onCall: (call, request) => this.#addCall(call, request),
+      onCall: (call) => this.#addCall(call),
     })
   }
 
@@ -71,7 +60,7 @@ export class ServiceMetrics {
   text(): Promise<string> {
     if (this.#text === null || performance.now() - this.#textAt > textMsMax) {
       this.#textAt = performance.now()
-      this.#text = this.#collect().then(() => this.#registry.metrics())
+      this.#text = this.#collect()
       this.#text.catch(() => (this.#text = null))
     }
     return this.#text
@@ -83,15 +72,15 @@ export class ServiceMetrics {
     this.#runtime.close()
   }
 
-  #addCall(call: CallRecord, { stages }: ObservedRequest): void {
-    const { operation, status, ms, result } = call
+  #addCall(call: CallRecord): void {
+    const { operation, status, ms, result, stages_ms } = call
     const { requests, requestSeconds, cycles, stageSeconds } = this.#metrics
-    const label = operationLabels.find((one) => one === operation) ?? 'other'
+    const label = operation ?? 'other'
     requests.inc({ operation: label, status: statusLabel(status) })
     requestSeconds.observe({ operation: label }, ms / 1000)
     if (isCycleCall(call)) cycles.inc({ result })
-    if (result !== 'scored' || stages === null) return
-    for (const [stage, stageMs] of stages.ms) stageSeconds.observe({ stage }, stageMs / 1000)
+    if (result !== 'scored') return
+    for (const [stage, stageMs] of Object.entries(stages_ms)) stageSeconds.observe({ stage }, stageMs / 1000)
   }
 
   #addCycle(point: CyclePoint): void {
@@ -105,72 +94,10 @@ export class ServiceMetrics {
     if (point.is_late) lateCycles.inc()
   }
 
-  async #collect(): Promise<void> {
-    const { checks, streams } = this.#parts
-    const metrics = this.#metrics
-    const found = await checks.run()
-    metrics.ready.set(found.some(({ status }) => status === 'fail') ? 0 : 1)
-    for (const { check, status } of found) metrics.checks.set({ check }, checkValues[status])
-    const { role, replication } = this.#parts.sources.store
-    metrics.owner.set(role === 'owner' ? 1 : 0)
-    metrics.journalUsable.set(replication === null ? NaN : replication.problem === null ? 1 : 0)
-    metrics.journalSynchronous.set(replication === null ? NaN : replication.isSynchronous ? 1 : 0)
-    metrics.journalEpoch.set(replication?.epoch ?? NaN)
-    metrics.journalEntry.set(replication?.entry ?? NaN)
-    const { freeBytes, fileBytes } = await checks.disk.read()
-    metrics.freeBytes.set(freeBytes ?? NaN)
-    metrics.storageBytes.set(fileBytes ?? NaN)
-    metrics.streams.set(streams.count)
-    setCounter(metrics.streamsDropped, streams.droppedCount)
-    this.#collectCycles()
-    this.#collectModels()
-    this.#runtime.collect()
+  async #collect(): Promise<string> {
+    const { sources, streams } = this.#parts
+    const state = { now: await now(this.#parts), sources, streams, loopDelay: this.#runtime.loopDelay }
+    setReadings(this.#metrics, readings(state))
+    return this.#registry.metrics()
   }
-
-  #collectCycles(): void {
-    const { sources, observer } = this.#parts
-    const { cycles, clock, settings } = sources
-    const metrics = this.#metrics
-    const now = clock()
-    const last = observer.points.last
-    metrics.pending.set(cycles.pendingCount)
-    metrics.queue.set(cycles.queuedCount)
-    metrics.queueMax.set(settings().cyclesWaitingMax + 1)
-    const { newestCycleMs } = cycles.pool
-    metrics.poolAge.set(Number.isFinite(newestCycleMs) ? (now - newestCycleMs) / 1000 : NaN)
-    metrics.lastCycle.set(Date.parse(lastCycleOf(sources)?.receivedAt ?? '') / 1000)
-    metrics.firstScoreRatio.set(observer.firstScores(now).share ?? NaN)
-    metrics.missingFeatures.set(last?.missing_feature_share ?? NaN)
-    for (const name of Object.keys(scoreQuantiles) as ScoreQuantile[])
-      metrics.scores.set({ percentile: name }, last?.score_quantiles?.[name] ?? NaN)
-    const { texts, images, quarantined } = cycles.embeddingBacklog
-    metrics.textsInProgress.set(texts)
-    metrics.imagesQueued.set(images)
-    metrics.quarantined.set(quarantined)
-    setCounter(metrics.shadowSkips, cycles.models.shadows.skippedCount)
-    metrics.weights.reset()
-    metrics.weights.set({ version: cycles.weights.versionAt(now) }, 1)
-  }
-
-  #collectModels(): void {
-    const { models } = this.#parts.sources
-    const metrics = this.#metrics
-    for (const [role, count] of Object.entries(models.loadFailureCounts))
-      setCounter(metrics.loadFailures, count, { role })
-    metrics.models.reset()
-    const counts: Record<string, number> = { heads: 0, text: 0, image: 0 }
-    for (const { version, role, state, kind, provider, processes } of models.versions) {
-      metrics.models.set({ version, role, state, kind: kind ?? 'none', provider: provider ?? 'none' }, 1)
-      for (const process of processes) counts[process.role] = (counts[process.role] ?? 0) + 1
-    }
-    for (const [role, count] of Object.entries(counts)) metrics.processes.set({ role }, count)
-  }
-}
-
-const checkValues = { ok: 1, warn: 0.5, fail: 0 } as const
-
-/** Of a count that another part keeps. */
-function setCounter(counter: Metrics['requests'], value: number, labels: Record<string, string> = {}): void {
-  counter.remove(labels)
-  counter.inc(labels, value)
 }

@@ -2,6 +2,7 @@
  * The registry: one prom-client metric for each row of the table, with all its series from the start.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Reading, ReadName } from './readings.js'
 import { metricTable, resultLabels, type MetricName } from './table.js'
 
 type TypeOf<Name extends MetricName> = (typeof metricTable)[Name]['type']
@@ -16,48 +17,38 @@ export type Metrics = {
 
 export function createMetrics(): { readonly registry: Registry; readonly metrics: Metrics } {
   const registry = new Registry()
-  const made = Object.entries(metricTable).map(([key, row]) => {
-    const { type, name, help, labels, buckets } = row
+  const made = Object.entries(metricTable).map(([key, { type, name, help, labels, buckets }]) => {
     const options = { name, help, labelNames: Object.keys(labels), registers: [registry] }
     const series = key === 'results' ? resultLabels : combinations(labels)
-    return [key, create(type, options, buckets, series)]
+    if (type === 'histogram') {
+      const histogram = new Histogram({ ...options, buckets: [...buckets] })
+      for (const one of series) histogram.zero(one)
+      return [key, histogram]
+    }
+    const metric = type === 'counter' ? new Counter(options) : new Gauge(options)
+    for (const one of series) metric.inc(one, 0)
+    return [key, metric]
   })
   return { registry, metrics: Object.fromEntries(made) as Metrics }
 }
 
-type Labels = Readonly<Record<string, string>>
-
-interface MetricOptions {
-  readonly name: string
-  readonly help: string
-  readonly labelNames: string[]
-  readonly registers: Registry[]
-}
-
-function create(
-  type: 'counter' | 'gauge' | 'histogram',
-  options: MetricOptions,
-  buckets: readonly number[],
-  series: readonly Labels[],
-): Counter | Gauge | Histogram {
-  switch (type) {
-    case 'counter': {
-      const counter = new Counter(options)
-      for (const labels of series) counter.inc(labels, 0)
-      return counter
-    }
-    case 'gauge': {
-      const gauge = new Gauge(options)
-      for (const labels of series) gauge.set(labels, 0)
-      return gauge
-    }
-    case 'histogram': {
-      const histogram = new Histogram({ ...options, buckets: [...buckets] })
-      for (const labels of series) histogram.zero(labels)
-      return histogram
+/** Replaces all values of the metrics. */
+export function setReadings(metrics: Metrics, all: Readonly<Record<ReadName, Reading>>): void {
+  for (const [name, reading] of Object.entries(all) as [ReadName, Reading][]) {
+    const metric: Counter | Gauge = metrics[name]
+    const set = (labels: Labels, value: number): void =>
+      metric instanceof Gauge ? metric.set(labels, value) : metric.inc(labels, value)
+    metric.reset()
+    if (typeof reading !== 'object' || reading === null) set({}, reading ?? NaN)
+    else if (reading instanceof Array) for (const labels of reading) set(labels, 1)
+    else {
+      const [label = ''] = Object.keys(metricTable[name].labels)
+      for (const [value, count] of Object.entries(reading)) set({ [label]: value }, count)
     }
   }
 }
+
+type Labels = Readonly<Record<string, string>>
 
 /** All combinations of the values of bounded labels; none where a label is open. */
 function combinations(labels: Readonly<Record<string, readonly string[] | 'open'>>): Labels[] {

@@ -1,7 +1,8 @@
 /**
  * All metrics, one table: names, help, types, labels with all their values. The registry, the documentation and the tests
  * derive from it. Names follow the rules of Prometheus: base units, `_total` for counters. Labels are bounded, except
- * those of the info metrics, which are bounded by the versions in use. `metrics.ts` supplies the values.
+ * those of the info metrics, which are bounded by the versions in use. `readings.ts` reads the gauges, `metrics.ts` counts
+ * the rest.
  */
 import { operations, outcomeCodes } from '../../contract/index.js'
 import { stageNames } from '../../cycle/index.js'
@@ -20,10 +21,7 @@ interface MetricRow {
 type Labels = Readonly<Record<string, readonly string[] | 'open'>>
 
 /** Operations of the contract; `other`: no operation fits. */
-export const operationLabels = [
-  ...Object.values(operations).map(({ method, path }) => `${method} ${path}`),
-  'other',
-]
+const operationLabels = [...Object.values(operations).map(({ method, path }) => `${method} ${path}`), 'other']
 
 const statusLabels = [
   ...['200', '201', '400', '401', '404', '405', '409', '413', '415', '422', '500', '503'],
@@ -54,7 +52,7 @@ export const rowKinds = ['candidates', 'engagement', 'candidate_scores', 'remova
 const cycleResults = ['scored', 'repeated', 'refused', 'failed', 'aborted'] as const
 const firstScoreResults = ['on_time', 'late', 'never'] as const
 export const garbageKinds = ['minor', 'major', 'incremental', 'weakcb'] as const
-const processRoles = ['heads', 'text', 'image'] as const
+export const processRoles = ['heads', 'text', 'image'] as const
 const workResults = ['done', 'failed'] as const
 const modelRoles = ['active', 'shadow'] as const
 
@@ -63,17 +61,12 @@ const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 /** The results of a response by status and reason. */
 export const resultLabels = outcomeCodes.map(({ status, reason }) => ({ status, reason: reason ?? 'none' }))
 
-const row = <Type extends MetricRow['type']>(
-  type: Type,
-  name: string,
-  help: string,
-  labels: Labels = {},
-  buckets: readonly number[] = [],
-) => ({ type, name, help, labels, buckets })
-const counter = (name: string, help: string, labels?: Labels) => row('counter', name, help, labels)
-const gauge = (name: string, help: string, labels?: Labels) => row('gauge', name, help, labels)
+const counter = (name: string, help: string, labels: Labels = {}) =>
+  ({ type: 'counter', name, help, labels, buckets: [] }) as const
+const gauge = (name: string, help: string, labels: Labels = {}) =>
+  ({ type: 'gauge', name, help, labels, buckets: [] }) as const
 const histogram = (name: string, help: string, labels: Labels, buckets = secondsBuckets) =>
-  row('histogram', name, help, labels, buckets)
+  ({ type: 'histogram', name, help, labels, buckets }) as const
 
 export const metricTable = {
   requests: counter(
@@ -210,9 +203,7 @@ export const metricTable = {
   loopDelay: gauge(
     'understudy_event_loop_delay_seconds',
     'Delay of the event loop in the last complete minute.',
-    {
-      percentile: ['p50', 'p99', 'max'],
-    },
+    { percentile: ['p50', 'p99', 'max'] },
   ),
   garbage: histogram(
     'understudy_gc_duration_seconds',

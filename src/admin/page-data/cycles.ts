@@ -2,69 +2,64 @@
  * `/api/cycles`: the newest calls and the stored cycles, as lists that are read page by page; one stored cycle with its
  * counts; and its request and response to download.
  */
-import { assert, outcomeCodes, ServiceError, type CycleResponse } from '../../contract/index.js'
+import {
+  assert,
+  outcomeCodes,
+  ServiceError,
+  type ListedCycle,
+  type ListPage,
+  type StoredPage,
+  type StoredResponse,
+} from '../../contract/index.js'
 import { unpackRequest } from '../../cycle/index.js'
-import type { StoredCycle } from '../../store/index.js'
+import type { ServerSources } from '../../server/index.js'
 import type { Observer } from '../observer.js'
 import type { Reply } from '../routes.js'
-import type { AdminSources } from '../sources.js'
 import { integerOf } from './picks.js'
 
 const limitDefault = 100
 const limitMax = 200
 
-/** A part of a list, newest first. */
-interface ListPage<Item> {
-  readonly items: readonly Item[]
-  /** Nothing older follows. */
-  readonly is_last: boolean
-}
-
-interface StoredPage extends ListPage<StoredCycle> {
-  /** Positions in the store. */
-  readonly oldest: number
-  readonly newest: number
-}
-
 /**
  * `list`: `calls` (of cycles, the default), `other` (refused and failed calls of other operations), or `stored` (cycles).
  * `before`: the `id` or `position` of the last item read; older ones follow. Throws `bad_request`.
  */
-export function cycleLists({ store }: AdminSources, observer: Observer, query: URLSearchParams): object {
+export function cycleLists(
+  { store }: ServerSources,
+  observer: Observer,
+  query: URLSearchParams,
+): ListPage<object> {
   const limit = integerOf(query, 'limit', { min: 1, max: limitMax, fallback: limitDefault })
   const anyMax = Number.MAX_SAFE_INTEGER
   const before = integerOf(query, 'before', { min: 0, max: anyMax, fallback: anyMax })
-  const page = (): ListPage<object> => {
-    switch (query.get('list') ?? 'calls') {
-      case 'calls':
-        return pageOf(observer.calls.items, before, limit)
-      case 'other':
-        return pageOf(observer.otherCalls.items, before, limit)
-      case 'stored':
-        return storedCycles(store, before, limit)
-      default:
-        throw new ServiceError('bad_request', 'list must be calls, other or stored')
-    }
+  const { instance } = observer
+  const recorded = (all: Observer['calls']): ListPage<object> => {
+    const older = all.items.filter(({ id }) => id < before)
+    return { instance, items: older.slice(-limit).reverse(), is_last: older.length <= limit }
   }
-  return { instance: observer.instance, ...page() }
-}
-
-function pageOf<Item extends { readonly id: number }>(
-  all: readonly Item[],
-  before: number,
-  limit: number,
-): ListPage<Item> {
-  const older = all.filter(({ id }) => id < before)
-  return { items: older.slice(-limit).reverse(), is_last: older.length <= limit }
+  switch (query.get('list') ?? 'calls') {
+    case 'calls':
+      return recorded(observer.calls)
+    case 'other':
+      return recorded(observer.otherCalls)
+    case 'stored':
+      return { instance, ...storedCycles(store, before, limit) }
+    default:
+      throw new ServiceError('bad_request', 'list must be calls, other or stored')
+  }
 }
 
 /** Positions are consecutive, from the oldest cycle that has not expired. */
-function storedCycles(store: AdminSources['store'], before: number, limit: number): StoredPage {
+function storedCycles(
+  store: ServerSources['store'],
+  before: number,
+  limit: number,
+): Omit<StoredPage, 'instance'> {
   const oldest = store.expiry.firstPosition()
   const newest = store.lastCycle()?.position ?? 0
   const end = Math.min(before, newest + 1)
   const first = Math.max(oldest, end - limit)
-  const items: StoredCycle[] = []
+  const items: ListedCycle[] = []
   for (const cycle of store.tail(first)) {
     if (cycle.position >= end) break
     items.push(cycle)
@@ -73,7 +68,7 @@ function storedCycles(store: AdminSources['store'], before: number, limit: numbe
 }
 
 /** The JSON of a request, as the client sent it. Throws `not_found`. */
-export async function requestOf({ store }: AdminSources, cycleId: string): Promise<Reply> {
+export async function requestOf({ store }: ServerSources, cycleId: string): Promise<Reply> {
   const position = store.findCycle(cycleId)?.position
   const request = position === undefined ? undefined : store.readRequest(position)
   if (request === undefined) throw notStored()
@@ -84,13 +79,13 @@ export async function requestOf({ store }: AdminSources, cycleId: string): Promi
  * A stored response without its results, and these counted by reason. It has one row per pending post, so only what
  * precedes the rows is parsed.
  */
-export function storedCycle({ store }: AdminSources, cycleId: string): object {
+export function storedCycle({ store }: ServerSources, cycleId: string): StoredResponse {
   const response = store.readResponse(cycleId)
   if (response === undefined) throw notStored()
   const bytes = Buffer.from(response.buffer, response.byteOffset, response.length)
   const end = bytes.indexOf(',"results":[')
   assert(end > 0, 'a response has results')
-  const head = JSON.parse(`${bytes.toString('utf8', 0, end)}}`) as Omit<CycleResponse, 'results'>
+  const head = JSON.parse(`${bytes.toString('utf8', 0, end)}}`) as Omit<StoredResponse, 'reasons'>
   const reasons = outcomeCodes.flatMap(({ reason }) => reason ?? [])
   // Within a string of JSON the quotation marks are escaped.
   const count = (reason: string): number => occurrences(bytes, `,"reason":"${reason}"}`, end)
@@ -103,7 +98,7 @@ function occurrences(bytes: Buffer, text: string, start: number): number {
   return count
 }
 
-export function responseOf({ store }: AdminSources, cycleId: string): Reply {
+export function responseOf({ store }: ServerSources, cycleId: string): Reply {
   const response = store.readResponse(cycleId)
   if (response === undefined) throw notStored()
   return download(response, `${cycleId}-response.json`)

@@ -2,23 +2,17 @@
  * `/api/posts/{gall_id}/{post_no}/images/{position}`: the normalised JPEG of an image. Its address on the page contains its
  * SHA-256, so a browser keeps it without asking again.
  */
-import { ServiceError } from '../../contract/index.js'
+import { ServiceError, type ImageFacts } from '../../contract/index.js'
+import type { ServerSources } from '../../server/index.js'
 import type { ImageKey } from '../../store/index.js'
 import type { Reply } from '../routes.js'
-import type { AdminSources } from '../sources.js'
 
 /** Of the hash, as the page's addresses have it: enough to tell apart what was ever stored at one position. */
 const hashChars = 16
 
-export interface ImageFacts {
-  readonly position: number
-  /** The beginning of the SHA-256 of the upload, as hex digits. */
-  readonly sha256: string
-}
-
 /** The stored images of a post, at most `countMax`. */
 export function imagesOf(
-  { cycles, store }: AdminSources,
+  { cycles, store }: ServerSources,
   { gallId, postNo }: Omit<ImageKey, 'position'>,
   countMax: number,
 ): ImageFacts[] {
@@ -32,7 +26,7 @@ export function imagesOf(
 }
 
 /** `sha256`: of the address; null: none. Throws `not_found`. */
-export function image({ store }: AdminSources, key: ImageKey, sha256: string | null): Reply {
+export function image({ store }: ServerSources, key: ImageKey, sha256: string | null): Reply {
   const found = store.findImage(key)
   if (found === undefined || (sha256 !== null && sha256 !== hexOf(found.sha256)))
     throw new ServiceError('not_found', 'there is no such image')

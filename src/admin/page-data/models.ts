@@ -4,12 +4,12 @@
  * changes nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ServiceError } from '../../contract/index.js'
+import { ServiceError, type CyclePoint, type ModelFacts, type Models } from '../../contract/index.js'
 import { featureNames, headsOf, listModels, readManifest, residentBytes } from '../../model/index.js'
+import type { ServerSources } from '../../server/index.js'
 import { failedVersions } from '../failed-versions.js'
 import { modelCommands } from '../model-commands.js'
-import type { CyclePoint, Observer } from '../observer.js'
-import type { AdminSources } from '../sources.js'
+import type { Observer } from '../observer.js'
 
 /** As many cycles as `models compare` is asked for: a day. */
 const comparedCycleCount = 288
@@ -17,11 +17,11 @@ const comparedCycleCount = 288
 const scanStep = 200
 
 interface ModelParts {
-  readonly sources: AdminSources
+  readonly sources: ServerSources
   readonly observer: Observer
 }
 
-export async function models({ sources, observer }: ModelParts): Promise<object> {
+export async function models({ sources, observer }: ModelParts): Promise<Models> {
   const { models: lifecycle, cycles, settings } = sources
   const directories = settings()
   const { modelsDir } = directories
@@ -35,7 +35,6 @@ export async function models({ sources, observer }: ModelParts): Promise<object>
     models_dir: modelsDir,
     shadow_cycles_skipped: cycles.models.shadows.skippedCount,
     serving,
-    /** Where a rollback leads: the version of the cycles before the serving one. Null if there is none to activate. */
     previous: previous !== null && packages.includes(previous) ? previous : null,
     models: await Promise.all(
       versions.map(async (version) => {
@@ -55,33 +54,37 @@ export async function models({ sources, observer }: ModelParts): Promise<object>
 }
 
 /** The command behind `/api/models/{version}/checks`. Throws `not_found` if the version is not a package. */
-export async function checksArguments({ settings }: AdminSources, version: string): Promise<string[]> {
-  const packages = await listModels(settings().modelsDir).catch((): string[] => [])
-  if (!packages.includes(version)) throw new ServiceError('not_found', 'there is no such package')
+export async function checksArguments(sources: ServerSources, version: string): Promise<string[]> {
+  await requirePackage(sources, version)
   return ['models verify', '--json', '--', version]
 }
 
 /** The command behind `/api/models/{version}/comparison`: how much it agrees with the serving version, and how good it is. */
-export async function comparisonArguments(sources: AdminSources, version: string): Promise<string[]> {
-  const [, , , second] = await checksArguments(sources, version)
+export async function comparisonArguments(sources: ServerSources, version: string): Promise<string[]> {
+  await requirePackage(sources, version)
   const serving = servingVersion(sources)
-  if (serving === null || second === undefined || serving === second)
+  if (serving === null || serving === version)
     throw new ServiceError('not_found', 'there is no other version to compare with')
-  return ['models compare', '--json', `--cycles=${comparedCycleCount}`, '--', serving, second]
+  return ['models compare', '--json', `--cycles=${comparedCycleCount}`, '--', serving, version]
 }
 
-function servingVersion({ models }: AdminSources): string | null {
+async function requirePackage({ settings }: ServerSources, version: string): Promise<void> {
+  const packages = await listModels(settings().modelsDir).catch((): string[] => [])
+  if (!packages.includes(version)) throw new ServiceError('not_found', 'there is no such package')
+}
+
+function servingVersion({ models }: ServerSources): string | null {
   return models.versions.find(({ state }) => state === 'serving')?.version ?? null
 }
 
 /** The last answer of `previousVersion`: it changes with the serving version only. */
 const lastPrevious = new WeakMap<
-  AdminSources,
+  ServerSources,
   { readonly serving: string; readonly previous: string | null }
 >()
 
 /** The version of the newest stored cycle that is not of the serving version. */
-async function previousVersion(sources: AdminSources, serving: string): Promise<string | null> {
+async function previousVersion(sources: ServerSources, serving: string): Promise<string | null> {
   const known = lastPrevious.get(sources)
   if (known?.serving === serving) return known.previous
   const { store } = sources
@@ -99,12 +102,17 @@ async function previousVersion(sources: AdminSources, serving: string): Promise<
   return previous
 }
 
-async function manifestFacts(modelsDir: string, version: string): Promise<object> {
+type ManifestFacts = Pick<
+  ModelFacts,
+  'problem' | 'kind' | 'provenance' | 'note' | 'heads' | 'features' | 'reads'
+>
+
+async function manifestFacts(modelsDir: string, version: string): Promise<ManifestFacts> {
   try {
     const { manifest } = await readManifest(modelsDir, version)
     const { kind, provenance = null, note = null, text, image } = manifest
     return {
-      ...{ problem: null, kind, provenance, note },
+      ...{ problem: null, kind, provenance: provenance && { ...provenance }, note },
       heads: headsOf(manifest),
       features: featureNames(manifest),
       reads: [...(text === undefined ? [] : ['text']), ...(image === undefined ? [] : ['images'])],
@@ -114,15 +122,13 @@ async function manifestFacts(modelsDir: string, version: string): Promise<object
   }
 }
 
-/** Of the processes of a version; null: none runs, or the system does not report it. */
 async function memoryOf(processes: readonly { readonly pid: number }[]): Promise<number | null> {
   const found = await Promise.all(processes.map(({ pid }) => residentBytes(pid, 'VmRSS')))
   const known = found.filter((bytes) => bytes !== null)
   return known.length === 0 ? null : known.reduce((sum, bytes) => sum + bytes, 0)
 }
 
-/** The time of features and inference in the cycles that the version scored; null: there is none since the start. */
-function predictMs(points: readonly CyclePoint[], version: string): object | null {
+function predictMs(points: readonly CyclePoint[], version: string): ModelFacts['predict_ms'] {
   const times = points
     .filter((point) => point.model_version === version)
     .map(({ stages_ms }) => (stages_ms['features'] ?? 0) + (stages_ms['infer'] ?? 0))

@@ -1,11 +1,21 @@
 /**
  * `/api/picks`: the pending posts by rank, in windows, with what the page shows of each; and the operators' latest saves.
  */
-import { counterNames, headNames, outcomeCodes, ServiceError, sourceCodes } from '../../contract/index.js'
+import {
+  counterNames,
+  headNames,
+  outcomeCodes,
+  ServiceError,
+  sourceCodes,
+  type CounterName,
+  type Picks,
+  type PostFacts,
+  type ScoreFacts,
+} from '../../contract/index.js'
 import { gallIdAt, type PoolState } from '../../pool/index.js'
+import type { ServerSources } from '../../server/index.js'
 import { numberOrNull, type Observer } from '../observer.js'
 import { findRow, rankOf, type Track } from '../score-tracks.js'
-import type { AdminSources } from '../sources.js'
 import { imagesOf } from './images.js'
 import type { Titles } from './titles.js'
 
@@ -45,12 +55,12 @@ export function integerOf(
 }
 
 export interface PicksParts {
-  readonly sources: AdminSources
+  readonly sources: ServerSources
   readonly observer: Observer
   readonly titles: Titles
 }
 
-export async function picks({ sources, observer, titles }: PicksParts, query: PicksQuery): Promise<object> {
+export async function picks({ sources, observer, titles }: PicksParts, query: PicksQuery): Promise<Picks> {
   const { cycles } = sources
   const rank = (): Ranking => {
     const [pool, track] = [cycles.pool, observer.tracks.last]
@@ -74,7 +84,6 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
     matching: ranked.length,
     offset: query.offset,
     galleries: [...pool.galleries].sort(),
-    sparkline_cycles: tracks.map(({ cycleId }) => cycleId),
     picks: windowOf(ranked, query).map((slot) => ({
       ...postFacts(pool, slot, nowMs),
       ...scoreFacts(track, pool, slot),
@@ -139,7 +148,7 @@ function scoreOf(track: Track | undefined, pool: PoolState, slot: number): numbe
 }
 
 /** Score, rank among all scored posts, heads and outcome in the last cycle. */
-export function scoreFacts(track: Track | undefined, pool: PoolState, slot: number): object {
+export function scoreFacts(track: Track | undefined, pool: PoolState, slot: number): ScoreFacts {
   const row = track === undefined ? -1 : rowIn(track, pool, slot)
   if (track === undefined || row < 0) return { score: null, rank: null, status: null, reason: null }
   const { status, reason } = outcomeCodes[track.outcome[row] as number] ?? { status: null, reason: null }
@@ -151,14 +160,17 @@ export function scoreFacts(track: Track | undefined, pool: PoolState, slot: numb
 }
 
 /** What the pool knows of a post: counters of the last reading, rates per hour since the one before. */
-export function postFacts(pool: PoolState, slot: number, nowMs: number): object {
+export function postFacts(
+  pool: PoolState,
+  slot: number,
+  nowMs: number,
+): Omit<PostFacts, keyof ScoreFacts | 'images'> {
   const { posts, latest, previous } = pool
   const hours = ((latest.observedAtMs[slot] as number) - (previous.observedAtMs[slot] as number)) / 3_600_000
-  const counters = counterNames.map((name) => [name, numberOrNull(latest[name][slot])])
-  const rates = counterNames.map((name) => {
-    const rate = ((latest[name][slot] as number) - (previous[name][slot] as number)) / hours
-    return [name, Number.isFinite(rate) ? rate : null]
-  })
+  const ofCounters = (valueOf: (name: CounterName) => number): PostFacts['counters'] =>
+    Object.fromEntries(counterNames.map((name) => [name, numberOrNull(valueOf(name))]))
+  const rateOf = (name: CounterName): number =>
+    ((latest[name][slot] as number) - (previous[name][slot] as number)) / hours
   const createdAtMs = posts.createdAtMs[slot] as number
   return {
     gall_id: gallIdAt(pool, slot),
@@ -168,11 +180,11 @@ export function postFacts(pool: PoolState, slot: number, nowMs: number): object 
     extracted_at: timeOrNull(posts.extractedAtMs[slot] as number),
     age_s: numberOrNull(Math.round((nowMs - createdAtMs) / 1000)),
     observed_at: timeOrNull(latest.observedAtMs[slot] as number),
-    counters: Object.fromEntries(counters) as object,
-    rates_per_hour: Object.fromEntries(rates) as object,
+    counters: ofCounters((name) => latest[name][slot] as number),
+    rates_per_hour: ofCounters(rateOf),
   }
 }
 
-export function timeOrNull(ms: number): string | null {
+function timeOrNull(ms: number): string | null {
   return Number.isFinite(ms) ? new Date(ms).toISOString() : null
 }

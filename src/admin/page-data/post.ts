@@ -1,21 +1,27 @@
 /**
  * `/api/posts/{gall_id}/{post_no}`: one pending post with its text, its images, and a timeline of the newest cycles.
  */
-import { cycleIdForm, ServiceError, snapshotNames, type Candidate } from '../../contract/index.js'
+import {
+  cycleIdForm,
+  ServiceError,
+  snapshotNames,
+  type Candidate,
+  type PostDetails,
+} from '../../contract/index.js'
 import { readCandidates } from '../../cycle/index.js'
+import type { ServerSources } from '../../server/index.js'
 import { numberOrNull, type Observer } from '../observer.js'
 import { findRow, rankOf, trackCounters } from '../score-tracks.js'
-import type { AdminSources } from '../sources.js'
 import { imagesOf } from './images.js'
-import { postFacts, scoreFacts, timeOrNull } from './picks.js'
+import { postFacts, scoreFacts } from './picks.js'
 import { slotOf } from './titles.js'
 
 /** Throws `not_found` for a post that is not pending. */
 export async function post(
-  { sources, observer }: { readonly sources: AdminSources; readonly observer: Observer },
+  { sources, observer }: { readonly sources: ServerSources; readonly observer: Observer },
   gallId: string,
   postNo: number,
-): Promise<object> {
+): Promise<PostDetails> {
   const { cycles, store } = sources
   const pool = cycles.pool
   const slot = slotOf(pool, gallId, postNo)
@@ -25,8 +31,6 @@ export async function post(
   const facts = {
     ...postFacts(pool, slot, sources.clock()),
     ...scoreFacts(observer.tracks.last, pool, slot),
-    entered_with: position,
-    snapshot_at: timeOrNull(pool.snapshot.snapshotAtMs[slot] as number),
     snapshot: Object.fromEntries(
       snapshotNames.map((name) => [name, numberOrNull(pool.snapshot[name][slot])]),
     ),

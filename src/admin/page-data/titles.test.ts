@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import type * as cycle from '../../cycle/index.js'
 import { readCandidates } from '../../cycle/index.js'
-import type { AdminSources } from '../sources.js'
+import type { ServerSources } from '../../server/index.js'
 import { Titles } from './titles.js'
 
 vi.mock('../../cycle/index.js', async (original) => ({
@@ -16,7 +16,7 @@ function pending(count: number) {
   const pool = { count, enteredPosition: rows.map(() => 1), enteredRow: rows }
   const warn = vi.fn()
   const sources = { cycles: { pool }, store: { closed: false }, log: { warn } }
-  const titles = new Titles(sources as unknown as AdminSources)
+  const titles = new Titles(sources as unknown as ServerSources)
   const found = (): (string | null)[] => rows.map((slot) => titles.of(pool as never, slot))
   return { titles, rows, found, warn }
 }

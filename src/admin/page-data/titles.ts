@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readCandidates } from '../../cycle/index.js'
 import type { PoolState } from '../../pool/index.js'
-import type { AdminSources } from '../sources.js'
+import type { ServerSources } from '../../server/index.js'
 
 const titleCharsMax = 300
 /** Records parsed before the event loop serves others: the bodies of one cycle hold up to 16 MiB. */
@@ -14,12 +14,12 @@ const rowsPerTurn = 50
 const rowCountMax = 2 ** 21
 
 export class Titles {
-  readonly #sources: Pick<AdminSources, 'store' | 'cycles' | 'log'>
+  readonly #sources: Pick<ServerSources, 'store' | 'cycles' | 'log'>
   /** By entry: `entryKey`. */
   #titles = new Map<number, string>()
   #reading: Promise<void> = Promise.resolve()
 
-  constructor(sources: Pick<AdminSources, 'store' | 'cycles' | 'log'>) {
+  constructor(sources: Pick<ServerSources, 'store' | 'cycles' | 'log'>) {
     this.#sources = sources
   }
 

@@ -1,0 +1,273 @@
+/**
+ * The JSON of the admin listener, member for member: `src/admin` writes these objects, the operators' page and
+ * `understudy status` read them. It is not part of the clients' interface.
+ */
+import type { CounterName, HeadName } from './columns.js'
+import type { Candidate, Counts, CycleResponse } from './wire.js'
+
+/** One line of `/readyz`. A check that fails makes the service not ready; a warning does not. */
+export interface Check {
+  readonly check: 'service' | 'model' | 'storage' | 'last_cycle' | 'disk'
+  readonly status: 'ok' | 'warn' | 'fail'
+  readonly reason: string
+}
+
+/** Posts by when they got their first score. */
+export interface FirstScores {
+  readonly on_time: number
+  readonly late: number
+  /** They left after the deadline without one. */
+  readonly never: number
+  /** Posts that are pending without a score although their deadline has passed. */
+  readonly overdue: number
+}
+
+/** One cycle, as a point of the charts. */
+export interface CyclePoint {
+  readonly cycle_id: string
+  readonly cycle_time: string
+  readonly received_at: string
+  readonly is_late: boolean
+  /** From the first byte of the request to the durable response. */
+  readonly ms: number
+  readonly stages_ms: Readonly<Record<string, number>>
+  readonly pending: number
+  readonly counts: Counts
+  /** Results by status, and by reason where there is one. */
+  readonly results: readonly {
+    readonly status: string
+    readonly reason: string | null
+    readonly count: number
+  }[]
+  readonly missing_feature_share: number
+  /** null: nothing was scored. */
+  readonly score_quantiles: Readonly<Record<'p10' | 'p50' | 'p90' | 'p99', number>> | null
+  readonly first_scores: FirstScores
+  readonly model_version: string
+  readonly weights_version: string
+  readonly warning_kinds: readonly string[]
+}
+
+/** `/api/series`: the cycles since the start, at most a day of them, oldest first. */
+export interface Series {
+  readonly points: readonly CyclePoint[]
+}
+
+/** A version that `ACTIVE` or `SHADOW` names and that could not be loaded. */
+export interface FailedVersion {
+  readonly version: string
+  readonly role: 'active' | 'shadow'
+  readonly problem: string
+  readonly at: string
+}
+
+/** `/api/now` */
+export interface Now {
+  readonly time: string
+  readonly started_at: string
+  readonly version: string
+  readonly status: 'ok' | 'degraded'
+  readonly checks: readonly Check[]
+  readonly model: { readonly version: string; readonly kind: string; readonly provider: string } | null
+  readonly shadows: readonly string[]
+  readonly failed_versions: readonly (FailedVersion & { readonly commands: readonly string[] })[]
+  readonly weights_version: string
+  readonly pending: number
+  /** Null before the first cycle after the start. */
+  readonly last_cycle: CyclePoint | null
+  readonly last_cycle_id: string | null
+  readonly last_cycle_received_at: string | null
+  /** When the cycle after the newest one is due. */
+  readonly next_cycle_due_at: string | null
+  /** Of the last 24 hours. `share`: of those in time; null where there is none. */
+  readonly first_scores: FirstScores & { readonly share: number | null; readonly target: number }
+  readonly queue: {
+    readonly cycles: number
+    readonly cycles_max: number
+    readonly texts: number
+    readonly images: number
+  }
+  readonly storage: { readonly size_bytes: number | null; readonly free_bytes: number | null }
+  readonly memory: { readonly resident_bytes: number; readonly heap_used_bytes: number }
+}
+
+type Counters = Readonly<Partial<Record<CounterName, number | null>>>
+
+/** A stored image. */
+export interface ImageFacts {
+  readonly position: number
+  /** The beginning of the SHA-256 of the upload, as hex digits. */
+  readonly sha256: string
+}
+
+/** Of a post in the last cycle. Null before its first score. */
+export interface ScoreFacts extends Readonly<Partial<Record<HeadName, number | null>>> {
+  readonly score: number | null
+  /** Among all pending posts that have a score. */
+  readonly rank: number | null
+  readonly status: string | null
+  readonly reason: string | null
+}
+
+/** A pending post. */
+export interface PostFacts extends ScoreFacts {
+  readonly gall_id: string
+  readonly post_no: number
+  readonly source: string | null
+  readonly created_at: string | null
+  readonly extracted_at: string | null
+  readonly age_s: number | null
+  readonly observed_at: string | null
+  /** Of the last reading. */
+  readonly counters: Counters
+  /** Since the reading before it. */
+  readonly rates_per_hour: Counters
+  /** Its stored images; of a ranked post, the first one. */
+  readonly images: readonly ImageFacts[]
+}
+
+export interface RankedPost extends PostFacts {
+  readonly title: string | null
+  /** Scores of the newest cycles, oldest first. */
+  readonly sparkline: readonly (number | null)[]
+}
+
+/** A post that an operator saved, with its score and rank one cycle before. */
+export interface Save {
+  readonly cycle_id: string
+  readonly gall_id: string
+  readonly post_no: number
+  readonly tier: string | null
+  readonly score: number | null
+  readonly rank: number | null
+  /** Posts that had a score then. */
+  readonly of: number
+}
+
+/** `/api/picks` */
+export interface Picks {
+  readonly cycle_id: string | null
+  readonly model_version: string | null
+  readonly weights_version: string | null
+  readonly pending: number
+  readonly scored: number
+  readonly matching: number
+  readonly offset: number
+  readonly galleries: readonly string[]
+  readonly picks: readonly RankedPost[]
+  /** Since the start. */
+  readonly saves: readonly Save[]
+  readonly started_at: string
+}
+
+export interface TimelineEntry {
+  readonly cycle_id: string
+  readonly cycle_time: string
+  readonly model_version: string
+  readonly score: number | null
+  readonly rank: number | null
+  readonly of: number
+  readonly counters: Counters
+}
+
+/** `/api/posts/{gall_id}/{post_no}` */
+export interface PostDetails extends PostFacts {
+  readonly snapshot: Readonly<Record<string, number | null>>
+  readonly timeline: readonly TimelineEntry[]
+  readonly candidate: Candidate
+}
+
+/** A request of the flight recorder. */
+export interface CallRecord {
+  /** Increases with each call since the start. */
+  readonly id: number
+  readonly at: string
+  readonly method: string
+  readonly path: string
+  readonly operation: string | null
+  /** 0: the client disconnected before the response. */
+  readonly status: number
+  readonly result: 'scored' | 'repeated' | 'done' | 'refused' | 'failed' | 'aborted'
+  readonly cycle_id: string | null
+  readonly code: string | null
+  /** Of a refusal, the first problem. */
+  readonly problem: string | null
+  readonly ms: number
+  readonly stages_ms: Readonly<Record<string, number>>
+  readonly counts: Counts | null
+  readonly warnings: readonly string[]
+  readonly is_late: boolean
+  readonly model_version: string | null
+  readonly weights_version: string | null
+  readonly bytes_in: number
+  readonly bytes_out: number
+  readonly trace_id: string | null
+}
+
+/** The event `call`. */
+export type CallEvent = CallRecord & { readonly instance: string }
+
+/** `/api/cycles`: a part of a list, newest first. */
+export interface ListPage<Item> {
+  /** Identifies the service's process: the ids of calls start again in the next one. */
+  readonly instance: string
+  readonly items: readonly Item[]
+  /** Nothing older follows. */
+  readonly is_last: boolean
+}
+
+export interface ListedCycle {
+  readonly position: number
+  readonly cycleId: string
+  readonly receivedAt: string
+  readonly modelVersion: string
+  readonly weightsVersion: string
+}
+
+/** Positions are consecutive. */
+export interface StoredPage extends ListPage<ListedCycle> {
+  readonly oldest: number
+  /** Smaller than `oldest`: nothing is stored. */
+  readonly newest: number
+}
+
+/** `/api/cycles/{cycle_id}`: a stored response, its results counted by reason. */
+export interface StoredResponse extends Omit<CycleResponse, 'results'> {
+  readonly reasons: readonly { readonly reason: string; readonly count: number }[]
+}
+
+export interface ModelUse {
+  readonly role: 'active' | 'shadow'
+  readonly state: 'wanted' | 'loading' | 'serving' | 'shadow' | 'failed'
+  readonly provider: string | null
+}
+
+export interface ModelFacts {
+  readonly version: string
+  readonly uses: readonly ModelUse[]
+  readonly failure: FailedVersion | null
+  /** Why the package cannot be read; the members below are then missing. */
+  readonly problem: string | null
+  readonly kind?: string
+  readonly provenance?: Readonly<Record<string, string>> | null
+  readonly note?: string | null
+  readonly heads?: readonly string[]
+  readonly features?: readonly string[]
+  readonly reads?: readonly string[]
+  /** Of its processes; null: none runs, or the system does not report it. */
+  readonly memory_bytes: number | null
+  /** Of features and inference in the cycles that it scored; null: there is none since the start. */
+  readonly predict_ms: { readonly cycles: number; readonly p50: number; readonly p99: number } | null
+  /** Command lines to copy. */
+  readonly commands: Readonly<Record<'verify' | 'inspect' | 'shadow' | 'activate', string>>
+}
+
+/** `/api/models` */
+export interface Models {
+  readonly serving: string | null
+  /** Where a rollback leads: the version of the cycles before the serving one. Null if there is none to activate. */
+  readonly previous: string | null
+  readonly models_dir: string
+  readonly shadow_cycles_skipped: number
+  readonly models: readonly ModelFacts[]
+}
