@@ -1,5 +1,5 @@
 /** The commands that read the past, with real processes: one at a time, shared, bounded, ended. */
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFile, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
@@ -22,8 +22,8 @@ interface Opened {
 function opened(options: Partial<HistoryCommandsOptions> = {}): Opened {
   const children: ChildProcess[] = []
   const commands = new HistoryCommands({
-    start: ([script = '']) => {
-      const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'pipe'] })
+    start: ([script = ''], options, ended) => {
+      const child = execFile(process.execPath, ['-e', script], options, ended)
       children.push(child)
       return child
     },
@@ -100,7 +100,7 @@ test('a command that takes too long or writes too much is ended', async () => {
   await expect(commands.reply([waiting], 'not_found')).rejects.toMatchObject(killed)
   const { commands: others } = opened()
   const endless = 'const write = () => process.stdout.write("x".repeat(65536), write); write()'
-  await expect(others.reply([endless], 'not_found')).rejects.toMatchObject(killed)
+  await expect(others.reply([endless], 'not_found')).rejects.toThrow('stdout maxBuffer length exceeded')
   expect(await textOf(others, 'console.log(2)')).toBe('200 2')
 })
 
@@ -113,9 +113,9 @@ test('a command that holds too much memory is ended, and the next one runs', asy
 })
 
 test('a command that cannot be started is an error of the server', async () => {
-  const { commands } = opened({ start: () => spawn('/nowhere', { stdio: ['ignore', 'pipe', 'pipe'] }) })
+  const { commands } = opened({ start: (_, options, ended) => execFile('/nowhere', options, ended) })
   await expect(commands.reply(['report'], 'not_found')).rejects.toMatchObject({
-    ...{ kind: 'server_error', message: expect.stringContaining('cannot be started') as string },
+    ...{ kind: 'server_error', message: 'understudy report failed: spawn /nowhere ENOENT' },
   })
 })
 

@@ -3,7 +3,7 @@
  * own, one at a time and at the lowest priority. Within the server they would delay cycles, and one that meets a damaged
  * record or needs too much memory would end it. Read `reply` first.
  */
-import type { ChildProcess } from 'node:child_process'
+import type { ChildProcess, ExecFileException, ExecFileOptionsWithBufferEncoding } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ServiceError } from '../contract/index.js'
@@ -11,8 +11,12 @@ import { watchMemory } from '../model/index.js'
 import type { ServerSources } from '../server/index.js'
 import { json, type Reply } from './routes.js'
 
-/** Starts a command of this program with piped output, such as `['report', '--json']`. */
-export type StartCommand = (args: readonly string[]) => ChildProcess
+/** Starts a command of this program, such as `['report', '--json']`, by `execFile`. */
+export type StartCommand = (
+  args: readonly string[],
+  options: ExecFileOptionsWithBufferEncoding,
+  ended: (error: ExecFileException | null, stdout: Buffer, stderr: Buffer) => void,
+) => ChildProcess
 
 export interface HistoryCommandsOptions {
   readonly start: StartCommand
@@ -40,7 +44,6 @@ const resultCountMax = 8
 const waitingCountMax = 4
 /** `explain` prints the body of a post, which may be almost a whole cycle of 16 MiB. */
 const outputBytesMax = 24 * 1024 * 1024
-const errorCharsMax = 2000
 
 /** What exit code 1 of a command means: an error of the response, or that the output reports a failure. */
 type Failure = 'not_found' | 'server_error' | 'output'
@@ -77,8 +80,7 @@ export class HistoryCommands {
     const late = delay(this.#options.waitMsMax, null, { signal: wait.signal, ref: false }).catch(() => null)
     const body = await Promise.race([output, late]).finally(() => wait.abort())
     if (body !== null) return { ...json({}), body }
-    const running = json({ state: 'in progress' }, 202)
-    return { ...running, headers: { ...running.headers, 'Retry-After': '2' } }
+    return json({ state: 'in progress' }, 202, { 'Retry-After': '2' })
   }
 
   /** Ends the command that runs. */
@@ -123,29 +125,33 @@ export class HistoryCommands {
     const name = `understudy ${args[0] ?? ''}`
     if (this.#isClosed) throw new ServiceError('unavailable', 'the service is stopping')
     const startedAt = performance.now()
-    const child = start(args)
-    this.#running = child
-    const end = (): void => void child.kill('SIGKILL')
-    const timer = setTimeout(end, runMsMax).unref()
-    // Without a process the output has the reason.
-    const { pid } = child
-    const unwatch = pid === undefined ? end : watchMemory(pid, memoryBytesMax, end, 'RssAnon')
-    if (pid !== undefined) lowerPriority(pid)
-    try {
-      const { code, how, output, error } = await outputOf(child)
-      const fields = { command: args[0], ms: Math.round(performance.now() - startedAt) }
-      if (code === 0 || (code === 1 && failure === 'output' && output.length > 0)) {
-        log.debug(fields, 'history command ended')
-        return output
-      }
-      if (code === 1 && failure === 'not_found') throw new ServiceError('not_found', error)
-      log.warn({ ...fields, problem: error }, `${name} ${how}`)
-      throw new ServiceError('server_error', code === 1 ? error : `${name} ${how}`)
-    } finally {
-      clearTimeout(timer)
-      unwatch()
-      this.#running = null
+    const limits = {
+      encoding: 'buffer',
+      timeout: runMsMax,
+      maxBuffer: outputBytesMax,
+      killSignal: 'SIGKILL',
+    } as const
+    const { code, how, output, error } = await new Promise<Ended>((resolve) => {
+      const child = start(args, limits, (...result) => {
+        unwatch()
+        this.#running = null
+        resolve(endOf(...result))
+      })
+      const { pid } = child
+      const end = (): void => void child.kill('SIGKILL')
+      // Without a process, the error has the reason.
+      const unwatch = pid === undefined ? end : watchMemory(pid, memoryBytesMax, end, 'RssAnon')
+      if (pid !== undefined) lowerPriority(pid)
+      this.#running = child
+    })
+    const fields = { command: args[0], ms: Math.round(performance.now() - startedAt) }
+    if (code === 0 || (code === 1 && failure === 'output' && output.length > 0)) {
+      log.debug(fields, 'history command ended')
+      return output
     }
+    if (code === 1 && failure === 'not_found') throw new ServiceError('not_found', error)
+    log.warn({ ...fields, problem: error }, `${name} ${how}`)
+    throw new ServiceError('server_error', code === 1 ? error : `${name} ${how}`)
   }
 }
 
@@ -159,6 +165,7 @@ function lowerPriority(pid: number): void {
 }
 
 interface Ended {
+  /** null: it was ended, or not started. */
   readonly code: number | null
   /** Such as `exited with code 2`. */
   readonly how: string
@@ -167,23 +174,11 @@ interface Ended {
   readonly error: string
 }
 
-function outputOf(child: ChildProcess): Promise<Ended> {
-  const chunks: Buffer[] = []
-  let [bytes, error] = [0, '']
-  child.stdout?.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (bytes > outputBytesMax) child.kill('SIGKILL')
-    else chunks.push(chunk)
-  })
-  child.stderr?.on('data', (chunk: Buffer) => (error = `${error}${chunk.toString()}`.slice(-errorCharsMax)))
-  return new Promise((resolve) => {
-    const done = (code: number | null, how: string): void => {
-      const [line = ''] = error.trimEnd().split('\n').slice(-1)
-      resolve({ code, how, output: Buffer.concat(chunks), error: line.replace(/^understudy: /, '') })
-    }
-    child.once('error', ({ message }) => done(null, `cannot be started: ${message}`))
-    child.once('close', (code, signal) =>
-      done(code, signal === null ? `exited with code ${code}` : `was ended by ${signal}`),
-    )
-  })
+function endOf(failure: ExecFileException | null, output: Buffer, stderr: Buffer): Ended {
+  const [line = ''] = stderr.toString().trimEnd().split('\n').slice(-1)
+  const error = line.replace(/^understudy: /, '')
+  if (failure === null) return { code: 0, how: 'ended', output, error }
+  const { code, signal, message } = failure
+  if (typeof code === 'number') return { code, how: `exited with code ${code}`, output, error }
+  return { code: null, how: signal ? `was ended by ${signal}` : `failed: ${message}`, output, error }
 }

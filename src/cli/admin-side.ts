@@ -1,7 +1,7 @@
 /**
  * The admin side as `serve` starts it: its token, its address, and what happens where its port is taken.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -114,7 +114,11 @@ export function adminSide(options: AdminSideOptions): StartAdmin {
       const admin = await startAdmin(sources, {
         ...{ host, port, token: token.token, version: packageVersion() },
         tls: () => tlsOf(sources.settings()),
-        startCommand: (args) => startCommand(args, flags),
+        startCommand: (args, options, ended) => {
+          // Inherited, from which the secrets are removed. NODE_OPTIONS may load an OpenTelemetry SDK into the service.
+          const env = { ...process.env, NODE_OPTIONS: undefined }
+          return execFile(process.execPath, nodeArguments(args, flags), { ...options, env }, ended)
+        },
       })
       const scheme = tlsOf(settings) === null ? 'http' : 'https'
       const url = `${scheme}://${host.includes(':') ? `[${host}]` : host}:${admin.port}/`
@@ -130,22 +134,15 @@ export function adminSide(options: AdminSideOptions): StartAdmin {
   }
 }
 
-/**
- * A command with the settings of the server. It inherits the environment, from which the secrets are removed, without
- * NODE_OPTIONS, which may load an OpenTelemetry SDK into the service.
- */
-function startCommand([name = '', ...args]: readonly string[], flags: Flags): ChildProcess {
+/** The arguments of Node for a command with the settings of the server. */
+function nodeArguments([name = '', ...args]: readonly string[], flags: Flags): string[] {
   // The checks of a package read no cycles.
   const names = name === 'models verify' ? sessionSettingNames : historySettingNames
   const own = names.map((setting) => [flagOf(setting), flags[fileKeyOf(setting)]] as const)
   const given = [['--config', flags['config']] as const, ...own].flatMap(([flag, value]) =>
     flag !== null && typeof value === 'string' ? [`${flag}=${value}`] : [],
   )
-  return spawn(
-    process.execPath,
-    [`--max-old-space-size=${commandHeapMiB}`, program, ...name.split(' '), ...given, ...args],
-    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: undefined } },
-  )
+  return [`--max-old-space-size=${commandHeapMiB}`, program, ...name.split(' '), ...given, ...args]
 }
 
 /** TLS needs a name that the certificate has: on this machine alone, plain HTTP suffices. */

@@ -145,8 +145,8 @@ export const adminMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'the output of a command is bounded',
-        find: 'if (bytes > outputBytesMax)',
-        replace: 'if (bytes < 0)',
+        find: 'maxBuffer: outputBytesMax',
+        replace: 'maxBuffer: Infinity',
       },
       {
         breaks: 'the commands that wait are bounded',
