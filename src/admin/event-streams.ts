@@ -1,6 +1,6 @@
 /**
  * Server-sent events for the page. A stream costs a bounded amount of memory: one whose reader is too slow is closed, and
- * the page connects again and reads everything again. Events are written to a few streams per turn of the event loop.
+ * the page connects again and reads everything again. Events are written once per turn of the event loop.
  */
 import type { ServerResponse } from 'node:http'
 import { ServiceError } from '../contract/index.js'
@@ -16,9 +16,8 @@ export type EventName = 'cycle' | 'call' | 'status' | 'models' | 'reset' | 'hear
 const streamCountMax = 100
 /** Bytes that wait for one reader. */
 const unreadBytesMax = 256 * 1024
-/** Events that wait for their turn. More come only when requests arrive faster than they can be shown. */
+/** Events that wait for the next turn. More come only when requests arrive faster than they can be shown. */
 const waitingCountMax = 100
-const streamsPerTurn = 25
 /** Proxies close connections without traffic, and a reader that has gone is noticed when something is written. */
 const heartbeatMs = 5000
 /** Of the page, before it connects again. */
@@ -30,12 +29,12 @@ export class EventStreams {
   readonly #clock: () => number
   readonly #streams = new Set<ServerResponse>()
   #waiting: string[] = []
-  #isWriting = false
-  #heartbeat: NodeJS.Timeout | undefined
+  readonly #heartbeat: NodeJS.Timeout
 
   /** `clock`: milliseconds since 1970. */
   constructor(clock: () => number) {
     this.#clock = clock
+    this.#heartbeat = setInterval(() => this.#broadcast(this.#heartbeatText()), heartbeatMs).unref()
   }
 
   get count(): number {
@@ -49,8 +48,7 @@ export class EventStreams {
     return (response) => {
       response.writeHead(200, { ...securityHeaders, 'Content-Type': 'text/event-stream; charset=utf-8' })
       this.#streams.add(response)
-      response.once('close', () => this.#forget(response))
-      this.#heartbeat ??= setInterval(() => this.#broadcast(this.#heartbeatText()), heartbeatMs).unref()
+      response.once('close', () => this.#streams.delete(response))
       this.#write(response, `retry: ${retryMs}\n\n${this.#heartbeatText()}`)
     }
   }
@@ -71,24 +69,14 @@ export class EventStreams {
   }
 
   #broadcast(text: string): void {
+    if (this.#waiting.length === 0) setImmediate(() => this.#writeAll())
     if (this.#waiting.length >= waitingCountMax) this.#waiting = [eventText('reset', {})]
     else this.#waiting.push(text)
-    if (this.#isWriting) return
-    this.#isWriting = true
-    setImmediate(() => this.#writeAll())
   }
 
   #writeAll(): void {
     const text = this.#waiting.splice(0).join('')
-    const responses = [...this.#streams]
-    const writeSome = (from: number): void => {
-      for (const response of responses.slice(from, from + streamsPerTurn)) this.#write(response, text)
-      const next = from + streamsPerTurn
-      if (next < responses.length) setImmediate(() => writeSome(next))
-      else if (this.#waiting.length > 0) setImmediate(() => this.#writeAll())
-      else this.#isWriting = false
-    }
-    writeSome(0)
+    for (const response of this.#streams) this.#write(response, text)
   }
 
   #write(response: ServerResponse, text: string): void {
@@ -97,13 +85,6 @@ export class EventStreams {
     if (response.writableLength <= unreadBytesMax) return
     this.droppedCount++
     response.destroy()
-  }
-
-  #forget(response: ServerResponse): void {
-    this.#streams.delete(response)
-    if (this.#streams.size > 0) return
-    clearInterval(this.#heartbeat)
-    this.#heartbeat = undefined
   }
 }
 
