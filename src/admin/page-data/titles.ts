@@ -15,7 +15,7 @@ const rowCountMax = 2 ** 21
 
 export class Titles {
   readonly #sources: Pick<ServerSources, 'store' | 'cycles' | 'log'>
-  /** By entry: `entryKey`. */
+  /** By `entryKey`. */
   #titles = new Map<number, string>()
   #reading: Promise<void> = Promise.resolve()
 
@@ -31,30 +31,26 @@ export class Titles {
   /** Reads the titles of these slots of the current pool. One call at a time reads; the others wait. */
   read(slots: Iterable<number>): Promise<void> {
     const pool = this.#sources.cycles.pool
-    const missing = Array.from(slots).filter((slot) => this.of(pool, slot) === null)
-    const entries = missing.map((slot) => ({
-      position: pool.enteredPosition[slot] as number,
-      row: pool.enteredRow[slot] as number,
-    }))
-    this.#reading = this.#reading.then(() => this.#read(entries))
+    const keys = Array.from(slots, (slot) => entryKey(pool, slot))
+    this.#reading = this.#reading.then(() => this.#read(keys))
     return this.#reading
   }
 
-  async #read(entries: readonly { readonly position: number; readonly row: number }[]): Promise<void> {
+  async #read(keys: readonly number[]): Promise<void> {
     const { store, log } = this.#sources
     this.#sweep()
-    const missing = entries.filter(({ position, row }) => !this.#titles.has(position * rowCountMax + row))
-    for (const [position, rows] of Map.groupBy(missing, (entry) => entry.position)) {
+    const missing = keys.filter((key) => !this.#titles.has(key))
+    for (const [position, ofCycle] of Map.groupBy(missing, (key) => Math.floor(key / rowCountMax))) {
       if (store.closed) return
       try {
         const records = await readCandidates(
           store,
           position,
-          rows.map(({ row }) => row),
+          ofCycle.map((key) => key % rowCountMax),
         )
-        for (const [i, { row }] of rows.entries()) {
+        for (const [i, key] of ofCycle.entries()) {
           if (i > 0 && i % rowsPerTurn === 0) await nextTurn()
-          this.#titles.set(position * rowCountMax + row, this.#titleOf(records[i], position, row))
+          this.#titles.set(key, this.#titleOf(records[i], key))
         }
       } catch (error) {
         // The next request tries again.
@@ -64,11 +60,12 @@ export class Titles {
   }
 
   /** Empty for a record that cannot be parsed: it would not be readable at the next request either. */
-  #titleOf(record: Uint8Array | undefined, position: number, row: number): string {
+  #titleOf(record: Uint8Array | undefined, key: number): string {
     try {
       const { title } = JSON.parse(Buffer.from(record ?? []).toString()) as { readonly title?: string }
       return (title ?? '').slice(0, titleCharsMax)
     } catch (error) {
+      const [position, row] = [Math.floor(key / rowCountMax), key % rowCountMax]
       this.#sources.log.warn({ err: error, position, row }, 'a title cannot be read')
       return ''
     }
@@ -87,6 +84,7 @@ export class Titles {
   }
 }
 
+/** Position and row of the record with which a post entered, in one number. */
 function entryKey({ enteredPosition, enteredRow }: PoolState, slot: number): number {
   return (enteredPosition[slot] as number) * rowCountMax + (enteredRow[slot] as number)
 }
