@@ -6,56 +6,56 @@ import { openApiDocument } from '../contract/index.js'
 import { Html, html, inline, markdown, plainPage, table } from './plain-page.js'
 import type { Reply } from './routes.js'
 
+type Named<Value> = Readonly<Record<string, Value>>
+
 /** What this page shows of the document. */
 interface Document {
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly tags: readonly { readonly name: string; readonly description: string }[]
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly paths: Named<Named<Operation>>
   readonly components: {
     readonly securitySchemes: { readonly ApiKey: { readonly name: string; readonly description: string } }
-    readonly parameters: Readonly<Record<string, Parameter>>
-    readonly headers: Readonly<Record<string, { readonly description?: string }>>
-    readonly responses: Readonly<Record<string, Response>>
-    readonly schemas: Readonly<Record<string, Schema>>
+    readonly parameters: Named<Parameter>
+    readonly headers: Named<Described>
+    readonly responses: Named<Response>
+    readonly schemas: Named<Schema>
   }
 }
 
-interface Reference {
+/** With `$ref`, the other members are those of the component. */
+interface Described {
   readonly $ref?: string
+  readonly description?: string
 }
 
-interface Operation {
+interface Operation extends Described {
   readonly operationId: string
   readonly tags: readonly string[]
   readonly summary: string
-  readonly description: string
   readonly security?: readonly unknown[]
-  readonly parameters?: readonly (Parameter & Reference)[]
-  readonly requestBody?: { readonly description: string; readonly content: Content }
-  readonly responses: Readonly<Record<string, Response & Reference>>
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: Response
+  readonly responses: Named<Response>
 }
 
-interface Parameter {
+interface Parameter extends Described {
   readonly name: string
   readonly in: string
   readonly required?: boolean
-  readonly description?: string
   readonly schema: Schema
 }
 
-interface Response {
-  readonly description: string
-  readonly headers?: Readonly<Record<string, Reference>>
+interface Response extends Described {
+  readonly headers?: Named<Described>
   readonly content?: Content
 }
 
-type Content = Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
+type Content = Named<{ readonly schema: Schema; readonly example?: unknown }>
 
-interface Schema extends Reference {
+interface Schema extends Described {
   readonly type?: string | readonly string[]
-  readonly description?: string
   readonly required?: readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
+  readonly properties?: Named<Schema>
   readonly items?: Schema
   readonly oneOf?: readonly Schema[]
   readonly enum?: readonly unknown[]
@@ -150,19 +150,15 @@ function operationPanel(
         : [html`<h4>Request body</h4>`, markdown(body.description), ...contentParts(body.content)]),
       html`<h4>Responses</h4>`,
       table(
-        ['Status', 'Body', 'What it means'],
+        ['Status', 'What it means', 'Body and headers'],
         Object.entries(operation.responses).map(([status, own]) => {
           const name = nameOf(own)
-          const { content = {}, description } = responses[name] ?? own
-          const types = Object.values(content).map(({ schema }) => typeText(schema))
-          const error = html` ${name === '' ? none : html`<a href="#error-${name}">Details</a>`}`
-          return [html`<code>${status}</code>`, html`${types}`, html`${inline(description)}${error}`]
+          const details =
+            name === ''
+              ? html`${contentParts(own.content)}${headerLines(own, headers)}`
+              : html`<a href="#error-${name}">Details</a>`
+          return [html`<code>${status}</code>`, inline((responses[name] ?? own).description), details]
         }),
-      ),
-      ...Object.entries(operation.responses).flatMap(([status, own]) =>
-        own.$ref === undefined
-          ? [html`<h4>Response ${status}</h4>`, ...contentParts(own.content), headerLines(own, headers)]
-          : [],
       ),
     ],
   )
@@ -172,7 +168,7 @@ function parameterTable(parameters: readonly Parameter[]): Html {
   return html`<h4>Parameters</h4>
     ${table(
       ['Name', 'Type', 'What it is'],
-      parameters.map(({ name, in: place, required, schema, description = '' }) => [
+      parameters.map(({ name, in: place, required, schema, description }) => [
         html`<code>${name}</code>
           <span class="muted">${place}${required === true ? ', required' : ''}</span>`,
         typeText(schema),
@@ -182,9 +178,9 @@ function parameterTable(parameters: readonly Parameter[]): Html {
 }
 
 function headerLines({ headers = {} }: Response, known: Document['components']['headers']): Html {
-  const descriptionOf = (header: Reference): string => known[nameOf(header)]?.description ?? ''
   return html`${Object.entries(headers).map(
-    ([name, header]) => html`<p>Header <code>${name}</code>. ${inline(descriptionOf(header))}</p>`,
+    ([name, header]) =>
+      html`<p>Header <code>${name}</code>. ${inline(known[nameOf(header)]?.description)}</p>`,
   )}`
 }
 
@@ -206,7 +202,7 @@ function contentParts(content: Content = {}): Html[] {
 function schemaPanel(name: string, schema: Schema): Html {
   const rows = propertyRows(schema, '')
   return panel(`type-${name}`, html`<code>${name}</code>`, [
-    markdown(schema.description ?? ''),
+    markdown(schema.description),
     rows.length === 0 ? typeText(schema) : table(['Member', 'Type', 'What it is'], rows),
   ])
 }
@@ -218,7 +214,7 @@ function propertyRows({ properties = {}, required = [] }: Schema, prefix: string
       html`<code>${prefix}${name}</code
         >${required.includes(name) ? '' : html` <span class="muted">optional</span>`}`,
       typeText(schema),
-      inline(schema.description ?? ''),
+      inline(schema.description),
     ],
     ...propertyRows(schema, `${prefix}${name}.`),
     ...propertyRows(schema.items ?? {}, `${prefix}${name}[].`),
@@ -254,6 +250,6 @@ function joined(parts: readonly Html[], separator: string): Html {
 }
 
 /** `#/components/schemas/Name` → `Name`; empty where it is not a reference. */
-function nameOf({ $ref = '' }: Reference): string {
+function nameOf({ $ref = '' }: Described): string {
   return $ref.slice($ref.lastIndexOf('/') + 1)
 }
