@@ -128,11 +128,9 @@ export class RequestHandler {
     let response: OutgoingResponse
     try {
       response = await handlers[id](call)
-    } catch (error) {
+    } finally {
       if (!isPublic) this.#checkTerm(term)
-      throw error
     }
-    if (!isPublic) this.#checkTerm(term)
     // A body without a reader would arrive unnoticed during the compression, and `send` would wait for its end.
     const { acceptEncoding } = exchange.headers
     const isPlain = !exchange.body.isComplete || !shouldGzip(response, acceptEncoding)

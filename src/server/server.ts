@@ -15,7 +15,6 @@ import {
   type JournalStore,
   StoreError,
   type DirectoryLock,
-  type LmdbStoreOptions,
   type Store,
 } from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
@@ -90,11 +89,14 @@ export async function startServer(
     else log.warn({ file }, 'the database file was empty: a new database was created in it')
   }
   const onStopped = (err: StoreError): void => log.error({ err }, 'the store refuses all further writes')
-  const { dataDir } = settings
-  const options = { dataDir, lock, onMade, onStopped }
+  const { dataDir, journal, environment } = settings
+  const view = { dataDir, lock, onMade, onStopped }
   const serving: Serving = { model: () => null }
   const hasModel = (): boolean => serving.model() !== null
-  const store = await openStore(options, { settings, log, hasModel })
+  const store: ServedStore =
+    journal === undefined || environment === undefined
+      ? await openLmdbStore(view)
+      : await openStoreOnPostgres({ journal, environment, view, log, hasModel })
   try {
     const drainLog = (): Promise<void> => output.drain(logMsMax)
     return await startParts({ store, settings, log, startAdmin, drainLog, serving })
@@ -111,22 +113,6 @@ type ServedStore = Store & Partial<Pick<JournalStore, 'tryToOwn' | 'handOver'>>
 /** The store is open before a model is loaded. */
 interface Serving {
   model: () => Model | null
-}
-
-interface JournalOptions {
-  readonly settings: Settings
-  readonly log: Logger
-  /** Whether a model is loaded. */
-  readonly hasModel: () => boolean
-}
-
-/** The store of the data directory, or of its environment in the journal. */
-async function openStore(
-  options: LmdbStoreOptions,
-  { settings: { journal, environment }, log, hasModel }: JournalOptions,
-): Promise<ServedStore> {
-  if (journal === undefined || environment === undefined) return openLmdbStore(options)
-  return openStoreOnPostgres({ journal, environment, view: options, log, hasModel })
 }
 
 /** A record that the start needs cannot be read: names the file and the remedy. */
