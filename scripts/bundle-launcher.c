@@ -12,9 +12,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Below this limit of address space Node ends by a signal; src/cli/address-space.ts checks what commands need. */
-static const rlim_t address_space_min_kib = 1500000;
-
 static int fail(const char *subject, const char *problem) {
   fprintf(stderr, "understudy: %s: %s\n", subject, problem);
   return 1;
@@ -26,6 +23,11 @@ static char *joined(const char *first, char separator, const char *second) {
   char *text = malloc(size);
   if (text != NULL) snprintf(text, size, "%s%c%s", first, separator, second);
   return text;
+}
+
+/* The address space that a command needs, in GiB: as in bin/understudy of the sources. */
+static rlim_t needed_gib(const char *command) {
+  return command != NULL && (strcmp(command, "serve") == 0 || strcmp(command, "demo") == 0) ? 1088 : 32;
 }
 
 /* Adds a directory to the end of the PATH. */
@@ -51,12 +53,12 @@ int main(int argc, char **argv) {
   }
 
   struct rlimit limit;
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-      limit.rlim_cur / 1024 < address_space_min_kib) {
+  rlim_t needed = needed_gib(argc > 1 ? argv[1] : NULL);
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur >> 30 < needed) {
     fprintf(stderr,
-            "understudy: the address space is limited to %llu KiB, which is too little for Node; run it without the limit: "
+            "understudy: the address space is limited to %llu KiB, and %llu GiB are needed; run it without the limit: "
             "ulimit -v unlimited\n",
-            (unsigned long long)(limit.rlim_cur / 1024));
+            (unsigned long long)(limit.rlim_cur / 1024), (unsigned long long)needed);
     return 1;
   }
 

@@ -122,8 +122,20 @@ test('in a project that depends on this package, the launcher runs the Node next
   expect(status).toBe(0)
 })
 
-test('a limit of address space under which Node cannot start is an error of one line', () => {
-  const { status, stderr } = launch('/bin/sh', ['-c', `ulimit -v 600000; exec '${launcher}'`])
-  expect(stderr).toMatch(/^understudy: the address space is limited to 600000 KiB, .*\n$/)
-  expect(status).toBe(1)
+test('a limit of address space is an error of one line, and a server needs more than other commands', () => {
+  const limited = (kibibytes: number, command: string) =>
+    launch('/bin/sh', ['-c', `ulimit -v ${kibibytes}; exec '${launcher}' ${command}`])
+  for (const [kibibytes, command, gibibytes] of [
+    [600_000, 'verify', 32],
+    [40_000_000, 'serve', 1088],
+    [40_000_000, 'demo', 1088],
+  ] as const) {
+    const { status, stderr } = limited(kibibytes, command)
+    expect(stderr).toBe(
+      `understudy: the address space is limited to ${kibibytes} KiB, and ${gibibytes} GiB are needed; ` +
+        'run it without the limit: ulimit -v unlimited\n',
+    )
+    expect(status).toBe(1)
+  }
+  expect(limited(40_000_000, 'verify').status).toBe(0)
 })

@@ -3,7 +3,6 @@
  * runs this file.
  */
 import { Command, CommanderError } from 'commander'
-import { checkAddressSpace } from './address-space.js'
 import { addCommands } from './commands.js'
 import { processContext, type CommandContext } from './context.js'
 import { exitCode, reportFailure } from './failure.js'
@@ -15,7 +14,6 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
     .description('Scores cycles of posts with ONNX models, and stores every response durably.')
     .version(packageVersion())
     .exitOverride()
-    .hook('preAction', (_, command) => checkAddressSpace(command.name()))
     .configureOutput({
       outputError: (text, write) => {
         // Commander prints a suggestion on its own line; here an error is one line.

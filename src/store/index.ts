@@ -12,7 +12,7 @@ export { makeDirectories } from './lmdb/directories.js'
 export { lockDirectory, type DirectoryLock } from './lmdb/directory-lock.js'
 export { diskBytesFreeMin, flushDirectory } from './lmdb/files.js'
 export { inspectRecords, type RecordCounts } from './lmdb/inspect.js'
-export { mapBytesDefault, openLmdbStore, type LmdbStoreOptions } from './lmdb/open-lmdb-store.js'
+export { openLmdbStore, type LmdbStoreOptions } from './lmdb/open-lmdb-store.js'
 export { openSnapshot, type StoreSnapshot } from './lmdb/snapshot.js'
 export {
   createMemoryContents,

@@ -149,6 +149,11 @@ export const scriptsMutants: readonly MutantGroup[] = [
         replace: 'for packages in "$root/node_modules"; do',
       },
       {
+        breaks: 'a server needs more address space than other commands',
+        find: 'serve | demo) needed=1088 ;;',
+        replace: 'serve) needed=1088 ;;',
+      },
+      {
         breaks: 'relative links are followed',
         find: '*) self=$(dirname "$self")/$target ;;',
         replace: '*) self=$target ;;',

@@ -16,7 +16,7 @@ import { describe, StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 
 /** Enough for years at a few gigabytes a day. This is address space: the disk holds only what is written. */
-export const mapBytesDefault = 1024 ** 4
+const mapBytesDefault = 1024 ** 4
 /**
  * A database without a record takes 36 KiB, its lock file 12. lmdb-js 3.5.6 ends in a segmentation fault, and leaves half a
  * file, when the disk has no space for the first pages.
