@@ -8,6 +8,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { hashFiles, isStampedWith } from './source-hash.mjs'
 
@@ -46,11 +47,10 @@ function build(nodeGyp) {
     if (step === 'CXX') console.log(`  compiling ${basename(file, '.o')}`)
     if (step === 'SOLINK_MODULE') console.log('  linking understudy_codec.node')
   }
-  const done = [readLines(child.stdout, onLine), readLines(child.stderr, onLine)]
+  for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', onLine)
   return new Promise((resolve) => {
     child.on('error', (error) => resolve(error.message))
     child.on('close', (code) => {
-      done.forEach((flush) => flush())
       if (code === 0) resolve(null)
       else {
         if (!isInstallation) console.error(lines.join('\n'))
@@ -59,17 +59,6 @@ function build(nodeGyp) {
       }
     })
   })
-}
-
-/** Calls `onLine` for each line of a stream. Returns a function that passes on an unfinished last line. */
-function readLines(stream, onLine) {
-  let rest = ''
-  stream.setEncoding('utf8').on('data', (text) => {
-    const parts = (rest + text).split('\n')
-    rest = parts.pop()
-    parts.forEach(onLine)
-  })
-  return () => rest === '' || onLine(rest)
 }
 
 /** The files of this project that the addon depends on. Packages change with `npm ci`, which always builds. */

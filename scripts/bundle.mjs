@@ -15,12 +15,10 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { createGzip } from 'node:zlib'
@@ -111,19 +109,13 @@ async function pack(stage, file, seconds) {
     },
   )
   const ended = new Promise((done, failed) => tar.once('error', failed).once('close', done))
-  const hash = createHash('sha256')
-  const hashing = new Transform({
-    transform(chunk, _encoding, done) {
-      hash.update(chunk)
-      done(null, chunk)
-    },
-  })
   const fresh = `${file}.${process.pid}`
-  await pipeline(tar.stdout, createGzip({ level: 6 }), hashing, createWriteStream(fresh))
+  await pipeline(tar.stdout, createGzip({ level: 6 }), createWriteStream(fresh))
   const status = await ended
   if (status !== 0) throw new Error(`tar ended with exit code ${status}; it must be GNU tar`)
   renameSync(fresh, file)
-  return { bytes: statSync(file).size, sha256: hash.digest('hex') }
+  const archive = readFileSync(file)
+  return { bytes: archive.length, sha256: createHash('sha256').update(archive).digest('hex') }
 }
 
 async function main() {

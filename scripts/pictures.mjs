@@ -2,8 +2,7 @@
 // with a simulated day, waits for its end, and writes Now, Picks, Models and Post as WebP. Needs `npm run build`, and Chromium at
 // /usr/bin/chromium or at $CHROMIUM. The pictures are committed by hand.
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,33 +21,35 @@ const width = 1280
 const outDir = resolve(process.argv[2] ?? fileURLToPath(new URL('../docs/pictures', import.meta.url)))
 const executable = fileURLToPath(new URL('../bin/understudy', import.meta.url))
 const directory = mkdtempSync(join(tmpdir(), 'understudy-pictures-'))
-const adminPort = await freePort()
 const demo = spawn(executable, ['demo', '--port', '0'], {
   cwd: directory,
-  env: { ...process.env, UNDERSTUDY_ADMIN_PORT: String(adminPort) },
-  stdio: ['ignore', 'pipe', 'inherit'],
+  env: { ...process.env, UNDERSTUDY_ADMIN_PORT: '0' },
+  stdio: ['ignore', 'pipe', 'pipe'],
 })
+demo.stderr.pipe(process.stderr)
 
 try {
-  await printed(demo, 'runs until Ctrl-C')
-  const [port] = readdirSync(join(directory, 'data/demo'))
-  const token = readFileSync(join(directory, 'data/demo', port, 'admin-token'), 'utf8').trim()
-  await takePictures(`http://127.0.0.1:${adminPort}`, token)
+  const [[, address]] = await Promise.all([
+    printed(demo.stderr, /^understudy: admin: (\S+)\n/m),
+    printed(demo.stdout, /runs until Ctrl-C/),
+  ])
+  await takePictures(address)
 } finally {
   demo.kill('SIGINT')
   await new Promise((ended) => demo.once('close', ended))
   rmSync(directory, { recursive: true })
 }
 
-async function takePictures(url, token) {
+/** `address`: of the page, with the token. */
+async function takePictures(address) {
   mkdirSync(outDir, { recursive: true })
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu'],
   })
   try {
-    const page = await browser.newPage({ baseURL: url, reducedMotion: 'reduce' })
-    await page.goto(`/?token=${token}`)
+    const page = await browser.newPage({ baseURL: address, reducedMotion: 'reduce' })
+    await page.goto(address)
     for (const { view, lastPart, height } of views) {
       await page.setViewportSize({ width, height })
       if (view === 'post') await openBestPick(page)
@@ -72,24 +73,15 @@ async function openBestPick(page) {
   await page.locator('.rows-body a').first().click()
 }
 
-/** Resolves when the process has printed `text`; rejects if it ends before. */
-function printed(child, text) {
+/** Resolves with the match when the demo has printed a text of this form; rejects if it ends before. */
+function printed(stream, form) {
   let output = ''
   return new Promise((found, fail) => {
-    child.stdout.on('data', (chunk) => {
+    stream.on('data', (chunk) => {
       output += chunk
-      if (output.includes(text)) found()
+      const match = form.exec(output)
+      if (match !== null) found(match)
     })
-    child.once('close', (code) => fail(new Error(`the demo exited with code ${code}`)))
+    stream.once('close', () => fail(new Error('the demo ended')))
   })
-}
-
-function freePort() {
-  const server = createServer()
-  return new Promise((found) =>
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address()
-      server.close(() => found(port))
-    }),
-  )
 }
