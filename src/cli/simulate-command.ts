@@ -14,7 +14,6 @@ import { runSimulation } from './simulation-run.js'
 export interface WorkloadFlags {
   readonly hours?: number
   readonly postsPerDay: number
-  readonly galleries?: number
   readonly speed?: number
   readonly seed?: string
 }
@@ -56,15 +55,14 @@ export function addWorkloadFlags(command: Command, postsPerDay = 2200): Command 
   return command
     .option('--hours <number>', 'simulated hours (default: 24)', numberArgument)
     .option('--posts-per-day <number>', 'posts that enter in 24 hours', numberArgument, postsPerDay)
-    .option('--galleries <number>', 'galleries of the posts (default: 8)', numberArgument)
     .option('--seed <seed>', 'the same seed gives the same posts (default: 1)')
     .option('--speed <factor>', 'simulated seconds per second (default: as fast as possible)', numberArgument)
 }
 
 /** The flags as options of a simulation. */
-export function workloadOf({ hours, postsPerDay, galleries, seed, speed }: WorkloadFlags): WorkloadOptions {
+export function workloadOf({ hours, postsPerDay, seed, speed }: WorkloadFlags): WorkloadOptions {
   const seedValue = seed !== undefined && /^\d{1,15}$/.test(seed) ? Number(seed) : seed
-  return { hours, postsPerDay, galleries, seed: seedValue, speed }
+  return { hours, postsPerDay, seed: seedValue, speed }
 }
 
 async function runAgainstServer(flags: SimulateFlags, context: CommandContext): Promise<void> {
@@ -90,7 +88,7 @@ async function runAgainstServer(flags: SimulateFlags, context: CommandContext): 
 /** The first key that a server with the same settings accepts. */
 function configuredKey(flags: SimulateFlags, context: CommandContext): string {
   const { apiKeys, dataDir } = settingsOf({ ...flags }, context)
-  const [key] = apiKeys.length > 0 ? apiKeys : findGeneratedKeys(dataDir)
+  const [key] = apiKeys.length > 0 ? apiKeys : findGeneratedKeys(dataDir, 'api-key')
   if (key === undefined)
     throw new UsageError(
       'no API key: set UNDERSTUDY_API_KEYS or --api-keys-file, or give the --data-dir of a server that generated one',

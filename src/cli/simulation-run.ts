@@ -42,7 +42,6 @@ export async function runSimulation(
     return await simulate({
       ...options,
       onProgress: (progress) => display.update(progress),
-      onSearch: () => display.print('searching for free cycles…'),
       onOutage: (outage) => display.outage(outage),
     })
   } catch (cause) {

@@ -5,6 +5,7 @@
  */
 import typia from 'typia'
 import {
+  headNames,
   isDateTime,
   parseInstant,
   type CycleResponse,
@@ -19,7 +20,6 @@ import { keyOf, type Expectation, type ExpectedRow } from './ledger.js'
 /** Scores and predictions are float32 in the service; the sum of four has no more precision than this. */
 export const scoreTolerance = 1e-5
 const shareTolerance = 1e-9
-const headNames = ['p_views', 'p_comments', 'p_up', 'downvote_share'] as const
 
 // The validator that typia generates here calls it by name.
 export { isDateTime }
@@ -177,6 +177,6 @@ class ResponseCheck {
 }
 
 /** NaN if the text is not a date-time. */
-function msOf(time: string): number {
+export function msOf(time: string): number {
   return parseInstant(time)?.ms ?? NaN
 }

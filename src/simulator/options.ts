@@ -16,8 +16,6 @@ export interface WorkloadOptions {
   readonly hours?: number | undefined
   /** Posts that enter in 24 hours, on average. Default 2,200. */
   readonly postsPerDay?: number | undefined
-  /** Number of galleries. Default 8. */
-  readonly galleries?: number | undefined
   /** Simulated seconds per second; 0 means as fast as the service responds. Default 0. */
   readonly speed?: number | undefined
   /** Lost responses, broken connections, duplicate calls, client restarts. Default true. */
@@ -44,8 +42,6 @@ export interface SimulationOptions extends WorkloadOptions {
   readonly apiKey: string
   /** Called after each cycle. */
   readonly onProgress?: (progress: SimulationProgress) => void
-  /** Called before a search, which may take a while, for cycles that the service does not hold yet. */
-  readonly onSearch?: () => void
   /** Called at each attempt that fails because the service is unavailable, and with null when it responds again. */
   readonly onOutage?: (outage: Outage | null) => void
   /** Stops the simulation, which then rejects with the signal's reason. */
@@ -53,29 +49,16 @@ export interface SimulationOptions extends WorkloadOptions {
 }
 
 /** Validated options with all defaults. */
-export interface Settings {
-  readonly url: string
-  readonly apiKey: string
-  readonly speed: number
-  readonly faults: boolean
-  readonly exclusive: boolean
-  readonly intoUsedServer: boolean
-  readonly keepPosts: boolean
-  readonly identity: WorldIdentity
-  readonly cycleCount: number
-  /** A five-minute boundary, or null for the default. */
-  readonly startAtMs: number | null
-  readonly retryTimeoutMs: number
-}
+export type Settings = Readonly<ReturnType<typeof resolveOptions>>
 
 /** All pending posts must fit into one call, and a day may bring a few more than the average. */
 const postsPerDayMax = rowCountMax - 500
 const hoursMax = 24 * 366
-const galleryCountMax = 1000
+const galleryCount = 8
 const imageShare = 0.25
 
 /** Validates options and adds the defaults; throws an `OptionError`. */
-export function resolveOptions(options: SimulationOptions): Settings {
+export function resolveOptions(options: SimulationOptions) {
   const { url, apiKey } = options
   const { protocol } = URL.canParse(url) ? new URL(url) : { protocol: null }
   if (protocol !== 'http:' && protocol !== 'https:') reject('url', 'must be an http or https URL', url)
@@ -89,26 +72,25 @@ export function resolveOptions(options: SimulationOptions): Settings {
 }
 
 /** As `resolveOptions`, without the service's address and its key. */
-export function resolveWorkload(options: WorkloadOptions): Omit<Settings, 'url' | 'apiKey'> {
+export function resolveWorkload(options: WorkloadOptions) {
   const hours = options.hours ?? 24
   const cycleCount = Math.round(hours * 12)
   // Written so that NaN fails.
   if (!(cycleCount >= 1 && hours <= hoursMax && Math.abs(cycleCount - hours * 12) <= 1e-6))
     reject('hours', `must be a multiple of 5 minutes (1/12), at most ${hoursMax}`, hours)
-  const galleries = options.galleries ?? 8
-  if (!Number.isInteger(galleries) || galleries < 1 || galleries > galleryCountMax)
-    reject('galleries', `must be a whole number from 1 to ${galleryCountMax}`, galleries)
+  const identity: WorldIdentity = {
+    seed: options.seed ?? 1,
+    hours: cycleCount / 12,
+    postsPerDay: numberIn('postsPerDay', options.postsPerDay ?? 2200, 0, postsPerDayMax),
+    galleries: galleryCount,
+    imageShare,
+  }
   return {
-    identity: {
-      seed: options.seed ?? 1,
-      hours: cycleCount / 12,
-      postsPerDay: numberIn('postsPerDay', options.postsPerDay ?? 2200, 0, postsPerDayMax),
-      galleries,
-      imageShare,
-    },
+    identity,
     cycleCount,
     speed: numberIn('speed', options.speed ?? 0, 0, Number.MAX_VALUE),
     faults: options.faults ?? true,
+    /** A five-minute boundary, or null for the default. */
     startAtMs: options.startAt === undefined ? null : boundaryOf(options.startAt),
     retryTimeoutMs: numberIn('retryTimeoutSeconds', options.retryTimeoutSeconds ?? 60, 0, 86_400) * 1000,
     exclusive: options.exclusive ?? false,

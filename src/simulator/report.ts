@@ -4,7 +4,6 @@
 
 /** Progress after a cycle. */
 export interface SimulationProgress {
-  readonly cycleId: string
   /** Simulated time, milliseconds since 1970. */
   readonly cycleAtMs: number
   /** Cycles done, and cycles in all. */

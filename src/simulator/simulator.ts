@@ -6,14 +6,13 @@ import { createHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   cycleBoundaryMs,
-  parseInstant,
   type CycleRequest,
   type CycleResponse,
   type Health,
   type WeightsState,
 } from '../contract/index.js'
 import { Api } from './api.js'
-import { checkResponse, type CheckContext } from './check-response.js'
+import { checkResponse, msOf, type CheckContext } from './check-response.js'
 import { deliver, drawFaults, ResponseDigests, type CycleFaults, type DeliveryTools } from './delivery.js'
 import { ContractViolation } from './errors.js'
 import { Ledger, type Expectation } from './ledger.js'
@@ -50,7 +49,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   try {
     const api = new Api({ ...settings, signal, onOutage })
     const [health, baseImages] = await Promise.all([api.health(), BaseImages.draw()])
-    const start = await findStart(api, settings, health, options.onSearch)
+    const start = await findStart(api, settings, health)
     const weights = await api.weights()
     return await new Simulator(api, settings, options, { health, start, weights, baseImages }).run()
   } catch (error) {
@@ -96,7 +95,7 @@ class Simulator {
     this.tools = { api, responses: this.responses, isOwn }
     this.uploads = new Uploads(api, baseImages, exclusive)
     this.outcomes = new OutcomeReports(api, exclusive)
-    const connectedAtMs = parseInstant(health.time)?.ms ?? NaN
+    const connectedAtMs = msOf(health.time)
     this.clockOffsetMs = connectedAtMs - Date.now()
     this.context = { isOwn, exclusive, weights, modelVersion: health.model_version, connectedAtMs }
   }
@@ -139,7 +138,7 @@ class Simulator {
   private async removePosts(): Promise<number> {
     const request = this.world.lastCycle()
     const { cycleCount, identity } = this.settings
-    await this.waitFor(parseInstant(request.cycle_time)?.ms ?? NaN, cycleCount)
+    await this.waitFor(msOf(request.cycle_time), cycleCount)
     this.api.cycleId = request.cycle_id
     const { response } = await deliver(this.tools, request, drawFaults(identity.seed, cycleCount, false))
     this.lastResponse = await this.check(response, this.ledger.expect(request))
@@ -193,8 +192,7 @@ class Simulator {
     const { totals } = this
     const { candidates, engagement, candidate_scores, removals } = plan.request
     totals.cycles++
-    if ((parseInstant(response.received_at)?.ms ?? NaN) < this.context.connectedAtMs)
-      totals.cyclesStoredBefore++
+    if (msOf(response.received_at) < this.context.connectedAtMs) totals.cyclesStoredBefore++
     totals.candidates += candidates.length
     totals.engagementRows += engagement.length
     totals.snapshots += candidate_scores.length
@@ -213,9 +211,8 @@ class Simulator {
     return { count, p50: ms(50), p90: ms(90), p99: ms(99), max: ms(100) }
   }
 
-  private progress({ request, cycleAtMs, index }: CyclePlan): SimulationProgress {
+  private progress({ cycleAtMs, index }: CyclePlan): SimulationProgress {
     return {
-      cycleId: request.cycle_id,
       cycleAtMs,
       cycleIndex: index + 1,
       cycleCount: this.settings.cycleCount,

@@ -20,14 +20,9 @@ const searchedCycleCountMax = 20_000
 
 /**
  * Rejects with a `SimulationError` of kind `used` when the service holds posts or cycles that no simulation has sent,
- * unless the settings allow it. `onSearch` is called before a search for free cycles.
+ * unless the settings allow it.
  */
-export async function findStart(
-  api: Api,
-  settings: Settings,
-  health: Health,
-  onSearch: () => void = () => {},
-): Promise<Start> {
+export async function findStart(api: Api, settings: Settings, health: Health): Promise<Start> {
   const lastCycleId = health.last_cycle_id
   if (settings.exclusive && lastCycleId !== null)
     throw new SimulationError('occupied', `the service is not new: it holds cycle ${lastCycleId}`)
@@ -43,7 +38,6 @@ export async function findStart(
   const lastBoundaryMs = Math.floor(nowMs / cycleBoundaryMs) * cycleBoundaryMs
   const neededCount = settings.cycleCount + (settings.keepPosts ? 0 : 1)
   if (lastCycleId === null) return { atMs: lastBoundaryMs - neededCount * cycleBoundaryMs, resumed: false }
-  onSearch()
   const unfinished = await findUnfinished(api, settings, galleries)
   if (unfinished !== null) return { atMs: unfinished, resumed: true }
   return { atMs: await findFreePeriod(api, lastBoundaryMs, neededCount), resumed: false }
