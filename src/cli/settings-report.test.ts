@@ -3,7 +3,6 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { projectDir } from '../../test/helpers/server-process.js'
 import { readSettings } from './read-settings.js'
@@ -18,11 +17,6 @@ const effective = readSettings({
   directory: '/nowhere',
 })
 
-function shownJournal(journal: string): unknown {
-  const { settings, ...rest } = effective
-  return reportSettings({ ...rest, settings: { ...settings, journal } })['journal']?.value
-}
-
 test('a report has the count and the fingerprints of the API keys, and never a key', () => {
   const report = reportSettings(effective)
   expect(report['apiKeys']).toMatchObject({
@@ -35,34 +29,13 @@ test('a report has the count and the fingerprints of the API keys, and never a k
   }
 })
 
-test.each([
-  ['postgres://user:secret@one:5432,two/db', 'postgres://user:…@one:5432,two/db'],
-  ['postgres://user:sec:ret@[::1]:5432,two/db', 'postgres://user:…@[::1]:5432,two/db'],
-  ['postgres://user@one/db?password=secret&a=b', 'postgres://user@one/db?password=…&a=b'],
-  [
-    'postgres:///db?host=/run/postgresql&sslpassword=secret',
-    'postgres:///db?host=/run/postgresql&sslpassword=…',
-  ],
-  ['postgres://one:5432/db?password=sec@ret', 'postgres://…'],
-  ['postgres://user:secret', 'postgres://…'],
-])('a report on the journal %s has no password', (journal, shown) => {
-  expect(shownJournal(journal)).toBe(shown)
-})
-
-test('whatever a user and a password contain unencoded, no report has the password', () => {
-  const characters = fc.string({ unit: fc.constantFrom(...Array.from(':@/?#&=,[].%5a')), maxLength: 6 })
-  const address = fc.tuple(
-    characters,
-    characters,
-    characters,
-    fc.constantFrom('one:5432,two/db', 'one/db?sslmode=require'),
+test('a report has no part of the address of the journal, which may contain a password', () => {
+  const { settings, ...rest } = effective
+  const journal = 'postgres://user:secret@one:5432,two/db?sslpassword=secret'
+  expect(reportSettings({ ...rest, settings: { ...settings, journal } })['journal']?.value).toBe(
+    'postgres://…',
   )
-  fc.assert(
-    fc.property(address, ([user, before, after, rest]) => {
-      expect(shownJournal(`postgres://${user}:${before}SECRET${after}@${rest}`)).not.toContain('SECRET')
-    }),
-    { numRuns: 2000 },
-  )
+  expect(reportSettings(effective)['journal']?.value).toBeNull()
 })
 
 // More are hard to know; a new one replaces one that nobody changes.

@@ -10,13 +10,13 @@ import {
   flagOf,
   inWords,
   otherVariables,
+  path,
   serverWordsOf,
   settingNames,
   settingsTable,
   variableOf,
   type SettingName,
 } from '../settings/index.js'
-import { path } from '../settings/index.js'
 import { formatTable } from './text-table.js'
 
 export interface SettingReport {
@@ -61,23 +61,10 @@ export function settingsAsMarkdown(): string {
 
 function shownValue({ settings, apiKeysFile }: EffectiveSettings, name: SettingName): unknown {
   if (name === 'apiKeysFile') return apiKeysFile
-  if (name === 'journal') return withoutPassword(settings.journal)
+  // An address may have a password in several places.
+  if (name === 'journal') return settings.journal === undefined ? null : 'postgres://…'
   if (name !== 'apiKeys') return settings[name] ?? null
   return { count: settings.apiKeys.length, sha256: settings.apiKeys.map(fingerprintOf) }
-}
-
-const host = /(?:\[[\da-f:]*\]|[^:,/@?#[]*)(?::\d+)?/.source
-const query = /[a-z_]+=[^&@]*/.source
-/** scheme://user:password@host:port,host:port/database?name=value&name=value */
-const plainAddress = new RegExp(
-  `^\\w+://(?:[^@/?#]*@)?${host}(?:,${host})*(?:/[^@?]*)?(?:\\?${query}(?:&${query})*)?$`,
-)
-
-/** An address in another form is hidden: a password that should have been percent-encoded may be anywhere in it. */
-function withoutPassword(url: string | undefined): string | null {
-  if (url === undefined) return null
-  if (!plainAddress.test(url)) return 'postgres://…'
-  return url.replace(/^(\w+:\/\/[^:@/?]*):[^@/?]*@/, '$1:…@').replace(/(password=)[^&]*/g, '$1…')
 }
 
 function valueInWords(name: SettingName, value: unknown): string {
