@@ -10,7 +10,7 @@ import type {
   Explanation,
   VisitSummary,
 } from '../history/index.js'
-import { kstTime } from './progress-display.js'
+import { kstTime } from './format.js'
 import { formatTable } from './text-table.js'
 
 /** Cycles of the table; all are in the JSON. */
@@ -142,26 +142,22 @@ function againstText(against: ExplainedAgainst, explained: ExplainedCycle): stri
     `(${change(total)}), rank ${against.rank ?? ''} of ${against.scored} → ${explained.rank ?? ''} of ${explained.scored}.\n`
   if (against.change === null) return `${head}The reason is not known: ${against.problem ?? ''}.\n`
   const { by_inputs, by_weights, by_model, inputs } = against.change
-  const weights =
-    against.weights_version === explained.weights_version
-      ? ''
-      : ` (${against.weights_version} → ${explained.weights_version})`
-  const model =
-    against.model_version === explained.model_version
-      ? ''
-      : ` (${against.model_version} → ${explained.model_version})`
-  const rows = inputs.map((input) => [
-    input.name,
-    input.kind !== 'feature' ? '' : input.from === null ? 'missing' : number(input.from),
-    input.kind !== 'feature' ? '' : input.to === null ? 'missing' : number(input.to),
-    change(input.change),
-  ])
+  const weights = versionChange(against.weights_version, explained.weights_version)
+  const model = versionChange(against.model_version, explained.model_version)
+  const rows = inputs.map(({ name, kind, from, to, change: effect }) => {
+    const values = [from, to].map((value) => (value === null ? 'missing' : number(value)))
+    return [name, ...(kind === 'feature' ? values : ['', '']), change(effect)]
+  })
   return (
     `${head}Inputs ${change(by_inputs)}, weights${weights} ${change(by_weights)}, model${model} ${change(by_model)}.\n` +
     (rows.length === 0
       ? ''
       : `\n${formatTable(['input that differs', 'from', 'to', 'score if only it changes'], rows)}`)
   )
+}
+
+function versionChange(from: string, to: string): string {
+  return from === to ? '' : ` (${from} → ${to})`
 }
 
 function outcomesText(outcomes: Explanation['outcomes']): string {

@@ -3,6 +3,7 @@
  * it cannot; a Node socket reports the reason.
  */
 import { createServer, type AddressInfo } from 'node:net'
+import { codeOf } from '../client/index.js'
 import { CommandError, messageOf } from './failure.js'
 
 /**
@@ -23,6 +24,18 @@ export async function checkPort(host: string, port: number, flagPrefix = ''): Pr
   return bound
 }
 
+/** Reasons by error code, and the flag to change. */
+const reasons: Readonly<Record<string, readonly [reason: string, flag: 'port' | 'host']>> = {
+  EADDRINUSE: ['the port is in use', 'port'],
+  EACCES: ['this user may not use the port', 'port'],
+  EPERM: ['this user may not use the port', 'port'],
+  ENOTFOUND: ['the name of the host has no address', 'host'],
+  EAI_AGAIN: ['the name of the host has no address', 'host'],
+  EADDRNOTAVAIL: ['the host is not an address of this machine', 'host'],
+  EAFNOSUPPORT: ['the host is not an address of this machine', 'host'],
+  EINVAL: ['the host is not an address of this machine', 'host'],
+}
+
 /** Why a port cannot be opened, on one line; `isTaken`: another process has it. */
 export function portProblem(
   cause: unknown,
@@ -30,31 +43,18 @@ export function portProblem(
   port: number,
   flagPrefix: string,
 ): { readonly message: string; readonly isTaken: boolean } {
-  const place = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  const reason = explain({ cause, code, host, flagPrefix })
-  return { message: `cannot listen on ${place}: ${reason}`, isTaken: code === 'EADDRINUSE' }
+  const code = codeOf(cause) ?? ''
+  const [reason, flag] = reasons[code] ?? [messageOf(cause), null]
+  const remedy = flag === null ? '' : `; choose another one with --${flagPrefix}${flag}`
+  return {
+    message: `cannot listen on ${authorityOf(host, port)}: ${reason}${remedy}`,
+    isTaken: code === 'EADDRINUSE',
+  }
 }
 
-function explain({
-  cause,
-  code,
-  host,
-  flagPrefix,
-}: {
-  readonly cause: unknown
-  readonly code: string
-  readonly host: string
-  readonly flagPrefix: string
-}): string {
-  const anotherPort = `choose another one with --${flagPrefix}port`
-  const anotherHost = `choose another one with --${flagPrefix}host`
-  if (code === 'EADDRINUSE') return `the port is in use; ${anotherPort}`
-  if (['EACCES', 'EPERM'].includes(code)) return `this user may not use the port; ${anotherPort}`
-  if (['ENOTFOUND', 'EAI_AGAIN'].includes(code)) return `the name ${host} has no address; ${anotherHost}`
-  if (['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'].includes(code))
-    return `${host} is not an address of this machine; ${anotherHost}`
-  return messageOf(cause)
+/** Host and port in the form of a URL. */
+export function authorityOf(host: string, port: number): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 /** Whether only this machine can reach an address. */

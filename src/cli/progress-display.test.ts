@@ -3,12 +3,11 @@
  */
 import { expect, test } from 'vitest'
 import type { SimulationProgress } from '../simulator/index.js'
-import { grouped, kstTime, ProgressDisplay, progressLine } from './progress-display.js'
+import { ProgressDisplay, progressLine } from './progress-display.js'
 import { cellWidth } from './text-table.js'
 
 const redraw = '\r\x1b[2K'
 const progress: SimulationProgress = {
-  cycleId: '20260302T0005',
   cycleAtMs: Date.parse('2026-03-01T15:05:00Z'),
   cycleIndex: 144,
   cycleCount: 288,
@@ -36,11 +35,6 @@ function displayOn(isTerminal: boolean): {
   })
   return { display, written, pass: (ms) => (nowMs += ms) }
 }
-
-test('simulated time is shown in Korean time', () => {
-  expect(kstTime(progress.cycleAtMs)).toBe('2026-03-02 00:05')
-  expect(grouped(1234567)).toBe('1,234,567')
-})
 
 test('a line has the figures of the progress, and retries where there are any', () => {
   const line =

@@ -2,6 +2,7 @@
  * The progress of a simulation on one line: redrawn in place on a terminal, printed every few seconds elsewhere.
  */
 import type { Outage, SimulationProgress } from '../simulator/index.js'
+import { kstTime, milliseconds } from './format.js'
 import { fitCells } from './text-table.js'
 
 /** The terminal, or a substitute in tests. */
@@ -17,7 +18,6 @@ export interface DisplayTarget {
 const terminalEveryMs = 100
 const otherwiseEveryMs = 3000
 const clearLine = '\r\x1b[2K'
-const kstOffsetMs = 9 * 3_600_000
 
 export class ProgressDisplay {
   readonly #target: DisplayTarget
@@ -34,11 +34,6 @@ export class ProgressDisplay {
   update(progress: SimulationProgress): void {
     this.#line = progressLine(progress)
     this.#showWhenDue(this.#line)
-  }
-
-  /** Prints a line before the first cycle. */
-  print(line: string): void {
-    this.#target.write(`${line}\n`)
   }
 
   /** Shows the start and the end (null) of an outage at once; in between as often as progress. */
@@ -88,19 +83,4 @@ export function progressLine(progress: SimulationProgress): string {
 
 function seconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`
-}
-
-/** A time in Korea, as YYYY-MM-DD HH:MM. */
-export function kstTime(atMs: number): string {
-  return new Date(atMs + kstOffsetMs).toISOString().slice(0, 16).replace('T', ' ')
-}
-
-/** 1234567 → 1,234,567 */
-export function grouped(count: number): string {
-  return count.toLocaleString('en-US')
-}
-
-/** A duration, such as 12.3 ms. */
-export function milliseconds(ms: number): string {
-  return `${ms.toFixed(ms < 100 ? 1 : 0)} ms`
 }

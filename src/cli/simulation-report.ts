@@ -2,7 +2,7 @@
  * The report of a simulation as text: what was sent and checked, and the best posts of its last cycle.
  */
 import type { SimulationReport, SimulationTotals } from '../simulator/index.js'
-import { grouped, kstTime, milliseconds } from './progress-display.js'
+import { count, kstTime, milliseconds } from './format.js'
 import { fitCells, formatTable } from './text-table.js'
 
 /** Cells of a title or a gallery name in the table of the best posts. */
@@ -15,7 +15,7 @@ export function describeReport(report: SimulationReport, columns?: number): stri
   const lines = [
     `${kstTime(report.startAtMs)} to ${kstTime(report.endAtMs)} KST: ${Number(hours.toFixed(2))} h in ` +
       `${(report.wallMs / 1000).toFixed(1)} s${report.resumed ? ', resumed from an unfinished simulation' : ''}`,
-    `${grouped(totals.cycles)} cycles, ${grouped(totals.candidates)} posts, ${grouped(totals.scored)} scores; ` +
+    `${count(totals.cycles)} cycles, ${count(totals.candidates)} posts, ${count(totals.scored)} scores; ` +
       `model ${report.modelVersion}, weights ${report.weightsVersion}`,
     imageLine(totals),
     ...faultLines(totals),
@@ -24,23 +24,23 @@ export function describeReport(report: SimulationReport, columns?: number): stri
     'No response violated the contract.',
     ...(report.postsRemoved === 0
       ? []
-      : [`${grouped(report.postsRemoved)} pending posts removed with one more cycle`]),
+      : [`${count(report.postsRemoved)} pending posts removed with one more cycle`]),
   ]
   return `${lines.join('\n')}\n\n${topTable(report, columns)}`
 }
 
 function imageLine({ imagesCreated, imagesRepeated }: SimulationTotals): string {
-  const repeated = imagesRepeated === 0 ? '' : `, ${grouped(imagesRepeated)} of them stored before`
-  return `${grouped(imagesCreated + imagesRepeated)} images uploaded${repeated}`
+  const repeated = imagesRepeated === 0 ? '' : `, ${count(imagesRepeated)} of them stored before`
+  return `${count(imagesCreated + imagesRepeated)} images uploaded${repeated}`
 }
 
 function faultLines(totals: SimulationTotals): string[] {
   const faults = totals.faults + totals.restarts
   const kinds = faults === 0 ? '' : ' (lost responses, broken connections, duplicate calls, client restarts)'
   return [
-    `${grouped(faults)} faults injected${kinds}`,
-    `${grouped(totals.responsesReread)} stored responses read again, all unchanged`,
-    ...(totals.retries === 0 ? [] : [`${grouped(totals.retries)} retries while the service was unavailable`]),
+    `${count(faults)} faults injected${kinds}`,
+    `${count(totals.responsesReread)} stored responses read again, all unchanged`,
+    ...(totals.retries === 0 ? [] : [`${count(totals.retries)} retries while the service was unavailable`]),
   ]
 }
 

@@ -9,11 +9,15 @@ import https from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect, type TLSSocket } from 'node:tls'
 import type { Command } from 'commander'
+import { reasonOf } from '../client/index.js'
 import type { Check, Now } from '../contract/index.js'
+import { sizeText } from '../model/index.js'
 import { adminTokenVariable, type SettingName, type Settings } from '../settings/index.js'
-import { findAdminToken, tlsOf, unreachable } from './admin-side.js'
+import { findAdminToken, tlsOf } from './admin-side.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
 import { CommandError, UsageError } from './failure.js'
+import { percent } from './format.js'
+import { authorityOf } from './port-check.js'
 import { settingsOf, type Flags } from './read-settings.js'
 import { formatTable } from './text-table.js'
 
@@ -86,7 +90,7 @@ function addressOf(flags: Flags, settings: Settings): Address {
     throw new UsageError('adminPort is 0: give the address that the service printed, with --url')
   const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
   const tls = tlsOf(settings)
-  const url = `http${tls === null ? '' : 's'}://${name.includes(':') ? `[${name}]` : name}:${port}`
+  const url = `http${tls === null ? '' : 's'}://${authorityOf(name, port)}`
   return { url, certFile: tls?.certFile ?? null }
 }
 
@@ -125,7 +129,8 @@ async function readNow({ url, certFile }: Address, token: string): Promise<Now> 
     if (status === 401) throw new CommandError(`${url} refuses the admin token`)
     throw new CommandError(`${url} responds with status ${status}`)
   } catch (error) {
-    throw error instanceof CommandError ? error : unreachable(url, error)
+    if (error instanceof CommandError) throw error
+    throw new CommandError(`no admin listener responds at ${url}: ${reasonOf(error)}`, { cause: error })
   }
 }
 
@@ -142,7 +147,7 @@ function get(url: string, options: RequestOptions): Promise<{ status: number; te
   })
 }
 
-/** One screen. Texts of the service are on one line each, without control characters. */
+/** One screen. */
 export function statusText(now: Now, columns?: number): string {
   const { last_cycle: last, first_scores: first, queue, storage, memory } = now
   const rows = [
@@ -163,21 +168,22 @@ export function statusText(now: Now, columns?: number): string {
       : [
           ['results', resultsText(last.results)],
           ['stages, ms', stagesText(last.stages_ms)],
-          ['missing counters', percent(last.missing_feature_share)],
+          ['missing counters', percent(last.missing_feature_share, 1)],
         ]),
     [
       'first scores, 24 h',
       first.share === null
         ? 'none yet'
-        : `${percent(first.share)} in time (target ${percent(first.target)}); late ${first.late}, never ${first.never}, overdue ${first.overdue}`,
+        : `${percent(first.share, 1)} in time (target ${percent(first.target)}); late ${first.late}, never ${first.never}, overdue ${first.overdue}`,
     ],
     ['queue', `${queue.cycles} of ${queue.cycles_max} cycles, ${queue.texts} texts, ${queue.images} images`],
-    ['storage', `${mebibytes(storage.size_bytes)}, ${mebibytes(storage.free_bytes)} free`],
-    ['memory', mebibytes(memory.resident_bytes)],
-  ].map(([name = '', value = '']) => [name, printable(value)])
-  const checks = now.checks.map((check: Check) => [check.check, check.status, printable(check.reason)])
+    ['storage', `${sizeOf(storage.size_bytes)}, ${sizeOf(storage.free_bytes)} free`],
+    ['memory', sizeOf(memory.resident_bytes)],
+  ]
+  const checks = now.checks.map(({ check, status, reason }) => [check, status, reason])
   const limits = { cellsMax: columns }
-  return `${formatTable(['', ''], rows, { ...limits, column: 1 })}\n${formatTable(['check', 'status', 'reason'], checks, { ...limits, column: 2 })}`
+  const facts = formatTable(['', ''], rows, { ...limits, column: 1 })
+  return `${facts}\n${formatTable(['check', 'status', 'reason'], checks, { ...limits, column: 2 })}`
 }
 
 function lastCycleText({ last_cycle, last_cycle_id, last_cycle_received_at }: Now): string {
@@ -199,15 +205,6 @@ function stagesText(stages: Readonly<Record<string, number>>): string {
     .join(', ')
 }
 
-function percent(share: number): string {
-  return `${(100 * share).toFixed(1)} %`
-}
-
-function mebibytes(bytes: number | null): string {
-  return bytes === null ? 'not known' : `${Math.round(bytes / 2 ** 20)} MiB`
-}
-
-/** Names come from clients and packages: no control sequence of theirs reaches the terminal. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}|\p{Cf}/gu, ' ')
+function sizeOf(bytes: number | null): string {
+  return bytes === null ? 'not known' : sizeText(bytes)
 }

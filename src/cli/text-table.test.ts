@@ -64,6 +64,11 @@ test('a table that is too wide for the terminal wraps one column', () => {
   expect(formatTable(['', 'title', ''], rows, { cellsMax: undefined, column: 1 })).toContain('반갑습니다')
 })
 
+test('control characters and changes of direction in a cell are spaces', () => {
+  const table = formatTable(['a', 'b'], [['\u001b[31mred', 'one\u202eowt']])
+  expect(table.split('\n')[2]).toBe(' [31mred  one owt')
+})
+
 test('a column of numbers with empty cells is aligned to the right', () => {
   expect(
     formatTable(['features'], [['122'], [''], ['7']])

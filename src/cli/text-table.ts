@@ -6,7 +6,8 @@
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}]|[\u{20000}-\u{3fffd}]/u
 const zeroWidth = /\p{Mn}|\p{Me}|\p{Cf}|[\u1160-\u11ff]/u
-const control = /\p{Cc}/gu
+/** Control characters, and those that change the direction of the text after them. */
+const control = /\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
 /** Cells that a text takes on a terminal. */
 export function cellWidth(text: string): number {
@@ -63,13 +64,15 @@ const wrappedCellsMin = 10
 
 /**
  * Rows under a header with aligned columns; columns of numbers are right-aligned. Where the table is wider than `cellsMax`,
- * the width of a terminal, the cells of one `column` are wrapped.
+ * the width of a terminal, the cells of one `column` are wrapped. Cells may come from clients and model packages: control
+ * characters become spaces.
  */
 export function formatTable(
   head: readonly string[],
-  rows: readonly (readonly string[])[],
+  texts: readonly (readonly string[])[],
   { cellsMax = Infinity, column = 0 }: { cellsMax?: number | undefined; column?: number } = {},
 ): string {
+  const rows = texts.map((row) => row.map((text) => text.replace(control, ' ')))
   const widths = head.map((title, index) =>
     Math.max(...[title, ...rows.map((row) => row[index] ?? '')].map(cellWidth)),
   )

@@ -2,9 +2,11 @@
  * `understudy verify`: reads a whole data directory, with its server running or not, and prints the problems.
  */
 import type { Command } from 'commander'
+import { codeOf } from '../client/index.js'
 import { loadCodec } from '../codec/index.js'
 import { verifyCycles } from '../history/index.js'
 import { normaliseImage } from '../images/index.js'
+import { sizeText } from '../model/index.js'
 import {
   databasePath,
   inspectRecords,
@@ -103,8 +105,7 @@ async function open(
       report(messageOf(cause))
       return null
     }
-    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-    if (code !== 'EACCES' && code !== 'EPERM') throw cause
+    if (!['EACCES', 'EPERM'].includes(codeOf(cause) ?? '')) throw cause
     const message = `${file} was not verified: permission denied; run this as the owner of the data directory or as root`
     throw new CommandError(message, { cause })
   }
@@ -167,6 +168,6 @@ function reportText(report: VerifyReport): string {
 export function contentsText(counts: RecordCounts, lastCycle: string | null, bytes: number): string {
   return (
     `${counts.cycles} cycles${lastCycle === null ? '' : `, the last ${lastCycle}`}, ${counts.images} images, ` +
-    `${counts.outcomes} outcomes, ${counts.weights} weights, ${(bytes / 1024 / 1024).toFixed(1)} MiB`
+    `${counts.outcomes} outcomes, ${counts.weights} weights, ${sizeText(bytes)}`
   )
 }

@@ -9,6 +9,7 @@ import {
   type Comparison,
   type MoverFigures,
 } from '../../history/index.js'
+import { number, percent } from '../format.js'
 import { versionsSentence } from '../report/wording.js'
 import { formatTable } from '../text-table.js'
 
@@ -101,12 +102,4 @@ function moversTable(movers: readonly MoverFigures[], columns: number | undefine
     cellsMax: columns,
     column: titleColumn,
   })
-}
-
-function number(value: number | null, digits: number): string {
-  return value === null ? '–' : value.toFixed(digits)
-}
-
-function percent(share: number | null): string {
-  return share === null ? '–' : `${Math.round(100 * share)} %`
 }

@@ -1,8 +1,9 @@
 /** A report as one HTML file: the sentences of the first screen, plots as inline SVG, and the tables. No script. */
-import type { Evaluation } from '../../history/index.js'
-import { escapeText, intervalPlot } from './plots.js'
+import type { Estimate, Evaluation, GroupKind, RankerFigures } from '../../history/index.js'
+import { kstTime } from '../format.js'
+import { escapeText, intervalPlot, type PlottedEstimate } from './plots.js'
 import { rankerTable, reportTables, type ReportTable } from './tables.js'
-import { differenceSentence, kstTime, pickSentences, rankerWords, windowSentence } from './wording.js'
+import { differenceSentence, pickSentences, rankerWords, windowSentence } from './wording.js'
 
 const style = `
 body { font: 15px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
@@ -17,28 +18,29 @@ export function reportHtml(evaluation: Evaluation): string {
   const { window, rankers, differences } = evaluation
   const title = `Rehearsal ${kstTime(window.fromMs)} to ${kstTime(window.toMs)} KST`
   const sentences = [windowSentence(evaluation), ...pickSentences(evaluation)]
-  const found = rankers.map(({ name, sameBudget }) => ({ name, ...sameBudget.recall }))
-  const harm = rankers.map(({ name, sameBudget }) => ({ name, ...sameBudget.harm }))
-  const percentiles = rankers.map(({ name, rankPercentile }) => ({ name, ...rankPercentile }))
+  const ofRankers = (estimateOf: (ranker: RankerFigures) => Estimate): PlottedEstimate[] =>
+    rankers.map((ranker) => ({ label: rankerWords(ranker.name), ...estimateOf(ranker) }))
+  const ofGroups = (kind: GroupKind): PlottedEstimate[] =>
+    evaluation.by[kind].map(({ value, rankPercentile }) => ({ label: value ?? 'unknown', ...rankPercentile }))
+  const percentiles = { from: 0, to: 1, mark: 0.5 }
   const plots = [
-    intervalPlot('Posts ranked below a saved post', percentiles.map(named), { from: 0, to: 1, mark: 0.5 }),
-    intervalPlot('Saved posts found with the same budget', found.map(named), { from: 0, to: 1 }),
-    intervalPlot('Picks that were hidden or deleted', harm.map(named), { from: 0 }),
     intervalPlot(
-      'The model by gallery: posts ranked below a saved post',
-      evaluation.by.gallery.map(({ value, rankPercentile }) => ({
-        label: value ?? 'unknown',
-        ...rankPercentile,
-      })),
-      { from: 0, to: 1, mark: 0.5 },
+      'Posts ranked below a saved post',
+      ofRankers(({ rankPercentile }) => rankPercentile),
+      percentiles,
     ),
     intervalPlot(
-      'The model by hour of the decision (KST)',
-      evaluation.by.hour
-        .filter(({ value }) => value !== null)
-        .map(({ value, rankPercentile }) => ({ label: value ?? '', ...rankPercentile })),
-      { from: 0, to: 1, mark: 0.5 },
+      'Saved posts found with the same budget',
+      ofRankers(({ sameBudget }) => sameBudget.recall),
+      { from: 0, to: 1 },
     ),
+    intervalPlot(
+      'Picks that were hidden or deleted',
+      ofRankers(({ sameBudget }) => sameBudget.harm),
+      { from: 0 },
+    ),
+    intervalPlot('The model by gallery: posts ranked below a saved post', ofGroups('gallery'), percentiles),
+    intervalPlot('The model by hour of the decision (KST)', ofGroups('hour'), percentiles),
   ]
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -52,10 +54,6 @@ ${plots.join('\n')}
 ${[rankerTable(evaluation), ...reportTables(evaluation)].map(tableHtml).join('\n')}
 </body></html>
 `
-}
-
-function named<T extends { readonly name: string }>(row: T): T & { readonly label: string } {
-  return { ...row, label: rankerWords(row.name) }
 }
 
 function tableHtml({ title, note, head, rows }: ReportTable): string {

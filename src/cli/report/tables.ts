@@ -10,17 +10,8 @@ import {
   type Evaluation,
   type GroupKind,
 } from '../../history/index.js'
-import {
-  count,
-  kstTime,
-  minutes,
-  number,
-  percent,
-  percentWithInterval,
-  rankerHead,
-  rankerRow,
-  rankerWords,
-} from './wording.js'
+import { count, kstTime, minutes, number, percent } from '../format.js'
+import { percentWithInterval, rankerHead, rankerRow, rankerWords } from './wording.js'
 
 export interface ReportTable {
   readonly title: string

@@ -3,6 +3,7 @@
  * sentences that state whether a difference is significant.
  */
 import type { Difference, Estimate, Evaluation, RankerFigures } from '../../history/index.js'
+import { count, kstTime, minutes, percent } from '../format.js'
 
 const baselineWords: Readonly<Record<string, string>> = {
   views: 'views',
@@ -18,36 +19,10 @@ export function rankerWords(name: string): string {
   return baselineWords[name] ?? name.replace(/^shadow:/, '')
 }
 
-export function isBaseline(name: string): boolean {
-  return Object.hasOwn(baselineWords, name)
-}
-
-export function count(value: number): string {
-  return value.toLocaleString('en-US')
-}
-
-export function percent(value: number | null, digits = 0): string {
-  return value === null ? '–' : `${(100 * value).toFixed(digits)} %`
-}
-
 export function percentWithInterval({ value, ci95 }: Estimate, digits = 0): string {
   if (value === null) return '–'
   if (ci95 === null) return percent(value, digits)
   return `${percent(value, digits)} (${ci95.map((end) => (100 * end).toFixed(digits)).join(' to ')})`
-}
-
-export function minutes(value: number | null): string {
-  return value === null ? '–' : value >= 120 ? `${(value / 60).toFixed(1)} h` : `${Math.round(value)} min`
-}
-
-export function number(value: number | null, digits = 3): string {
-  return value === null ? '–' : value.toFixed(digits)
-}
-
-/** In Korean time, to the minute. */
-export function kstTime(ms: number | null): string {
-  if (ms === null) return '–'
-  return new Date(ms + 9 * 3_600_000).toISOString().slice(0, 16).replace('T', ' ')
 }
 
 /** The window in one sentence. */
@@ -112,7 +87,7 @@ function subject(name: string): string {
   if (name === 'newest') return 'listing the newest first'
   return name === 'model'
     ? 'the model'
-    : isBaseline(name)
+    : Object.hasOwn(baselineWords, name)
       ? `sorting by ${rankerWords(name)}`
       : rankerWords(name)
 }

@@ -1,0 +1,33 @@
+/**
+ * Numbers and times as all commands print them. A value that is not known is a dash.
+ */
+import { cycleIdOf } from '../contract/index.js'
+
+/** 1234567 → 1,234,567 */
+export function count(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+export function number(value: number | null, digits = 3): string {
+  return value === null ? '–' : value.toFixed(digits)
+}
+
+/** Of a share: 0.5 is 50 %. */
+export function percent(share: number | null, digits = 0): string {
+  return share === null ? '–' : `${(100 * share).toFixed(digits)} %`
+}
+
+/** A span in minutes, from two hours on in hours. */
+export function minutes(value: number | null): string {
+  return value === null ? '–' : value >= 120 ? `${(value / 60).toFixed(1)} h` : `${Math.round(value)} min`
+}
+
+/** A duration, such as 12.3 ms. */
+export function milliseconds(ms: number): string {
+  return `${ms.toFixed(ms < 100 ? 1 : 0)} ms`
+}
+
+/** A time in Korea, as YYYY-MM-DD HH:MM. */
+export function kstTime(ms: number | null): string {
+  return ms === null ? '–' : cycleIdOf(ms).replace(/(..)(..)T(..)(..)$/, '-$1-$2 $3:$4')
+}
