@@ -1,19 +1,11 @@
 /**
  * API keys: files and their permissions.
  */
-import {
-  appendFileSync,
-  chmodSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { ensureGeneratedKey, fingerprintOf, generatedKeyFile, readKeysFile } from './api-keys.js'
+import { ensureGeneratedKey, fingerprintOf, readKeysFile } from './api-keys.js'
 import { apiKeyForm, apiKeyRule } from '../settings/index.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-keys-'))
@@ -25,11 +17,10 @@ beforeEach(() => {
 })
 
 test('only the owner can open the file of a generated key and its directory', () => {
-  const { keys, file, created, warnings } = ensureGeneratedKey(dataDir)
+  const { keys, file, created } = ensureGeneratedKey(dataDir, 'api-key')
   const [key] = keys
   expect(keys).toHaveLength(1)
   expect(created).toBe(true)
-  expect(warnings).toEqual([])
   expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/)
   expect(key).toMatch(apiKeyForm)
   expect(readFileSync(file, 'utf8')).toBe(`${key}\n`)
@@ -44,38 +35,29 @@ test('a key has at most 256 characters', () => {
 })
 
 test('the second start uses the key of the first', () => {
-  const { keys } = ensureGeneratedKey(dataDir)
-  expect(ensureGeneratedKey(dataDir)).toMatchObject({ keys, created: false })
-})
-
-test('a generated key that others can read is used with a warning', () => {
-  const { keys, file } = ensureGeneratedKey(dataDir)
-  chmodSync(file, 0o640)
-  expect(ensureGeneratedKey(dataDir)).toMatchObject({
-    keys,
-    warnings: [expect.stringContaining(`chmod 600 ${file}`)],
-  })
+  const { keys } = ensureGeneratedKey(dataDir, 'api-key')
+  expect(ensureGeneratedKey(dataDir, 'api-key')).toMatchObject({ keys, created: false })
 })
 
 test.each([
   ['', 'contains no API key'],
   ['short\n', 'is not valid: it must be'],
 ])('a file of generated keys with %j is an error and is not replaced', (content, message) => {
-  ensureGeneratedKey(dataDir)
-  writeFileSync(generatedKeyFile(dataDir), content)
-  expect(() => ensureGeneratedKey(dataDir)).toThrow(message)
-  expect(readFileSync(generatedKeyFile(dataDir), 'utf8')).toBe(content)
+  ensureGeneratedKey(dataDir, 'api-key')
+  writeFileSync(join(dataDir, 'api-key'), content)
+  expect(() => ensureGeneratedKey(dataDir, 'api-key')).toThrow(message)
+  expect(readFileSync(join(dataDir, 'api-key'), 'utf8')).toBe(content)
 })
 
 test('keys added to the file of the generated key are accepted too', () => {
-  const { keys, file } = ensureGeneratedKey(dataDir)
+  const { keys, file } = ensureGeneratedKey(dataDir, 'api-key')
   appendFileSync(file, 'key-number-2-0123456789\n')
-  expect(ensureGeneratedKey(dataDir).keys).toEqual([...keys, 'key-number-2-0123456789'])
+  expect(ensureGeneratedKey(dataDir, 'api-key').keys).toEqual([...keys, 'key-number-2-0123456789'])
 })
 
 test('a data directory that cannot be created is an error on one line', () => {
   writeFileSync(dataDir, 'a file')
-  expect(() => ensureGeneratedKey(dataDir)).toThrow(/^the data directory .* is not a directory$/)
+  expect(() => ensureGeneratedKey(dataDir, 'api-key')).toThrow(/^the data directory .* is not a directory$/)
 })
 
 test('a key file that cannot be read is a usage error with the name that the caller gives', () => {

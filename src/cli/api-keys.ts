@@ -1,10 +1,11 @@
 /**
- * API keys: read from files, generated where none is configured, and shown only by fingerprint.
+ * API keys and the admin token: read from files, generated where none is configured, and shown only by fingerprint.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDataDirectory, pathError, writeFileDurably } from './data-directory.js'
+import { codeOf } from '../client/index.js'
 import { messageOf, UsageError } from './failure.js'
 import { apiKeyForm, apiKeyRule } from '../settings/index.js'
 
@@ -12,39 +13,32 @@ const keyBytes = 32
 const ownerOnly = 0o600
 const fingerprintChars = 12
 
+/** The files of the data directory with generated keys. An operator may add keys to `api-key`. */
+export type KeyFileName = 'api-key' | 'admin-token'
+
 export interface GeneratedKeys {
   /** At least one. */
   readonly keys: readonly string[]
   readonly file: string
   readonly created: boolean
-  readonly warnings: readonly string[]
-}
-
-/** The file with the generated key of a server without configured keys. An operator may add keys to it. */
-export function generatedKeyFile(dataDir: string): string {
-  return join(dataDir, 'api-key')
 }
 
 /**
- * The keys of a server without configured keys: one is generated at the first start. Throws where the file exists and
- * cannot be read or has no key: a new key would lock out the clients.
+ * The keys in a file of the data directory: one is generated at the first start. Throws where the file exists and cannot
+ * be read or has no key: a new key would lock out the clients.
  */
-export function ensureGeneratedKey(dataDir: string): GeneratedKeys {
-  const file = generatedKeyFile(dataDir)
+export function ensureGeneratedKey(dataDir: string, name: KeyFileName): GeneratedKeys {
+  const file = join(dataDir, name)
   const created = createKeyFile(dataDir, file)
-  const keys = readKeysFile(file)
-  const warnings = hasPermission(file, 0o077)
-    ? [`${file} is readable by other users; run: chmod 600 ${file}`]
-    : []
-  return { keys, file, created, warnings }
+  return { keys: readKeysFile(file), file, created }
 }
 
 /**
- * The keys in the file of the generated key; empty where the file does not exist. Throws a `UsageError` where it has no
+ * The keys in a file of the data directory; empty where the file does not exist. Throws a `UsageError` where it has no
  * valid key, and where it cannot be read.
  */
-export function findGeneratedKeys(dataDir: string): readonly string[] {
-  const file = generatedKeyFile(dataDir)
+export function findGeneratedKeys(dataDir: string, name: KeyFileName): readonly string[] {
+  const file = join(dataDir, name)
   return isMissing(file) ? [] : readKeysFile(file)
 }
 
@@ -57,8 +51,10 @@ export function readKeysFile(file: string, name = file): string[] {
   try {
     content = readFileSync(file, 'utf8')
   } catch (cause) {
-    const isDenied = cause instanceof Error && 'code' in cause && cause.code === 'EACCES'
-    const remedy = isDenied ? '; run this command as the user of the server, or set UNDERSTUDY_API_KEYS' : ''
+    const remedy =
+      codeOf(cause) === 'EACCES'
+        ? '; run this command as the user of the server, or set UNDERSTUDY_API_KEYS'
+        : ''
     throw new UsageError(`${name} cannot be read: ${messageOf(cause)}${remedy}`)
   }
   const keys = content.split(/[\n,]/).map((key) => key.trim())
@@ -80,12 +76,6 @@ function isMissing(file: string): boolean {
   }
 }
 
-/** Whether any of the permission bits `mask` of a file is set; false where the file cannot be examined. */
-export function hasPermission(file: string, mask: number): boolean {
-  const mode = statSync(file, { throwIfNoEntry: false })?.mode
-  return mode !== undefined && (mode & mask) !== 0
-}
-
 /** Identifies a key without revealing it. */
 export function fingerprintOf(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, fingerprintChars)
@@ -99,6 +89,6 @@ function createKeyFile(dataDir: string, file: string): boolean {
     writeFileDurably(file, `${randomBytes(keyBytes).toString('base64url')}\n`, ownerOnly)
     return true
   } catch (cause) {
-    throw pathError(`cannot store an API key in ${dataDir}`, cause)
+    throw pathError(`cannot create ${file}`, cause)
   }
 }

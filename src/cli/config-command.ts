@@ -2,7 +2,8 @@
  * `understudy config`: prints the effective settings and the source of each. Starts and creates nothing.
  */
 import type { Command } from 'commander'
-import { findGeneratedKeys, generatedKeyFile } from './api-keys.js'
+import { join } from 'node:path'
+import { findGeneratedKeys } from './api-keys.js'
 import { addSettingFlags, printResult, type CommandContext } from './context.js'
 import { readSettings, type EffectiveSettings, type Flags } from './read-settings.js'
 import { reportSettings, settingsAsMarkdown, settingsAsText } from './settings-report.js'
@@ -31,11 +32,11 @@ function printSettings(flags: Flags, context: CommandContext): void {
 function withGeneratedKeys(effective: EffectiveSettings): EffectiveSettings {
   const { settings, origins } = effective
   if (settings.apiKeys.length > 0) return effective
-  const apiKeys = findGeneratedKeys(settings.dataDir)
+  const apiKeys = findGeneratedKeys(settings.dataDir, 'api-key')
   if (apiKeys.length === 0) return effective
   return {
     ...effective,
     settings: { ...settings, apiKeys },
-    origins: new Map([...origins, ['apiKeys', generatedKeyFile(settings.dataDir)]]),
+    origins: new Map([...origins, ['apiKeys', join(settings.dataDir, 'api-key')]]),
   }
 }

@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, write
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { dataDirectoryWarnings, createDataDirectory, pathError } from './data-directory.js'
+import { createDataDirectory, pathError } from './data-directory.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-directory-'))
 afterAll(() => rmSync(root, { recursive: true }))
@@ -26,21 +26,6 @@ test('an existing directory keeps its mode', () => {
   chmodSync(path, 0o750)
   createDataDirectory(path)
   expect(statSync(path).mode & 0o777).toBe(0o750)
-})
-
-test('a directory that is open to all users causes a warning with the command that corrects it', () => {
-  const path = join(base, 'open')
-  mkdirSync(path)
-  for (const [mode, count] of [
-    [0o700, 0],
-    [0o750, 0],
-    [0o751, 1],
-    [0o755, 1],
-  ] as const) {
-    chmodSync(path, mode)
-    expect(dataDirectoryWarnings(path), mode.toString(8)).toHaveLength(count)
-  }
-  expect(dataDirectoryWarnings(path)[0]).toContain(`chmod o= ${path}`)
 })
 
 test('a file at its path or at a parent of it is a usage error with the source of the path', () => {

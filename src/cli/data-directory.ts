@@ -11,10 +11,10 @@ import {
   openSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { codeOf } from '../client/index.js'
 import { flushDirectory, makeDirectories, StoreError } from '../store/index.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 
@@ -42,34 +42,34 @@ export function createDataDirectory(path: string, origin?: string): void {
   }
 }
 
-/** Warnings about an existing data directory, one line each. */
-export function dataDirectoryWarnings(path: string): string[] {
-  // Group permissions are accepted: an operator may grant them to a backup.
-  return (statSync(path).mode & 0o007) === 0
-    ? []
-    : [
-        `${path} contains all data and keys and is readable by all users of this machine; run: chmod o= ${path}`,
-      ]
-}
-
 /** A `CommandError` for a temporary failure of the machine, a `UsageError` for any other failure of a path. */
 export function pathError(what: string, cause: unknown): CommandError {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   const message = `${what}: ${messageOf(cause)}`
-  return temporaryCodes.has(code) ? new CommandError(message, { cause }) : new UsageError(message)
+  return temporaryCodes.has(codeOf(cause) ?? '')
+    ? new CommandError(message, { cause })
+    : new UsageError(message)
+}
+
+/** As `writeFileDurably`. Throws a `CommandError` that names the file. */
+export function replaceFile(file: string, content: string, mode?: number): void {
+  try {
+    writeFileDurably(file, content, mode)
+  } catch (cause) {
+    throw new CommandError(`cannot write ${file}: ${messageOf(cause)}`, { cause })
+  }
 }
 
 /**
  * Creates or replaces a file atomically and durably: after a power cut it has the old content or the new one. The umask
- * of the process does not apply to `mode`.
+ * of the process does not apply to `mode`; it decides where no mode is given.
  */
-export function writeFileDurably(file: string, content: string, mode: number): void {
+export function writeFileDurably(file: string, content: string, mode?: number): void {
   const partial = `${file}.partial`
   try {
     rmSync(partial, { force: true })
     const handle = openSync(partial, 'wx', mode)
     try {
-      fchmodSync(handle, mode)
+      if (mode !== undefined) fchmodSync(handle, mode)
       writeSync(handle, content)
       fsyncSync(handle)
     } finally {

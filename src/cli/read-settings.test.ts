@@ -1,7 +1,7 @@
 /**
  * Effective settings: precedence and invalid values, with real files.
  */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -195,6 +195,19 @@ describe('API keys', () => {
     writeFileSync(apiKeysFile, 'key-number-1-0123456789\n')
     chmodSync(apiKeysFile, 0o644)
     expect(read({ apiKeysFile }).warnings).toEqual([expect.stringContaining(`chmod o= ${apiKeysFile}`)])
+  })
+
+  test.each([
+    [0o700, 0],
+    [0o750, 0],
+    [0o751, 1],
+    [0o755, 1],
+  ])('a data directory of mode %o causes %i warnings', (mode, count) => {
+    const dataDir = join(directory, `mode-${mode}`)
+    mkdirSync(dataDir)
+    chmodSync(dataDir, mode)
+    const warning = expect.stringContaining(`chmod o= ${dataDir}`) as string
+    expect(read({ dataDir }).warnings).toEqual(Array.from({ length: count }, () => warning))
   })
 })
 

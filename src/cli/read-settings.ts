@@ -2,11 +2,11 @@
  * Reads the effective settings: flags, then environment variables, then the JSON file, then defaults. Each value is checked
  * by its row of the settings table. An error is one line that names the setting, its origin and the rule.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Settings } from '../settings/index.js'
-import { hasPermission, readKeysFile } from './api-keys.js'
+import { readKeysFile } from './api-keys.js'
 import { messageOf, UsageError } from './failure.js'
 import { isLoopback } from './port-check.js'
 import {
@@ -176,18 +176,15 @@ function checkTls(settings: Settings, origins: ReadonlyMap<SettingName, string>)
 }
 
 function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, settings: Settings): string[] {
-  const secretFiles = [
+  const secretPaths = [
+    settings.dataDir,
     apiKeysFile,
     file !== null && Object.hasOwn(file.members, fileKeyOf('apiKeys')) ? file.path : undefined,
     settings.tlsKeyFile,
   ]
-  // Group permissions are accepted: secret stores provide files with mode 0640 or 0440.
-  const warnings = secretFiles
-    .filter((path) => path !== undefined && hasPermission(path, 0o007))
-    .map(
-      (path) =>
-        `${path} contains a secret and is readable by all users of this machine; run: chmod o= ${path}`,
-    )
+  const warnings = secretPaths
+    .filter((path) => path !== undefined && isOpenToAll(path))
+    .map((path) => `${path} contains secrets and is open to all users of this machine; run: chmod o= ${path}`)
   const { host, tlsCertFile } = settings
   if (tlsCertFile === undefined && !isLoopback(host)) {
     warnings.push(
@@ -196,6 +193,18 @@ function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, se
     )
   }
   return warnings
+}
+
+/**
+ * False where the path does not exist or cannot be examined. Permissions of the group are accepted: secret stores provide
+ * files with mode 0640 or 0440, and an operator may grant a backup access to the data directory.
+ */
+function isOpenToAll(path: string): boolean {
+  try {
+    return (statSync(path).mode & 0o007) !== 0
+  } catch {
+    return false
+  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

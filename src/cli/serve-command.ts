@@ -2,25 +2,17 @@
  * `understudy serve`: reads the settings, generates an API key where none is configured, and runs the server until a
  * signal. SIGHUP reloads the settings.
  */
-import { fstatSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
 import { lockDirectory } from '../store/index.js'
-import {
-  adminSide,
-  adminWarnings,
-  ensureAdminToken,
-  refuseKeyAsToken,
-  type AdminToken,
-} from './admin-side.js'
+import { adminSide, adminWarnings, ensureAdminToken, refuseKeyAsToken } from './admin-side.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
-import { dataDirectoryWarnings, keepFilesPrivate, createDataDirectory } from './data-directory.js'
+import { createDataDirectory, keepFilesPrivate } from './data-directory.js'
 import { exitCode, UsageError } from './failure.js'
 import { checkPort } from './port-check.js'
 import { readSettings, type SettingsSources } from './read-settings.js'
 import { handleSighup } from './reloading.js'
-import type { StartAdmin } from '../server/index.js'
 import {
   adminTokenVariable,
   settingNames,
@@ -70,7 +62,6 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
     throw new UsageError(`port and adminPort must differ, and both are ${adminPort}`)
   if (adminPort !== 'off' && !isDefaultAdminPort) await checkPort(adminHost, adminPort, 'admin-')
   createDataDirectory(dataDir, effective.origins.get('dataDir'))
-  warn(dataDirectoryWarnings(dataDir), printMessage)
   // Before anything is written to the directory: it may be in use.
   const lock = await lockDirectory(dataDir)
   const settings = withKey(effective.settings, dataDir, printMessage)
@@ -80,9 +71,10 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
         '--admin-port, or set it to off\n',
     )
   const token = adminPort === 'off' || isAdminPortTaken ? null : ensureAdminToken(sources.env, settings)
-  warn(token?.warnings ?? [], printMessage)
   const startAdmin =
-    token === null ? undefined : adminOf(settings, token, isDefaultAdminPort, sources, printMessage)
+    token === null
+      ? undefined
+      : adminSide({ settings, token, isDefaultPort: isDefaultAdminPort, env: sources.env, printMessage })
   // Imported late: an invalid setting is reported at once, and other commands do not load the server.
   const { startServer } = await import('../server/index.js')
   // A signal during the start takes effect when the start is complete.
@@ -105,27 +97,6 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   await server.stopped
 }
 
-function adminOf(
-  settings: Settings,
-  token: AdminToken,
-  isDefaultPort: boolean,
-  { env, flags }: SettingsSources,
-  printMessage: PrintMessage,
-): StartAdmin {
-  const isJournal = isJournalStream(env['JOURNAL_STREAM'])
-  return adminSide({ settings, token, isDefaultPort, isJournal, printMessage, flags })
-}
-
-/**
- * Whether standard error is the journal. systemd.exec(5): the variable has the device and inode of the stream that systemd
- * opened. A process that inherits the variable may have redirected its output.
- */
-function isJournalStream(value: string | undefined): boolean {
-  if (value === undefined) return false
-  const { dev, ino } = fstatSync(2, { bigint: true })
-  return value === `${dev}:${ino}`
-}
-
 /** The settings that a start would use, with the generated keys of `dataDir`, which only a restart can change. */
 function reread(sources: SettingsSources, dataDir: string, printMessage: PrintMessage): Settings {
   const { settings, warnings } = readSettings(sources)
@@ -137,8 +108,7 @@ function reread(sources: SettingsSources, dataDir: string, printMessage: PrintMe
 /** The settings with the generated keys where none is configured. */
 function withKey(settings: Settings, dataDir: string, printMessage: PrintMessage): Settings {
   if (settings.apiKeys.length > 0) return settings
-  const { keys, file, created, warnings } = ensureGeneratedKey(dataDir)
-  warn(warnings, printMessage)
+  const { keys, file, created } = ensureGeneratedKey(dataDir, 'api-key')
   printMessage(
     `understudy: no API key is configured; ${created ? 'generated one in' : 'using the keys in'} ${file}\n`,
   )

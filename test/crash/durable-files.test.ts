@@ -127,7 +127,7 @@ test.skipIf(isImpossible)('a restored database is written, flushed and renamed',
 test.skipIf(isImpossible)('a generated API key is written, flushed and renamed', () => {
   const directory = join(scratchDir(), 'keys')
   mkdirSync(directory)
-  const events = record(directory, 'keys.ensureGeneratedKey(args[0])', directory)
+  const events = record(directory, 'keys.ensureGeneratedKey(args[0], "api-key")', directory)
   expectDurable(events, join(directory, 'api-key.partial'), join(directory, 'api-key'))
 })
 
