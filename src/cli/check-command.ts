@@ -39,7 +39,7 @@ export function addCheckCommand(program: Command, context: CommandContext): void
     )
     .option('--now <time>', "the service's clock, in RFC 3339 (default: the time now)")
     .option('--json', 'print JSON: one line per file, with the key of every post')
-  addSettingFlags(command, ['dataDir', 'clockSkewMs', 'codec']).action((files: string[], flags: Flags) =>
+  addSettingFlags(command, ['dataDir', 'clockSkewMs', 'codec']).action((files: string[], flags: CheckFlags) =>
     checkFiles(files, flags, context),
   )
 }
@@ -52,18 +52,28 @@ interface CheckedFile {
   readonly effect: BodyEffect | null
 }
 
-async function checkFiles(files: readonly string[], flags: Flags, context: CommandContext): Promise<void> {
+interface CheckFlags extends Flags {
+  readonly kind?: (typeof kinds)[number]
+  readonly now?: string
+  readonly json?: true
+}
+
+async function checkFiles(
+  files: readonly string[],
+  flags: CheckFlags,
+  context: CommandContext,
+): Promise<void> {
   const { env, directory, print } = context
   const { settings, origins } = readSettings({ flags, env, directory })
-  const nowMs = timeOf(flags['now'])
+  const nowMs = timeOf(flags.now)
   let refused = 0
   const checkAll = async (store: Store | null): Promise<void> => {
     const { codec } = loadCodec(settings.codec)
     const checker = new BodyChecker({ codec, nowMs, clockSkewMs: settings.clockSkewMs, store })
     for (const file of files) {
-      const checked = await checkFile(checker, file, resolve(directory, file), flags['kind'])
+      const checked = await checkFile(checker, file, resolve(directory, file), flags.kind)
       if (checked.error !== null) refused++
-      print(flags['json'] === true ? `${JSON.stringify(checked)}\n` : textOf(checked))
+      print(flags.json === true ? `${JSON.stringify(checked)}\n` : textOf(checked))
     }
   }
   if (origins.get('dataDir') === 'default') await checkAll(null)
@@ -71,8 +81,8 @@ async function checkFiles(files: readonly string[], flags: Flags, context: Comma
   if (refused > 0) throw new CommandError(`the server would refuse ${refused} of ${files.length} files`)
 }
 
-function timeOf(text: unknown): number {
-  if (typeof text !== 'string') return Date.now()
+function timeOf(text: string | undefined): number {
+  if (text === undefined) return Date.now()
   const instant = parseInstant(text)
   if (instant === null) throw new UsageError(`--now must be a date-time with an offset, not ${text}`)
   return instant.ms
@@ -82,11 +92,11 @@ async function checkFile(
   checker: BodyChecker,
   file: string,
   path: string,
-  kind: unknown,
+  kind: CheckFlags['kind'],
 ): Promise<CheckedFile> {
   try {
     const json = await readFile(path)
-    const effect = await checker.check(json, kinds.find((each) => each === kind) ?? kindOfBody(json))
+    const effect = await checker.check(json, kind ?? kindOfBody(json))
     return { file, status: 200, error: null, effect }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
@@ -144,14 +154,12 @@ function changeText(change: PoolEffect): string {
     `a new${late ? ', late' : ''} cycle: ${before} pending posts before it, ${after} after it` +
       (weights === null ? '' : `; weights ${weights}`),
     groupLine('enter', change.entering),
-    ...groupsBy(change.leaving, ({ reason, tier }) => (tier === null ? reason : `${reason} (${tier})`)).map(
-      ([reason, posts]) => groupLine(`leave, ${reason}`, posts),
+    ...groupLines('leave', change.leaving, ({ reason, tier }) =>
+      tier === null ? reason : `${reason} (${tier})`,
     ),
     groupLine('scored', change.scored),
     groupLine('waiting, no reading in this call', change.waiting),
-    ...groupsBy(change.not_scored, ({ reason }) => reason).map(([reason, posts]) =>
-      groupLine(`not scored, ${reason}`, posts),
-    ),
+    ...groupLines('not scored', change.not_scored, ({ reason }) => reason),
     ...change.warnings.map((warning) => `warning: ${warning}`),
   ]
   return lines
@@ -167,15 +175,11 @@ function groupLine(what: string, posts: readonly PostKey[]): string | null {
   return `${posts.length} ${what}: ${names.join(', ')}${posts.length > namedMax ? ', …' : ''}`
 }
 
-function groupsBy<Post extends PostKey>(
+/** One line for each reason. */
+function groupLines<Post extends PostKey>(
+  what: string,
   posts: readonly Post[],
-  name: (post: Post) => string,
-): [string, Post[]][] {
-  const groups = new Map<string, Post[]>()
-  for (const post of posts) {
-    const group = groups.get(name(post))
-    if (group === undefined) groups.set(name(post), [post])
-    else group.push(post)
-  }
-  return [...groups]
+  reasonOf: (post: Post) => string,
+): (string | null)[] {
+  return [...Map.groupBy(posts, reasonOf)].map(([reason, group]) => groupLine(`${what}, ${reason}`, group))
 }

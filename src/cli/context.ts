@@ -74,6 +74,20 @@ export function numberArgument(value: string): number {
   return number
 }
 
+/** A parser of whole numbers in a range. */
+export function integerArgument(
+  minimum: number,
+  maximum = Number.MAX_SAFE_INTEGER,
+): (value: string) => number {
+  return (value) => {
+    const number = Number(value)
+    if (value.trim() !== '' && Number.isInteger(number) && number >= minimum && number <= maximum)
+      return number
+    const end = maximum === Number.MAX_SAFE_INTEGER ? '' : ` to ${maximum}`
+    throw new InvalidArgumentError(`It must be a whole number from ${minimum}${end}.`)
+  }
+}
+
 /** Resolves with the first SIGINT or SIGTERM. Later ones are ignored: npm sends a Ctrl-C a second time. */
 export function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {

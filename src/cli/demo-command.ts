@@ -12,8 +12,8 @@ import type { Command } from 'commander'
 import { cycleIdOf } from '../contract/index.js'
 import { evaluate } from '../history/index.js'
 import { ensureGeneratedKey } from './api-keys.js'
-import { numberArgument, stopSignal, type CommandContext } from './context.js'
-import { CommandError, messageOf, UsageError } from './failure.js'
+import { integerArgument, stopSignal, type CommandContext } from './context.js'
+import { CommandError, messageOf } from './failure.js'
 import { checkPort } from './port-check.js'
 import { withStore } from './models/common.js'
 import { firstScreen } from './report/report-text.js'
@@ -24,23 +24,18 @@ import { addWorkloadFlags, workloadOf, type WorkloadFlags } from './simulate-com
 import { shellWord, variableOf, type SettingName } from '../settings/index.js'
 
 const host = '127.0.0.1'
-const portMax = 65_535
 const healthCheckEveryMs = 50
 /** Enough for a day to show how the model compares with the counters. */
 const postsPerDayDefault = 4000
 const program = fileURLToPath(new URL('./main.js', import.meta.url))
 
-/** Settings that the demo sets itself, regardless of the environment. */
-const ownSettings: readonly SettingName[] = [
-  'host',
-  'port',
-  'dataDir',
-  'modelsDir',
+/** Settings that the demo leaves out, regardless of the environment. Its flags set the others that it needs. */
+const excludedSettings: readonly SettingName[] = [
   'apiKeys',
-  'apiKeysFile',
   'tlsCertFile',
   'tlsKeyFile',
-  'logLevel',
+  'journal',
+  'environment',
 ]
 
 type DemoFlags = WorkloadFlags & { readonly port: number }
@@ -51,23 +46,20 @@ export function addDemoCommand(commands: Command, context: CommandContext): void
     .description(
       'start a server with an empty data directory, simulate a day, print the best posts and the report',
     )
-    .option('--port <number>', 'port of the server; 0 selects a free one', numberArgument, 8080)
+    .option('--port <number>', 'port of the server; 0 selects a free one', integerArgument(0, 65_535), 8080)
   addWorkloadFlags(command, postsPerDayDefault).action((flags: DemoFlags) => demo(flags, context))
 }
 
 async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
-  if (!Number.isInteger(flags.port) || flags.port < 0 || flags.port > portMax) {
-    throw new UsageError(`--port must be a whole number from 0 to ${portMax}, not ${flags.port}`)
-  }
   const workload = workloadOf(flags)
-  // Flags and port are checked before the data of the last demo is deleted.
+  // The workload and the port are checked before the data of the last demo is deleted.
   checkWorkload(workload)
   // The port is chosen here, because the client must know it.
   const port = await checkPort(host, flags.port)
   // One directory per port, so that a demo does not delete the data of another one that is running.
   const dataDir = join(context.directory, 'data', 'demo', String(port))
   rmSync(dataDir, { recursive: true, force: true })
-  const { keys, file } = ensureGeneratedKey(dataDir)
+  const { keys, file } = ensureGeneratedKey(dataDir, 'api-key')
   const [key = ''] = keys
   context.printMessage(
     `Starting a server with an empty data directory, ${dataDir}, and a client that simulates a day.\n` +
@@ -126,7 +118,7 @@ function startServer(
   { port, dataDir, modelsDir, keyFile }: ServerOptions,
   env: NodeJS.ProcessEnv,
 ): DemoServer {
-  const removed = new Set(['UNDERSTUDY_CONFIG', ...ownSettings.map(variableOf)])
+  const removed = new Set(['UNDERSTUDY_CONFIG', ...excludedSettings.map(variableOf)])
   const flags = ['--host', host, '--port', String(port), '--data-dir', dataDir, '--models-dir', modelsDir]
   const child = spawn(
     process.execPath,

@@ -3,20 +3,20 @@
  * may be running.
  */
 import type { Command } from 'commander'
-import { loadCodec } from '../codec/index.js'
 import { explainPost, type Scorer } from '../history/index.js'
 import { featureNames, findFeature, missingEmbeddings, ModelError, readManifest } from '../model/index.js'
 import type { Store } from '../store/index.js'
-import { addSettingFlags, printResult, type CommandContext } from './context.js'
+import { addSettingFlags, integerArgument, printResult, type CommandContext } from './context.js'
 import { explanationText } from './explain-text.js'
-import { CommandError, UsageError } from './failure.js'
-import { positionOf, historySettingNames, withStore } from './models/common.js'
+import { CommandError } from './failure.js'
+import { positionOf, historySettingNames } from './models/common.js'
 import { withModels, type LoadVersion } from './models/loaded-models.js'
-import { settingsOf, type Flags } from './read-settings.js'
+import type { Flags } from './read-settings.js'
 
 export function addExplainCommand(program: Command, context: CommandContext): void {
   const command = program
-    .command('explain <gall_id> <post_no>')
+    .command('explain <gall_id>')
+    .argument('<post_no>', 'number of the post in its gallery', integerArgument(1))
     .description(
       'show the visits, scores and outcomes of a post, and how each input changes its score at one cycle; the server may be running',
     )
@@ -24,8 +24,8 @@ export function addExplainCommand(program: Command, context: CommandContext): vo
     .option('--against <id>', 'also explain the change of the score since this cycle')
     .option('--json', 'print JSON')
     .option('--texts', 'JSON with the body of the post')
-  addSettingFlags(command, historySettingNames).action((gallId: string, postNo: string, flags: Flags) =>
-    explain(gallId, Number(postNo), flags, context),
+  addSettingFlags(command, historySettingNames).action((gallId: string, postNo: number, flags: Flags) =>
+    explain(gallId, postNo, flags, context),
   )
 }
 
@@ -35,28 +35,27 @@ async function explain(
   flags: Flags,
   context: CommandContext,
 ): Promise<void> {
-  if (!Number.isSafeInteger(post_no) || post_no < 1)
-    throw new UsageError('post_no must be a whole number from 1')
-  const settings = settingsOf(flags, context)
-  const { codec } = loadCodec(settings.codec)
-  const texts = flags['texts'] === true
-  await withStore(settings.dataDir, async (store) => {
-    const cycleId = cycleOf(store, flags['cycle'])
-    const againstId = cycleOf(store, flags['against'])
-    await withModels(
-      { store, codec, settings, context },
-      'the post cannot be explained',
-      async (loadVersion) => {
-        const load = (version: string): Promise<Scorer> =>
-          loadScorer(version, settings.modelsDir, loadVersion)
-        const key = { gall_id, post_no }
-        const explanation = await explainPost(store, key, { codec, cycleId, againstId, texts, load })
-        if (explanation === null)
-          throw new CommandError(`no stored cycle has the post ${gall_id}/${post_no} as a candidate`)
-        printResult(context, flags, explanation, () => explanationText(explanation))
-      },
-    )
-  })
+  await withModels(
+    flags,
+    context,
+    'the post cannot be explained',
+    async ({ settings, store, codec, load }) => {
+      const explanation = await explainPost(
+        store,
+        { gall_id, post_no },
+        {
+          codec,
+          cycleId: cycleOf(store, flags['cycle']),
+          againstId: cycleOf(store, flags['against']),
+          texts: flags['texts'] === true,
+          load: (version) => loadScorer(version, settings.modelsDir, load),
+        },
+      )
+      if (explanation === null)
+        throw new CommandError(`no stored cycle has the post ${gall_id}/${post_no} as a candidate`)
+      printResult(context, flags, explanation, () => explanationText(explanation))
+    },
+  )
 }
 
 /** A given cycle, which must be stored. */

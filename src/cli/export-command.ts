@@ -19,7 +19,7 @@ import {
   type QueryResult,
 } from '../history/index.js'
 import { catalogue, type Feature } from '../model/index.js'
-import { addSettingFlags, numberArgument, type CommandContext } from './context.js'
+import { addSettingFlags, integerArgument, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 import { withStore } from './models/common.js'
@@ -28,7 +28,10 @@ import { chosenFeatures } from './models/features.js'
 import { formatTable } from './text-table.js'
 import { addRangeFlags, timeRangeOf } from './time-range.js'
 
-const rowsShown = 1000
+interface SqlFlags extends Flags {
+  readonly export?: string
+  readonly rows: number
+}
 
 export function addExportCommand(program: Command, context: CommandContext): void {
   const command = program
@@ -48,9 +51,9 @@ export function addSqlCommand(program: Command, context: CommandContext): void {
     .command('sql <statement>')
     .description('run one read-only SQL statement over the tables of an export, or of --data-dir')
     .option('--export <dir>', 'a directory that `export` has written; it is much faster than --data-dir')
-    .option('--rows <count>', `maximum number of rows to print (default: ${rowsShown})`, numberArgument)
+    .option('--rows <count>', 'maximum number of rows to print', integerArgument(1), 1000)
     .option('--json', 'print JSON: one line per row')
-  addTableFlags(command).action((statement: string, flags: Flags) => query(statement, flags, context))
+  addTableFlags(command).action((statement: string, flags: SqlFlags) => query(statement, flags, context))
 }
 
 function addTableFlags(command: Command): Command {
@@ -110,28 +113,25 @@ function createEmptyDirectory(directory: string): void {
 }
 
 function featuresOf({ features }: Flags): readonly Feature[] {
-  if (features === undefined) return []
-  return features === true ? catalogue : chosenFeatures(features)
+  if (typeof features === 'string') return chosenFeatures(features)
+  return features === true ? catalogue : []
 }
 
-async function query(statement: string, flags: Flags, context: CommandContext): Promise<void> {
+async function query(statement: string, flags: SqlFlags, context: CommandContext): Promise<void> {
   keepFilesPrivate()
-  const rowsMax = flags['rows'] ?? rowsShown
-  if (!(Number.isInteger(rowsMax) && Number(rowsMax) >= 1))
-    throw new UsageError('--rows must be a whole number from 1')
-  const given = flags['export']
-  const scratch = typeof given === 'string' ? null : mkdtempSync(join(tmpdir(), 'understudy-sql-'))
-  const directory = scratch ?? resolve(context.directory, String(given))
+  const { export: given, rows: rowsMax } = flags
+  const scratch = given === undefined ? mkdtempSync(join(tmpdir(), 'understudy-sql-')) : null
+  const directory = scratch ?? resolve(context.directory, given ?? '')
   try {
     if (scratch === null) checkExport(directory)
     else {
       const options = { directory, ...timeRangeOf(flags), features: featuresOf(flags), texts: true }
       await writeTables({ ...options, tables: tablesIn(statement) }, flags, context)
     }
-    const result = await queryExport(directory, statement, Number(rowsMax))
+    const result = await queryExport(directory, statement, rowsMax)
     context.print(flags['json'] === true ? jsonLines(result) : tableText(result))
     if (result.truncated)
-      context.printMessage(`understudy: there are more than ${Number(rowsMax)} rows; --rows prints more\n`)
+      context.printMessage(`understudy: there are more than ${rowsMax} rows; --rows prints more\n`)
   } catch (error) {
     if (error instanceof QueryError) throw new CommandError(error.message, { cause: error })
     throw error

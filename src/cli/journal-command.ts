@@ -3,6 +3,8 @@
  */
 import type { Command } from 'commander'
 import { resolve } from 'node:path'
+import { sizeText } from '../model/index.js'
+import type { SettingName } from '../settings/index.js'
 import {
   createEnvironment,
   detachDirectory,
@@ -23,48 +25,26 @@ export function addJournalCommand(program: Command, context: CommandContext): vo
   const journal = program
     .command('journal')
     .description('the journal in PostgreSQL, for several processes of one environment')
-  addSettingFlags(
-    journal
-      .command('migrate')
-      .description('create the tables, or bring them to the version of this program')
-      .option('--json', 'print JSON'),
-    [],
-  ).action((flags: Flags) => migrate(flags, context))
-  addSettingFlags(
-    journal
-      .command('create <environment>')
-      .description('create an environment without data')
-      .option('--json', 'print JSON'),
-    [],
-  ).action((environment: string, flags: Flags) => create(environment, flags, context))
-  addSettingFlags(
-    journal
-      .command('status')
-      .description('show environments, owners and PostgreSQL standbys')
-      .option('--json', 'print JSON'),
-    [],
-  ).action((flags: Flags) => status(flags, context))
-  addSettingFlags(
-    journal
-      .command('import')
-      .description('move the data directory, which no server may use, into a new environment')
-      .option('--json', 'print JSON'),
-    ['dataDir', 'environment'],
-  ).action((flags: Flags) => importData(flags, context))
-  addSettingFlags(
-    journal
-      .command('export <dir>')
-      .description('copy an environment to a new data directory, which needs no journal')
-      .option('--json', 'print JSON'),
-    ['environment'],
-  ).action((dir: string, flags: Flags) => exportData(dir, flags, context))
-  addSettingFlags(
-    journal
-      .command('detach')
-      .description('make a data directory independent of its journal, which was lost')
-      .option('--json', 'print JSON'),
-    ['dataDir'],
-  ).action((flags: Flags) => detach(flags, context))
+  const add = (usage: string, settings: readonly SettingName[] = []): Command =>
+    addSettingFlags(journal.command(usage).option('--json', 'print JSON'), settings)
+  add('migrate')
+    .description('create the tables, or bring them to the version of this program')
+    .action((flags: Flags) => migrate(flags, context))
+  add('create <environment>')
+    .description('create an environment without data')
+    .action((environment: string, flags: Flags) => create(environment, flags, context))
+  add('status')
+    .description('show environments, owners and PostgreSQL standbys')
+    .action((flags: Flags) => status(flags, context))
+  add('import', ['dataDir', 'environment'])
+    .description('move the data directory, which no server may use, into a new environment')
+    .action((flags: Flags) => importData(flags, context))
+  add('export <dir>', ['environment'])
+    .description('copy an environment to a new data directory, which needs no journal')
+    .action((dir: string, flags: Flags) => exportData(dir, flags, context))
+  add('detach', ['dataDir'])
+    .description('make a data directory independent of its journal, which was lost')
+    .action((flags: Flags) => detach(flags, context))
 }
 
 async function migrate(flags: Flags, context: CommandContext): Promise<void> {
@@ -129,7 +109,7 @@ async function exportData(dir: string, flags: Flags, context: CommandContext): P
 }
 
 function contentsOf({ records, bytes, sha256 }: TransferFacts): string {
-  return `${records} records, ${(bytes / 1024 / 1024).toFixed(1)} MiB, verified (${sha256.slice(0, 16)})`
+  return `${records} records, ${sizeText(bytes)}, verified (${sha256.slice(0, 16)})`
 }
 
 function urlOf(flags: Flags, context: CommandContext): string {

@@ -16,27 +16,27 @@ export function addPoolCommand(program: Command, context: CommandContext): void 
     .option('--cycle <id>', 'the posts that were pending after this cycle (default: the last to arrive)')
     .option('--digest', 'print one line only: cycle, number of posts and digest')
     .option('--json', 'print JSON: one line per post, or with --digest one object')
-  addSettingFlags(command, ['dataDir']).action((flags: Flags) => printPool(flags, context))
+  addSettingFlags(command, ['dataDir']).action((flags: PoolFlags) => printPool(flags, context))
 }
 
-async function printPool(flags: Flags, context: CommandContext): Promise<void> {
+interface PoolFlags extends Flags {
+  readonly cycle?: string
+  readonly digest?: true
+  readonly json?: true
+}
+
+async function printPool(flags: PoolFlags, context: CommandContext): Promise<void> {
   const { dataDir } = settingsOf(flags, context)
   await withStore(dataDir, (store) => {
-    const cycleId = typeof flags['cycle'] === 'string' ? flags['cycle'] : undefined
-    if (cycleId !== undefined) positionOf(store, cycleId)
-    const listing = listPool(store, cycleId)
-    const isJson = flags['json'] === true
-    if (flags['digest'] === true) context.print(isJson ? `${digestJson(listing)}\n` : digestLine(listing))
-    else if (isJson) context.print(listing.posts.map((post) => `${JSON.stringify(post)}\n`).join(''))
-    else context.print(`${digestLine(listing)}\n${tableOf(listing.posts)}`)
+    if (flags.cycle !== undefined) positionOf(store, flags.cycle)
+    const { posts, ...summary } = listPool(store, flags.cycle)
+    const rows: readonly object[] = flags.digest === true ? [summary] : posts
+    if (flags.json === true) context.print(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+    else context.print(digestLine(summary) + (flags.digest === true ? '' : `\n${tableOf(posts)}`))
   })
 }
 
-function digestJson({ cycle_id, pending, digest }: PoolListing): string {
-  return JSON.stringify({ cycle_id, pending, digest })
-}
-
-function digestLine({ cycle_id, pending, digest }: PoolListing): string {
+function digestLine({ cycle_id, pending, digest }: Omit<PoolListing, 'posts'>): string {
   return `${cycle_id ?? 'no cycle'}  ${pending} pending  ${digest}\n`
 }
 

@@ -2,7 +2,6 @@
  * `understudy models activate` and `shadow`: write the files ACTIVE and SHADOW of the models directory, once every named
  * package passes verification. A version whose files differ from those that a server has loaded is refused.
  */
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import {
@@ -15,9 +14,9 @@ import {
   type LoadedModel,
 } from '../../model/index.js'
 import type { Settings } from '../../settings/index.js'
-import { databasePath, type Store } from '../../store/index.js'
+import type { Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
-import { writeFileDurably } from '../data-directory.js'
+import { replaceFile } from '../data-directory.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
 import { loadOptions, withStore } from './common.js'
@@ -26,6 +25,8 @@ import { requireVerified } from './verify.js'
 const pollMs = 200
 /** Longer than a server takes to load a version or to fail. */
 const waitMsMax = 30 * 60_000
+/** The server may run as another user. */
+const readableByAll = 0o644
 
 export async function activate(version: string, flags: Flags, context: CommandContext): Promise<void> {
   const settings = settingsOf(flags, context)
@@ -34,7 +35,7 @@ export async function activate(version: string, flags: Flags, context: CommandCo
   await checkIdentities([version], settings, context)
   const before = await activeVersion(modelsDir).catch(() => null)
   const sinceMs = Date.now()
-  replaceFile(join(modelsDir, 'ACTIVE'), `${version}\n`)
+  replaceFile(join(modelsDir, 'ACTIVE'), `${version}\n`, readableByAll)
   const previous = before === null || before === version ? '' : ` The previous version was ${before}.`
   context.print(
     `${version} is active. A running server loads it and switches to it between two cycles; /v1/health names the ` +
@@ -75,7 +76,7 @@ export async function shadow(
   const file = join(modelsDir, 'SHADOW')
   if (flags['none'] === true) {
     if (versions.length > 0) throw new UsageError('--none and versions exclude each other')
-    replaceFile(file, '')
+    replaceFile(file, '', readableByAll)
     context.print('There are no shadow models. A running server unloads them.\n')
     return
   }
@@ -87,7 +88,7 @@ export async function shadow(
   await checkShadows(versions, modelsDir)
   for (const version of versions) await requireVerified(loadOptions(version, settings, context), context)
   await checkIdentities(versions, settings, context)
-  replaceFile(file, versions.map((version) => `${version}\n`).join(''))
+  replaceFile(file, versions.map((version) => `${version}\n`).join(''), readableByAll)
   context.print(
     `Shadow models: ${versions.join(', ')}. A running server loads them; they score each cycle after its response.\n`,
   )
@@ -102,12 +103,14 @@ async function checkShadows(versions: readonly string[], modelsDir: string): Pro
     throw new UsageError(`${active} is the active model and cannot be a shadow model`)
 }
 
-/** Throws a `CommandError` where a server has loaded the version with other files. */
+/**
+ * Throws a `CommandError` where a server has loaded the version with other files. `known`: the identity that the store has
+ * of the version, if any.
+ */
 export function checkIdentity(
-  store: Store,
   { version, identity }: Pick<LoadedModel, 'version' | 'identity'>,
+  known: string | undefined,
 ): void {
-  const known = store.models.readIdentity(version)
   if (known !== undefined && known !== identity)
     throw new CommandError(
       `the files of ${version} differ from those that a server has loaded as ${version}; rename the new package to ` +
@@ -122,38 +125,14 @@ async function checkIdentities(
   { printMessage }: CommandContext,
 ): Promise<void> {
   const packages = await Promise.all(versions.map((version) => readManifest(modelsDir, version)))
-  const check = (store: Store): void => {
-    for (const { manifest } of packages)
-      checkIdentity(store, { version: manifest.model_version, identity: modelIdentity(manifest) })
-  }
-  let reason = `there is no database in ${dataDir}; --data-dir names the directory of the server`
-  try {
-    if (await hasDatabase(dataDir)) {
-      await withStore(dataDir, check)
-      return
-    }
-  } catch (error) {
-    if (error instanceof CommandError) throw error
-    reason = `the data in ${dataDir} cannot be read: ${messageOf(error)}`
-  }
-  printMessage(`Not checked whether a server has loaded ${versions.join(', ')} with other files: ${reason}\n`)
-}
-
-/** An empty file does not count: `serve` creates its database in it. Rejects where the file cannot be examined. */
-async function hasDatabase(dataDir: string): Promise<boolean> {
-  try {
-    return (await stat(databasePath(dataDir))).size > 0
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return false
-    throw error
-  }
-}
-
-function replaceFile(file: string, content: string): void {
-  try {
-    // The server may run as another user.
-    writeFileDurably(file, content, 0o644)
-  } catch (cause) {
-    throw new CommandError(`cannot write ${file}: ${messageOf(cause)}`, { cause })
-  }
+  const readAll = (store: Store) => versions.map((version) => store.models.readIdentity(version))
+  const known = await withStore(dataDir, readAll).catch((error: unknown) => {
+    printMessage(
+      `Not checked whether a server has loaded ${versions.join(', ')} with other files: ${messageOf(error)}; --data-dir ` +
+        'names the directory of the server\n',
+    )
+    return []
+  })
+  for (const [index, { manifest }] of packages.entries())
+    checkIdentity({ version: manifest.model_version, identity: modelIdentity(manifest) }, known[index])
 }

@@ -11,18 +11,17 @@ import type { CommandContext } from '../context.js'
 import { CommandError, UsageError } from '../failure.js'
 import type { SettingName } from '../../settings/index.js'
 
-export const modelSettingNames: readonly SettingName[] = ['modelsDir']
-export const sessionSettingNames: readonly SettingName[] = [
+export const sessionSettingNames = [
   'modelsDir',
   'executionProviders',
   'intraOpThreads',
   'predictMsMax',
   'modelLatencyMsMax',
   'modelProcessBytesMax',
-]
+] as const satisfies readonly SettingName[]
 
-/** Of `report` and `explain`. */
-export const historySettingNames: readonly SettingName[] = [...sessionSettingNames, 'dataDir', 'codec']
+/** Of the commands that score stored cycles. */
+export const historySettingNames = [...sessionSettingNames, 'dataDir', 'codec'] as const
 
 /** The given version, or the active one. */
 export function chosenVersion(version: string | undefined, { modelsDir }: Settings): Promise<string> {

@@ -7,13 +7,15 @@ import { resolve } from 'node:path'
 import { loadCodec } from '../../codec/index.js'
 import { replayCycles, type ReplayedCycle } from '../../history/index.js'
 import {
+  catalogue,
   compileFeatures,
   featureGroups,
   findFeature,
   nearestFeature,
   type Feature,
 } from '../../model/index.js'
-import type { CommandContext } from '../context.js'
+import { gallIdAt } from '../../pool/index.js'
+import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageOf, UsageError } from '../failure.js'
 import { formatTable } from '../text-table.js'
 import { settingsOf, type Flags } from '../read-settings.js'
@@ -21,34 +23,38 @@ import { rangeOf, withStore } from './common.js'
 
 const keyColumns = ['cycle_id', 'gall_id', 'post_no']
 
-export function listFeatures({ json }: Flags, { print, printMessage, columns }: CommandContext): void {
+export function listFeatures(flags: Flags, context: CommandContext): void {
   const features = Object.entries(featureGroups).flatMap(([group, members]) =>
     members.map(({ name, formula, missing }) => ({ group, name, missing, formula })),
   )
-  if (json === true) {
-    print(`${JSON.stringify(features, null, 2)}\n`)
-    return
-  }
-  const rows = features.map(({ group, name, missing, formula }) => [
-    group,
-    name,
-    missing === null ? 'never' : String(missing),
-    formula,
-  ])
-  print(formatTable(['group', 'feature', 'missing', 'formula'], rows, { cellsMax: columns(), column: 3 }))
-  printMessage('\nlog(x) is the natural logarithm of 1 + x. A null or absent value is missing.\n')
+  printResult(context, flags, features, () => {
+    const rows = features.map(({ group, name, missing, formula }) => [
+      group,
+      name,
+      missing === null ? 'never' : String(missing),
+      formula,
+    ])
+    const head = ['group', 'feature', 'missing', 'formula']
+    return formatTable(head, rows, { cellsMax: context.columns(), column: 3 })
+  })
+  if (flags['json'] !== true)
+    context.printMessage('\nlog(x) is the natural logarithm of 1 + x. A null or absent value is missing.\n')
+}
+
+export interface MatrixFlags extends Flags {
+  readonly from: string
+  readonly to?: string
+  readonly out: string
+  readonly features?: string
+  readonly missing: 'imputed' | 'nan'
 }
 
 /** Writes a CSV file: one line per scored post of the cycles from `--from` to `--to`, in order of arrival. */
-export async function writeMatrix(flags: Flags, context: CommandContext): Promise<void> {
+export async function writeMatrix(flags: MatrixFlags, context: CommandContext): Promise<void> {
   const settings = settingsOf(flags, context)
-  const features = chosenFeatures(flags['features'])
-  const missing = flags['missing'] === 'nan' ? 'nan' : 'imputed'
-  if (flags['missing'] !== undefined && flags['missing'] !== missing)
-    throw new UsageError('--missing must be imputed or nan')
-  const from = String(flags['from'])
-  const to = typeof flags['to'] === 'string' ? flags['to'] : from
-  const file = resolve(context.directory, String(flags['out']))
+  const { from, to = from, missing } = flags
+  const features = flags.features === undefined ? catalogue : chosenFeatures(flags.features)
+  const file = resolve(context.directory, flags.out)
   const { codec } = loadCodec(settings.codec)
   const fill = compileFeatures(features, { codec, missing })
   await withStore(settings.dataDir, async (store) => {
@@ -69,9 +75,8 @@ export async function writeMatrix(flags: Flags, context: CommandContext): Promis
   })
 }
 
-/** The features of a list, in its order; without one all of the catalogue. */
-export function chosenFeatures(names: unknown): readonly Feature[] {
-  if (typeof names !== 'string') return Object.values(featureGroups).flat()
+/** The features of a list, in its order. */
+export function chosenFeatures(names: string): readonly Feature[] {
   return names.split(',').map((name) => {
     const feature = findFeature(name.trim())
     if (feature === undefined)
@@ -100,9 +105,8 @@ function linesOf(
   fill({ ...scoring, ...inputState }, matrix)
   return Array.from({ length: scoring.count }, (_, row) => {
     const slot = scoring.slots[row] as number
-    const gallId = next.galleries[next.gallery[slot] as number] as string
     const values = Array.from(matrix.subarray(row * width, (row + 1) * width), cell)
-    return `${[cycle.cycleId, quoted(gallId), next.postNo[slot] as number, ...values].join(',')}\n`
+    return `${[cycle.cycleId, quoted(gallIdAt(next, slot)), next.postNo[slot] as number, ...values].join(',')}\n`
   })
 }
 

@@ -23,30 +23,35 @@ import {
   type ModelPackage,
   type RecordedRow,
 } from '../../model/index.js'
+import { gallIdAt } from '../../pool/index.js'
 import type { Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
-import { CommandError, UsageError } from '../failure.js'
+import { CommandError } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
 import { loadOptions, positionOf, withStore } from './common.js'
 
 const goldenName = 'golden.json'
-const casesMax = 1000
+export const goldenCasesMax = 1000
 /** Upper limit for encoding the texts of all cases. */
 const encodeMsMax = 10 * 60_000
 
+export interface GoldenFlags extends Flags {
+  readonly cycle: string
+  readonly cases: number
+  readonly force?: true
+}
+
 export async function recordGoldenCases(
   version: string,
-  flags: Flags,
+  flags: GoldenFlags,
   context: CommandContext,
 ): Promise<void> {
   const settings = settingsOf(flags, context)
-  const cycleId = String(flags['cycle'])
-  const count = Number(flags['cases'])
-  if (!Number.isInteger(count) || count < 1 || count > casesMax)
-    throw new UsageError(`--cases must be a whole number from 1 to ${casesMax}, not ${count}`)
+  const { cycle: cycleId, cases: count } = flags
+  const { printMessage } = context
   const modelPackage = await readPackage(settings.modelsDir, version)
   const file = join(modelPackage.directory, goldenName)
-  if (existsSync(file) && flags['force'] !== true)
+  if (existsSync(file) && flags.force !== true)
     throw new CommandError(`${file} exists; --force overwrites it`)
   await withStore(settings.dataDir, async (store) => {
     const position = positionOf(store, cycleId)
@@ -54,18 +59,11 @@ export async function recordGoldenCases(
     const model = await loadModel(loadOptions(version, settings, context))
     try {
       for await (const cycle of replayCycles(store, range)) {
-        const golden = await record({
-          store,
-          model,
-          modelPackage,
-          cycle,
-          count,
-          printMessage: context.printMessage,
-        })
+        const golden = await record({ store, model, modelPackage, cycle, count, printMessage })
         const text = `${JSON.stringify(golden, null, 2)}\n`
         writeFileSync(file, text)
         const action = modelPackage.manifest.golden === undefined ? 'Add' : 'Replace'
-        context.printMessage(
+        printMessage(
           `${golden.cases.length} cases of cycle ${cycleId} written to ${file}. ${action} this member of manifest.json:\n`,
         )
         context.print(`"golden": { "file": "${goldenName}", "sha256": "${sha256(text)}" }\n`)
@@ -87,14 +85,8 @@ interface Recording {
   readonly printMessage: (text: string) => void
 }
 
-async function record({
-  store,
-  model,
-  modelPackage,
-  cycle,
-  count,
-  printMessage,
-}: Recording): Promise<GoldenFile> {
+async function record(recording: Recording): Promise<GoldenFile> {
+  const { store, model, modelPackage, cycle, count, printMessage } = recording
   const scored = cycle.plan.scoring.count
   if (scored === 0) throw new CommandError(`cycle ${cycle.cycle.cycleId} has no scored posts`)
   const taken = Math.min(count, scored)
@@ -118,14 +110,13 @@ function caseOf(
   { inputs, jpegs }: ReplayedInputs,
 ): RecordedRow {
   const slot = scoring.slots[row] as number
-  const gallId = next.galleries[next.gallery[slot] as number] as string
   const images = (jpegs[index] ?? []).map((bytes, number) => {
     const file = `golden/${index + 1}-${number + 1}.jpg`
     mkdirSync(join(directory, 'golden'), { recursive: true })
     writeFileSync(join(directory, file), bytes)
     return { file, sha256: sha256(bytes) }
   })
-  const name = `${cycle.cycleId} ${gallId}/${next.postNo[slot] as number}`
+  const name = `${cycle.cycleId} ${gallIdAt(next, slot)}/${next.postNo[slot] as number}`
   return { name, record: inputs.textEncoded[slot] === 1 ? recordOf(slot) : null, images }
 }
 

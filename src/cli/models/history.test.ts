@@ -85,7 +85,12 @@ describe('golden', () => {
       2,
       /\/nowhere does not exist/,
     ],
-    ['no cases', ['--cycle', 'x', '--cases', '0'], 2, /--cases must be a whole number from 1 to 1000, not 0/],
+    [
+      'no cases',
+      ['--cycle', 'x', '--cases', '0'],
+      2,
+      /'--cases <count>' argument '0' is invalid. It must be a whole number from 1 to 1000/,
+    ],
     ['no cycle', [], 2, /required option '--cycle <id>'/],
   ])('refuses %s', (_, flags, code, message) => {
     const { status, stderr } = models('golden', 'v1', ...flags)
@@ -162,7 +167,7 @@ describe('matrix', () => {
 
   test.each([
     [['--features', 'luck'], 'the catalogue has no feature "luck"'],
-    [['--missing', 'zero'], '--missing must be imputed or nan'],
+    [['--missing', 'zero'], "'--missing <how>' argument 'zero' is invalid. Allowed choices are imputed, nan"],
   ])('refuses %j', (flags, message) => {
     const { status, stderr } = models('matrix', '--from', cycleId, '--out', '/nowhere/x', ...flags)
     expect(stderr).toContain(message)
@@ -282,8 +287,16 @@ describe('compare', () => {
 
   test.each<[string[], number, RegExp]>([
     [['v1', 'v1'], 2, /v1 cannot be compared with itself/],
-    [['v1', 'v2', '--cycles', '0'], 2, /--cycles must be a whole number from 1 to \d+, not 0/],
-    [['v1', 'v2', '--cycles', '3', '--from', 'x'], 2, /--cycles and --from exclude each other/],
+    [
+      ['v1', 'v2', '--cycles', '0'],
+      2,
+      /'--cycles <count>' argument '0' is invalid. It must be a whole number from 1 to 2016/,
+    ],
+    [
+      ['v1', 'v2', '--cycles', '3', '--from', 'x'],
+      2,
+      /'--cycles <count>' cannot be used with option '--from <id>'/,
+    ],
     [['v1', 'v2', '--to', 'x'], 2, /--to needs --from/],
     [['v1', 'v2', '--data-dir', '/nowhere'], 2, /\/nowhere does not exist/],
     [['v1'], 2, /missing required argument/],

@@ -2,16 +2,16 @@
  * `understudy models`: the subcommands that list, verify, inspect, activate and compare model packages, record golden
  * cases and export training data.
  */
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { manifestSchemaText } from '../../model/index.js'
-import { addSettingFlags, numberArgument, type CommandContext } from '../context.js'
+import { addSettingFlags, integerArgument, numberArgument, type CommandContext } from '../context.js'
 import type { Flags } from '../read-settings.js'
 import type { SettingName } from '../../settings/index.js'
 import { activate, shadow } from './activate.js'
-import { modelSettingNames, sessionSettingNames } from './common.js'
-import { compare } from './compare.js'
-import { listFeatures, writeMatrix } from './features.js'
-import { recordGoldenCases } from './golden.js'
+import { historySettingNames, sessionSettingNames } from './common.js'
+import { compare, comparedCyclesMax, type CompareFlags } from './compare.js'
+import { listFeatures, writeMatrix, type MatrixFlags } from './features.js'
+import { goldenCasesMax, recordGoldenCases, type GoldenFlags } from './golden.js'
 import { inspect } from './inspect.js'
 import { list } from './list.js'
 import { verify } from './verify.js'
@@ -37,7 +37,7 @@ export function addModelsCommand(program: Command, context: CommandContext): voi
 type Add = (usage: string, settings: readonly SettingName[], isDefault?: boolean) => Command
 
 function addPackageCommands(add: Add, context: CommandContext): void {
-  add('list', [...modelSettingNames, 'dataDir'], true)
+  add('list', ['modelsDir', 'dataDir'], true)
     .description(
       'list the packages, the versions in ACTIVE and SHADOW, and what a running server does with them; reads only the ' +
         'manifests',
@@ -55,7 +55,7 @@ function addPackageCommands(add: Add, context: CommandContext): void {
     .option('--tolerance <difference>', 'largest difference from the CPU (default: 0.001)', numberArgument)
     .option('--json', 'print JSON')
     .action((version: string | undefined, flags: Flags) => verify(version, flags, context))
-  add('inspect [subject]', modelSettingNames)
+  add('inspect [subject]', ['modelsDir'])
     .description(
       'show the contents of a package, by default the active one, or of an .onnx file: inputs, outputs, sizes, SHA-256',
     )
@@ -77,30 +77,35 @@ function addRoleCommands(add: Add, context: CommandContext): void {
 }
 
 function addHistoryCommands(add: Add, context: CommandContext): void {
-  add('golden <version>', [...sessionSettingNames, 'dataDir', 'codec'])
+  add('golden <version>', historySettingNames)
     .description(
       'write golden cases from a stored cycle into a package, and print the lines for its manifest',
     )
     .requiredOption('--cycle <id>', 'cycle_id of a stored cycle with scored posts')
-    .option('--cases <count>', 'number of cases', numberArgument, 20)
+    .option('--cases <count>', 'number of cases', integerArgument(1, goldenCasesMax), 20)
     .option('--force', 'overwrite an existing file of golden cases')
-    .action((version: string, flags: Flags) => recordGoldenCases(version, flags, context))
-  add('compare <first> <second>', [...sessionSettingNames, 'dataDir', 'codec'])
+    .action((version: string, flags: GoldenFlags) => recordGoldenCases(version, flags, context))
+  add('compare <first> <second>', historySettingNames)
     .description('compare the scores of two models for the posts of stored cycles; the server may be running')
-    .option('--cycles <count>', 'number of latest cycles (default: 12)', numberArgument)
+    .addOption(
+      new Option('--cycles <count>', 'number of latest cycles (default: 12)')
+        .argParser(integerArgument(1, comparedCyclesMax))
+        .conflicts('from'),
+    )
     .option('--from <id>', 'cycle_id of the first cycle, instead of --cycles')
     .option('--to <id>', 'cycle_id of the last cycle (default: the latest)')
     .option('--json', 'print JSON')
-    .action((first: string, second: string, flags: Flags) => compare([first, second], flags, context))
+    .action((first: string, second: string, flags: CompareFlags) => compare([first, second], flags, context))
   add('matrix', ['dataDir', 'codec'])
     .description('write the features of stored cycles to a CSV file for training')
     .requiredOption('--from <id>', 'cycle_id of the first cycle')
     .option('--to <id>', 'cycle_id of the last cycle (default: the first)')
     .requiredOption('--out <file>', 'the CSV file; it must not exist')
     .option('--features <names>', 'features in this order, separated by commas (default: all)')
-    .option(
-      '--missing <how>',
-      '`imputed`, or `nan` for empty cells where a value is missing (default: imputed)',
+    .addOption(
+      new Option('--missing <how>', '`nan` writes an empty cell where a value is missing')
+        .choices(['imputed', 'nan'])
+        .default('imputed'),
     )
-    .action((flags: Flags) => writeMatrix(flags, context))
+    .action((flags: MatrixFlags) => writeMatrix(flags, context))
 }

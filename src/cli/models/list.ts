@@ -13,13 +13,13 @@ import {
   type LifecycleStatus,
   type ModelPackage,
 } from '../../model/index.js'
-import type { CommandContext } from '../context.js'
+import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageOf } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
 import { formatTable } from '../text-table.js'
 
-/** The JSON form. `package` is absent if the manifest is not valid. */
-interface Entry {
+/** The JSON form, without the facts of the package if its manifest is not valid. */
+interface Entry extends Partial<ReturnType<typeof packageFacts>> {
   readonly version: string
   readonly role: Role | null
   /** The state of the version in the server: `wanted`, `loading`, `serving`, …; null if it has none or no server runs. */
@@ -27,13 +27,12 @@ interface Entry {
   /** The last failure since the server started. */
   readonly failure: { readonly at: string; readonly problem: string } | null
   readonly problem: string | null
-  readonly package?: ReturnType<typeof packageFacts>
 }
 
 type Role = 'active' | 'shadow'
 
 export async function list(flags: Flags, context: CommandContext): Promise<void> {
-  const { print, printMessage, columns } = context
+  const { printMessage, columns } = context
   const { modelsDir, dataDir } = settingsOf(flags, context)
   const versions = await listModels(modelsDir)
   const orDefault = <T>(what: string, reading: Promise<T>, fallback: T): Promise<T> =>
@@ -57,19 +56,20 @@ export async function list(flags: Flags, context: CommandContext): Promise<void>
   const entries = await Promise.all(
     versions.map((version) => entryOf(modelsDir, version, roleOf(version), status)),
   )
-  if (flags['json'] === true) {
-    const objects = entries.map(({ package: facts, problem, ...entry }) => ({ ...entry, ...facts, problem }))
-    print(`${JSON.stringify(objects, null, 2)}\n`)
-    return
-  }
-  if (entries.length === 0) throw new CommandError(`there is no model package in ${modelsDir}`)
+  printResult(context, flags, entries, () => {
+    if (entries.length === 0) throw new CommandError(`there is no model package in ${modelsDir}`)
+    return listText(entries, columns())
+  })
+}
+
+function listText(entries: readonly Entry[], cellsMax: number | undefined): string {
   const head = ['', 'version', 'state', 'kind', 'features', 'reads', 'size', 'heads']
-  print(formatTable(head, entries.map(cells), { cellsMax: columns(), column: head.length - 1 }))
+  const table = formatTable(head, entries.map(cells), { cellsMax, column: head.length - 1 })
   const problems = entries.flatMap(({ version, problem, failure }) => [
     ...(problem === null ? [] : [`${version} is not valid: ${problem}\n`]),
     ...(failure === null ? [] : [`${version} failed to load at ${failure.at}: ${failure.problem}\n`]),
   ])
-  if (problems.length > 0) print(`\n${problems.join('')}`)
+  return problems.length === 0 ? table : `${table}\n${problems.join('')}`
 }
 
 async function entryOf(
@@ -84,7 +84,7 @@ async function entryOf(
   const failure = last === undefined ? null : { at: new Date(last.atMs).toISOString(), problem: last.problem }
   const entry = { version, role, state, failure }
   try {
-    return { ...entry, problem: null, package: packageFacts(await readPackage(modelsDir, version)) }
+    return { ...entry, ...packageFacts(await readPackage(modelsDir, version)), problem: null }
   } catch (error) {
     return { ...entry, problem: messageOf(error) }
   }
@@ -103,9 +103,9 @@ function packageFacts({ manifest, files }: ModelPackage) {
   }
 }
 
-function cells({ version, role, state, package: facts }: Entry): string[] {
-  const start = [role ?? '', version, state ?? '']
-  if (facts === undefined) return [...start, 'not valid', '', '', '', '']
-  const { kind, feature_count, reads, heads, bytes } = facts
-  return [...start, kind, String(feature_count), reads.join(', '), sizeText(bytes), heads.join(', ')]
+function cells({ version, role, state, kind, feature_count, reads, bytes, heads }: Entry): string[] {
+  return [
+    ...[role ?? '', version, state ?? '', kind ?? 'not valid', String(feature_count ?? '')],
+    ...[reads?.join(', ') ?? '', bytes === undefined ? '' : sizeText(bytes), heads?.join(', ') ?? ''],
+  ]
 }

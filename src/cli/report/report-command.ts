@@ -2,17 +2,16 @@
  * `understudy report`: evaluates the stored cycles. How would the model have picked, next to the operators? Reads a data
  * directory whose server may be running, or a backup.
  */
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { loadCodec } from '../../codec/index.js'
 import { evaluate, replayScores, reportJson } from '../../history/index.js'
 import { addSettingFlags, printResult, type CommandContext } from '../context.js'
-import { CommandError, messageOf, UsageError } from '../failure.js'
-import { historySettingNames, withStore } from '../models/common.js'
+import { replaceFile } from '../data-directory.js'
+import { UsageError } from '../failure.js'
+import { historySettingNames } from '../models/common.js'
 import { excludedInputText } from '../models/golden.js'
 import { withModels } from '../models/loaded-models.js'
-import { settingsOf, type Flags } from '../read-settings.js'
+import type { Flags } from '../read-settings.js'
 import { addRangeFlags, timeRangeOf } from '../time-range.js'
 import { reportHtml } from './report-html.js'
 import { reportText } from './report-text.js'
@@ -34,40 +33,24 @@ export function addReportCommand(program: Command, context: CommandContext): voi
 }
 
 async function report(flags: Flags, context: CommandContext): Promise<void> {
-  const settings = settingsOf(flags, context)
-  const { codec } = loadCodec(settings.codec)
   const range = timeRangeOf(flags)
   const versions = versionsOf(flags['models'])
   const html = typeof flags['html'] === 'string' ? resolve(context.directory, flags['html']) : null
-  await withStore(settings.dataDir, (store) =>
-    withModels({ store, codec, settings, context }, 'the report failed', async (load) => {
-      const evaluation = evaluate(store, {
-        ...range,
-        ...(versions && {
-          versions,
-          replayed: await replayScores(store, {
-            ...{ ...range, versions, codec, load },
-            onExcluded: (version, excluded) =>
-              context.printMessage(`${version}: ${excludedInputText(excluded)}`),
-          }),
+  await withModels(flags, context, 'the report failed', async ({ store, codec, load }) => {
+    const evaluation = evaluate(store, {
+      ...range,
+      ...(versions && {
+        versions,
+        replayed: await replayScores(store, {
+          ...{ ...range, versions, codec, load },
+          onExcluded: (version, excluded) =>
+            context.printMessage(`${version}: ${excludedInputText(excluded)}`),
         }),
-      })
-      if (html !== null) replaceFile(html, reportHtml(evaluation))
-      printResult(context, flags, reportJson(evaluation), () => reportText(evaluation, context.columns()))
-    }),
-  )
-}
-
-/** Replaces a file atomically: readers get the old report or the new one. */
-function replaceFile(file: string, text: string): void {
-  const temporary = `${file}.${process.pid}.tmp`
-  try {
-    writeFileSync(temporary, text)
-    renameSync(temporary, file)
-  } catch (cause) {
-    rmSync(temporary, { force: true })
-    throw new CommandError(`cannot write ${file}: ${messageOf(cause)}`, { cause })
-  }
+      }),
+    })
+    if (html !== null) replaceFile(html, reportHtml(evaluation))
+    printResult(context, flags, reportJson(evaluation), () => reportText(evaluation, context.columns()))
+  })
 }
 
 function versionsOf(value: unknown): string[] | undefined {
