@@ -30,7 +30,9 @@ function readPurposes() {
   const [, table = ''] = /## Dependencies\n([^]*?)(?=\n#|$)/.exec(read('README.md')) ?? []
   const rows = [...table.matchAll(/^\| (`.+?) *\| (.+?) *\|$/gm)]
   return new Map(
-    rows.flatMap(([, names, purpose]) => [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => [name, purpose])),
+    rows.flatMap(([, names, purpose]) =>
+      [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => [name, purpose]),
+    ),
   )
 }
 
