@@ -191,12 +191,10 @@ describe('compare', () => {
       /^fake-1 \(A\) and v1 \(B\) in cycle 20240301T0000: 12 scores each, of 12 posts\.\n/,
     )
     expect(stdout).toMatch(/\nDistinct scores: 12 of A, 12 of B\.\n\n/)
-    expect(stdout).toMatch(/\nrank correlation +-?[01]\.\d{3} +-?[01]\.\d{3}\n/)
-    expect(stdout).toMatch(/\noverlap of the best 10 +– +\d+ %\n/)
-    expect(stdout).toMatch(/\noverlap of the best 50 +– +–\n/)
-    expect(stdout).toMatch(
-      /\nmean difference, B − A( +-?\d\.\d{4}){2}\nmean absolute difference( +\d\.\d{4}){2}\n/,
-    )
+    expect(stdout).toMatch(/\nrank correlation +-?[01]\.\d{3}\n/)
+    expect(stdout).toMatch(/\noverlap of the best 10 +\d+ %\n/)
+    expect(stdout).toMatch(/\noverlap of the best 50 +–\n/)
+    expect(stdout).toMatch(/\nmean difference, B − A +-?\d\.\d{4}\nmean absolute difference +\d\.\d{4}\n/)
     const [head, , ...rows] = table(stdout, 'scores ')
     expect(head).toMatch(/^scores +mean +minimum +10 % +25 % +median +75 % +90 % +maximum$/)
     expect(rows.map((row) => row.split(/ +/)[0])).toEqual(['fake-1', 'v1'])
