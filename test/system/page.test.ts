@@ -98,23 +98,17 @@ describe.skipIf(browserMissing)('the page', () => {
 
   test('Now shows the state with reasons, the last cycle, the posts and the charts', async () => {
     await open('now')
-    expect(await page.getByRole('list', { name: 'Health checks' }).innerText()).toContain(
-      'storage accepts writes',
-    )
-    expect(await page.getByRole('region', { name: 'Last cycle' }).innerText()).toContain('03-01 00:10')
-    expect(await page.getByRole('region', { name: 'Pending posts' }).innerText()).toContain('4,999')
-    expect(await page.getByRole('region', { name: 'Model in force' }).innerText()).toContain(
-      'transport-test-1',
-    )
-    expect(
-      await page
-        .getByRole('img', { name: /^Latency by stage/ })
-        .locator('canvas')
-        .count(),
-    ).toBe(1)
+    const checks = page.getByRole('list', { name: 'Health checks' })
+    expect(await checks.innerText()).toContain('storage accepts writes')
+    const textOf = (name: string): Promise<string> => page.getByRole('region', { name }).innerText()
+    expect(await textOf('Last cycle')).toContain('03-01 00:10')
+    expect(await textOf('Pending posts')).toContain('4,999')
+    expect(await textOf('Model in force')).toContain('transport-test-1')
+    const latency = page.getByRole('img', { name: /^Latency by stage/ })
+    expect(await latency.locator('canvas').count()).toBe(1)
     const since = /since \d\d:\d\d KST/
     for (const region of ['First scores on time', 'Cycles over time'])
-      expect(await page.getByRole('region', { name: region }).innerText()).toMatch(since)
+      expect(await textOf(region)).toMatch(since)
     for (const name of [/^Results/, /^Score quantiles/, /^Missing features/])
       expect(await page.getByRole('img', { name }).count()).toBe(1)
   })
@@ -126,10 +120,8 @@ describe.skipIf(browserMissing)('the page', () => {
     const id = await postCycle()
     const label = `${id.slice(4, 6)}-${id.slice(6, 8)} ${id.slice(9, 11)}:${id.slice(11)}`
     await page.getByRole('region', { name: 'Last cycle' }).getByText(label).waitFor()
-    await page
-      .getByRole('status')
-      .filter({ hasText: `Cycle ${label}` })
-      .waitFor({ state: 'attached' })
+    const announced = page.getByRole('status').filter({ hasText: `Cycle ${label}` })
+    await announced.waitFor({ state: 'attached' })
   })
 
   test('Picks lists all pending posts by rank, of which only the visible rows exist', async () => {
@@ -202,10 +194,8 @@ describe.skipIf(browserMissing)('the page', () => {
     const width = () => page.evaluate<number>("document.querySelector('.pictures img').naturalWidth")
     await expect.poll(width).toBe(64)
     expect(await page.getByRole('img', { name: /^Score\. Newest: score 0\./ }).count()).toBe(1)
-    await page
-      .getByRole('table', { name: /Stays of the post/ })
-      .getByText('pending')
-      .waitFor()
+    const visits = page.getByRole('table', { name: /Stays of the post/ })
+    await visits.getByText('pending').waitFor()
     await page.getByRole('table', { name: /Inputs of the model/ }).waitFor()
   })
 
@@ -376,19 +366,12 @@ describe.skipIf(browserMissing)('the page', () => {
 
     test('after a change of the view the focus is on its heading', async () => {
       await open('now')
-      for (const [link, heading] of [
-        ['Picks', 'Picks'],
-        ['Report', 'Report'],
-        ['Models', 'Models'],
-        ['Now', 'Now'],
-      ] as const) {
-        await page.getByRole('navigation').getByRole('link', { name: link }).click()
+      const focused = () =>
+        page.evaluate<string>('document.activeElement.tagName + document.activeElement.textContent')
+      for (const view of ['Picks', 'Report', 'Models', 'Now']) {
+        await page.getByRole('navigation').getByRole('link', { name: view }).click()
         await page.waitForURL(/#/)
-        await expect
-          .poll(() =>
-            page.evaluate<string>('document.activeElement.tagName + document.activeElement.textContent'),
-          )
-          .toBe(`H1${heading}`)
+        await expect.poll(focused).toBe(`H1${view}`)
       }
     })
   })
