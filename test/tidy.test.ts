@@ -43,7 +43,7 @@ test(`src has at most ${srcLinesMax} lines without tests`, () => {
   expect(read('ARCHITECTURE.md')).toContain(`\`src\` has at most ${srcLinesMax.toLocaleString('en')} lines`)
 })
 
-test('every file of src opens with a comment that says what it contains', () => {
+test('every file of src begins with a comment that describes its contents', () => {
   expect(srcFiles.filter((file) => !/^(\/\*\*?[\s\n]|\/\/ )/.test(read(file)))).toEqual([])
 })
 

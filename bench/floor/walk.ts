@@ -1,6 +1,6 @@
 /**
  * A walk of simdjson over a body (`walk.h`), compiled once against the sources in the npm package. Without a compiler, the
- * service's native decoder takes its place, which is not a floor; the note then says so.
+ * service's native decoder takes its place, which is not a floor; and the note states that.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs'

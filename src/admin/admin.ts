@@ -95,7 +95,10 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
       try {
         if (renewed !== null) listener.renewCertificate(renewed)
       } catch (err) {
-        log.error({ err }, 'the admin listener keeps its certificate')
+        log.error(
+          { err },
+          'the certificate of the admin listener could not be renewed; the old one stays in use',
+        )
       }
     },
     stop: () => {

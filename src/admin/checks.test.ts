@@ -54,7 +54,7 @@ test('the storage check names the role and the entry of a process with a journal
   expect(await storage(null)).toEqual({ check: 'storage', status: 'ok', reason: place })
   const reason = `the journal cannot be used: connection refused; ${place}`
   expect(await storage('connection refused')).toEqual({ check: 'storage', status: 'warn', reason })
-  const alone = `PostgreSQL has no synchronous standby: what its disk loses is lost; ${place}`
+  const alone = `PostgreSQL has no synchronous standby: if its disk fails, acknowledged cycles are lost; ${place}`
   expect(await storage(null, false)).toEqual({ check: 'storage', status: 'warn', reason: alone })
 })
 

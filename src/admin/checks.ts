@@ -17,7 +17,7 @@ const lastCycleMsMax = 15 * 60_000
 const diskBytesWarn = 2 * 2 ** 30
 const diskCheckMs = 2000
 /** A disk that takes longer counts as failed. */
-const diskAnswerMsMax = 1000
+const diskResponseMsMax = 1000
 
 export class HealthChecks {
   readonly #sources: ServerSources
@@ -49,7 +49,7 @@ export class HealthChecks {
     return {
       ...storage,
       status: 'warn',
-      reason: `PostgreSQL has no synchronous standby: what its disk loses is lost; ${place}`,
+      reason: `PostgreSQL has no synchronous standby: if its disk fails, acknowledged cycles are lost; ${place}`,
     }
   }
 
@@ -122,7 +122,7 @@ export class DiskSpace {
   async read(): Promise<DiskFigures> {
     if (performance.now() - this.#readAt < diskCheckMs) return this.#last
     this.#reading ??= this.#read().finally(() => (this.#reading = null))
-    const late = delay(diskAnswerMsMax, unknown, { ref: false })
+    const late = delay(diskResponseMsMax, unknown, { ref: false })
     this.#last = await Promise.race([this.#reading, late])
     this.#readAt = performance.now()
     return this.#last

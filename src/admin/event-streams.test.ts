@@ -46,7 +46,7 @@ test('every stream receives each event once, in order', async () => {
   expect(streams.count).toBe(0)
 })
 
-test('a reader that is too slow is closed, and the others go on', async () => {
+test('a reader that is too slow is closed, and the others continue', async () => {
   const streams = new EventStreams(() => 0)
   const [slow, fast] = [opened(streams), opened(streams)]
   slow.isReading = false

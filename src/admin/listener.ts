@@ -90,7 +90,7 @@ export class AdminListener {
     const { host, port } = options
     listener.#server.listen({ host, port, exclusive: true })
     await once(listener.#server, 'listening')
-    listener.#server.on('error', (err) => options.log.warn({ err }, 'the admin listener reports an error'))
+    listener.#server.on('error', (err) => options.log.warn({ err }, 'the admin listener failed'))
     return listener
   }
 
@@ -147,7 +147,13 @@ export class AdminListener {
     const { access } = this.#options
     const hosts = request.headersDistinct['host'] ?? []
     if (hosts.length !== 1 || !access.isOurHost(hosts[0] ?? ''))
-      return json(errorRecord('misdirected_request', 'this Host is not served here'), 421)
+      return json(
+        errorRecord(
+          'misdirected_request',
+          'unknown Host; use localhost, an IP address or the configured host name',
+        ),
+        421,
+      )
     if (path === loginPath && request.method === 'POST') return this.#logInByForm(request, hosts[0] ?? '')
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new ServiceError('method_not_allowed', 'allowed here: GET, HEAD', { allow: 'GET, HEAD' })
@@ -234,7 +240,7 @@ async function formOf(request: IncomingMessage): Promise<URLSearchParams | null>
   }
 }
 
-/** Whether a browser asks for the page, to which a login form is a helpful answer. */
+/** Whether a browser requests the page, so that the response should be the login form. */
 function asksForPage({ headers }: IncomingMessage, path: string): boolean {
   return (path === '/' || path === loginPath) && headers.accept?.includes('text/html') === true
 }

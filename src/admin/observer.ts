@@ -184,7 +184,7 @@ export class Observer {
     try {
       work()
     } catch (error) {
-      this.#sources.log.error({ err: error }, 'the admin side failed to process an event')
+      this.#sources.log.error({ err: error }, 'the admin listener failed to process an event')
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Scores of each post in the newest cycles, in columns that are copies: they stay valid when the pool moves on. The page's
- * ranking, sparklines and timelines read them. Bounded by cycles and by rows, and lost at a restart; the store has it all.
+ * Scores of each post in the newest cycles, in columns that are copies: they stay valid after later cycles. The page's
+ * ranking, sparklines and timelines read them. Bounded by cycles and by rows, and lost at a restart; the store keeps all cycles.
  */
 import { headNames, outcome, type CounterName, type CycleResponse, type HeadName } from '../contract/index.js'
 import type { CycleStored } from '../cycle/index.js'

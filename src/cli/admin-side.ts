@@ -103,7 +103,7 @@ export function adminSide(options: AdminSideOptions): StartAdmin {
     } catch (error) {
       const { message, isTaken } = portProblem(error, host, port, 'admin-')
       if (!isTaken || !isDefaultPort) throw new CommandError(message, { cause: error })
-      printMessage(`understudy: no admin side: ${message}, or set it to off\n`)
+      printMessage(`understudy: no admin listener: ${message}, or set adminPort to off\n`)
       return null
     }
   }

@@ -5,8 +5,8 @@ import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { DisplayTarget } from './progress-display.js'
 import {
   flagOf,
-  fallbackWordsOf,
-  serverWordsOf,
+  defaultTextOf,
+  helpTextOf,
   settingNames,
   settingsTable,
   type SettingName,
@@ -59,8 +59,8 @@ export function addSettingFlags(command: Command, names?: readonly SettingName[]
   let group = 'Options'
   for (const name of names ?? settingNames) {
     const flag = flagOf(name)
-    const description = names === undefined ? serverWordsOf(name) : settingsTable[name].description
-    const words = `${description.replace(/\.$/, '')} (default: ${fallbackWordsOf(name)})`.replaceAll('`', '')
+    const description = names === undefined ? helpTextOf(name) : settingsTable[name].description
+    const words = `${description.replace(/\.$/, '')} (default: ${defaultTextOf(name)})`.replaceAll('`', '')
     if (names === undefined) group = settingsTable[name].group ?? group
     if (flag !== null) command.addOption(new Option(`${flag} <value>`, words).helpGroup(`${group}:`))
   }

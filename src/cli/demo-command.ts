@@ -70,7 +70,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   const url = `http://${host}:${port}`
   const stop = new AbortController()
   const stopped = stopSignal().then(() => stop.abort(new StoppedBySignal()))
-  void server.ended.then((how) => stop.abort(new CommandError(`the server of the demo exited ${how}`)))
+  void server.ended.then((how) => stop.abort(new CommandError(`the demo server exited ${how}`)))
   try {
     await untilReady(url, stop.signal)
     const options = { ...workload, url, apiKey: key, exclusive: true, keepPosts: true, signal: stop.signal }

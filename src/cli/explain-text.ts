@@ -96,7 +96,7 @@ function cycleText(explained: ExplainedCycle): string {
     `Cycle ${cycle_id}: score ${score?.toFixed(4) ?? ''}, rank ${rank ?? ''} of ${scored}; model ${model_version}, ` +
     `weights ${weights_version} (${weightsText(weights)}).\n`
   const notes = [
-    problem === null ? '' : `The changes of the score are not known: ${problem}.\n`,
+    problem === null ? '' : `The changes of the score cannot be computed: ${problem}.\n`,
     now === null || score === null || Math.abs(now - score) <= differenceShown
       ? ''
       : `The recorded inputs give ${now.toFixed(6)} here: another provider, or inputs that are not recorded.\n`,
@@ -140,7 +140,7 @@ function againstText(against: ExplainedAgainst, explained: ExplainedCycle): stri
   const head =
     `Since cycle ${against.cycle_id}: score ${against.score?.toFixed(4) ?? ''} → ${explained.score?.toFixed(4) ?? ''} ` +
     `(${change(total)}), rank ${against.rank ?? ''} of ${against.scored} → ${explained.rank ?? ''} of ${explained.scored}.\n`
-  if (against.change === null) return `${head}The reason is not known: ${against.problem ?? ''}.\n`
+  if (against.change === null) return `${head}The change cannot be explained: ${against.problem ?? ''}.\n`
   const { by_inputs, by_weights, by_model, inputs } = against.change
   const weights = versionChange(against.weights_version, explained.weights_version)
   const model = versionChange(against.model_version, explained.model_version)

@@ -14,6 +14,6 @@ test('numbers have the digits that a reader needs', () => {
   expect([minutes(119), minutes(120)]).toEqual(['119 min', '2.0 h'])
 })
 
-test('a value that is not known is a dash', () => {
+test('an unknown value is a dash', () => {
   expect([kstTime(null), number(null), percent(null), minutes(null)]).toEqual(['–', '–', '–', '–'])
 })

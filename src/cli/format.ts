@@ -1,5 +1,5 @@
 /**
- * Numbers and times as all commands print them. A value that is not known is a dash.
+ * Numbers and times as all commands print them. An unknown value is a dash.
  */
 import { cycleIdOf } from '../contract/index.js'
 

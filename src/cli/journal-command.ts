@@ -91,7 +91,7 @@ async function importData(flags: Flags, context: CommandContext): Promise<void> 
     flags,
     { environment, dataDir, ...facts },
     () =>
-      `${dataDir} is in the journal as ${environment}: ${contentsOf(facts)}. The directory is a view of it now.\n`,
+      `${dataDir} was imported into environment ${environment}: ${contentsOf(facts)}. The directory is now a view of it.\n`,
   )
 }
 
@@ -116,7 +116,7 @@ function urlOf(flags: Flags, context: CommandContext): string {
   const { journal } = settingsOf(flags, context)
   if (journal === undefined)
     throw new UsageError(
-      'the setting journal is missing: set UNDERSTUDY_JOURNAL, or name a settings file by --config',
+      'the setting journal is missing: set UNDERSTUDY_JOURNAL, or pass a settings file with --config',
     )
   return journal
 }
@@ -124,7 +124,7 @@ function urlOf(flags: Flags, context: CommandContext): string {
 function environmentOf(flags: Flags, context: CommandContext): string {
   const { environment } = settingsOf(flags, context)
   if (environment === undefined)
-    throw new UsageError('the setting environment is missing: give --environment')
+    throw new UsageError('the setting environment is missing: pass --environment')
   return environment
 }
 

@@ -67,7 +67,7 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const settings = withKey(effective.settings, dataDir, printMessage)
   if (isAdminPortTaken)
     printMessage(
-      `understudy: no admin side: its default port ${adminPort} is that of the service; choose another one with ` +
+      `understudy: no admin listener: its default port ${adminPort} is the port of the service; choose another one with ` +
         '--admin-port, or set it to off\n',
     )
   const token = adminPort === 'off' || isAdminPortTaken ? null : ensureAdminToken(sources.env, settings)

@@ -5,13 +5,13 @@
 import { fingerprintOf } from './api-keys.js'
 import type { EffectiveSettings } from './read-settings.js'
 import {
-  fallbackWordsOf,
+  defaultTextOf,
   fileKeyOf,
   flagOf,
   inWords,
   otherVariables,
   path,
-  serverWordsOf,
+  helpTextOf,
   settingNames,
   settingsTable,
   variableOf,
@@ -49,7 +49,7 @@ export function settingsAsMarkdown(): string {
     `\`${fileKeyOf(name)}\``,
     flagOf(name) === null ? '' : `\`${flagOf(name)}\``,
     `\`${variableOf(name)}\``,
-    escapeCell(fallbackWordsOf(name)),
+    escapeCell(defaultTextOf(name)),
     escapeCell(descriptionOf(name)),
   ])
   const others = otherVariables.map(({ name, description }) => [`\`${name}\``, escapeCell(description)])
@@ -68,7 +68,7 @@ function shownValue({ settings, apiKeysFile }: EffectiveSettings, name: SettingN
 }
 
 function valueInWords(name: SettingName, value: unknown): string {
-  if (name !== 'apiKeys') return value === null ? fallbackWordsOf(name) : inWords(value)
+  if (name !== 'apiKeys') return value === null ? defaultTextOf(name) : inWords(value)
   const { sha256 } = value as { sha256: readonly string[] }
   if (sha256.length === 0) return 'none: serve generates one'
   return `${sha256.length} with SHA-256 ${sha256.map((hash) => `${hash}…`).join(', ')}`
@@ -76,7 +76,7 @@ function valueInWords(name: SettingName, value: unknown): string {
 
 function descriptionOf(name: SettingName): string {
   const { kind } = settingsTable[name]
-  const words = serverWordsOf(name)
+  const words = helpTextOf(name)
   return kind === path ? words : `${words} Must be ${kind.rule}.`
 }
 

@@ -91,7 +91,7 @@ function configuredKey(flags: SimulateFlags, context: CommandContext): string {
   const [key] = apiKeys.length > 0 ? apiKeys : findGeneratedKeys(dataDir, 'api-key')
   if (key === undefined)
     throw new UsageError(
-      'no API key: set UNDERSTUDY_API_KEYS or --api-keys-file, or give the --data-dir of a server that generated one',
+      'no API key: set UNDERSTUDY_API_KEYS or --api-keys-file, or pass the --data-dir of a server that generated one',
     )
   return key
 }

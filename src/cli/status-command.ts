@@ -45,7 +45,7 @@ async function status(flags: Flags, context: CommandContext): Promise<void> {
   const token = findAdminToken(env, settings.dataDir)
   if (token === null)
     throw new UsageError(
-      `${settings.dataDir} has no admin token: give the --data-dir of the service, or ${adminTokenVariable}`,
+      `${settings.dataDir} has no admin token: set --data-dir to the data directory of the service, or set ${adminTokenVariable}`,
     )
   const asText = (now: Now): string =>
     flags['json'] === true ? `${JSON.stringify(now, null, 2)}\n` : statusText(now, columns())
@@ -86,8 +86,7 @@ function addressOf(flags: Flags, settings: Settings): Address {
     return { url: flags['url'].replace(/\/+$/, ''), certFile: null }
   }
   if (port === 'off') throw new UsageError('adminPort is off: the service has no admin listener')
-  if (port === 0)
-    throw new UsageError('adminPort is 0: give the address that the service printed, with --url')
+  if (port === 0) throw new UsageError('adminPort is 0: pass the address that the service printed with --url')
   const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
   const tls = tlsOf(settings)
   const url = `http${tls === null ? '' : 's'}://${authorityOf(name, port)}`
@@ -113,7 +112,7 @@ async function pinnedConnection(url: string, certFile: string, signal: AbortSign
   if (isOwn) return socket
   socket.destroy()
   throw new CommandError(
-    `${url} does not have the certificate of ${certFile}; if the file is new, send SIGHUP to the service`,
+    `${url} presents another certificate than ${certFile}; if the file is new, send SIGHUP to the service`,
   )
 }
 
@@ -162,7 +161,7 @@ export function statusText(now: Now, columns?: number): string {
     ['weights', now.weights_version],
     ['pending posts', String(now.pending)],
     ['last cycle', lastCycleText(now)],
-    ['next cycle due', now.next_cycle_due_at ?? 'not known'],
+    ['next cycle due', now.next_cycle_due_at ?? 'unknown'],
     ...(last === null
       ? []
       : [
@@ -206,5 +205,5 @@ function stagesText(stages: Readonly<Record<string, number>>): string {
 }
 
 function sizeOf(bytes: number | null): string {
-  return bytes === null ? 'not known' : sizeText(bytes)
+  return bytes === null ? 'unknown' : sizeText(bytes)
 }

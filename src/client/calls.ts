@@ -36,7 +36,7 @@ type JsonOperationId = 'postCycle' | 'postOutcomes' | 'putWeights'
 /** A smaller body is not compressed: it would save one packet. */
 const gzipBytesMin = 1400
 
-/** A call with a JSON text as its body, compressed if `gzip` is true and the text is worth it. */
+/** A call with a JSON text as its body, compressed if `gzip` is true and the text is large enough. */
 export async function jsonCall(id: JsonOperationId, json: string, gzip: boolean): Promise<Call> {
   const { method } = operations[id]
   const path = pathOf(id, {})

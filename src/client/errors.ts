@@ -60,7 +60,8 @@ export function errorOf(call: Call, reply: Reply): ResponseError {
   const record = parseJson(reply.body)
   const kinds = Object.entries(errorTable) as [ErrorKind, { readonly status: number }][]
   const [kind] = kinds.find(([, { status }]) => status === reply.status) ?? []
-  if (kind === undefined || !isErrorRecord(record)) return new ResponseError(call, reply, 'is not expected')
+  if (kind === undefined || !isErrorRecord(record))
+    return new ResponseError(call, reply, 'is an unexpected response')
   return new ApiError(call, reply, kind, record)
 }
 

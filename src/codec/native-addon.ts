@@ -48,7 +48,7 @@ export interface NativeRows {
   readonly values: readonly Float32Array[]
 }
 
-/** Changes with every change of `NativeAddon`, in native/addon.cc as well: an older addon is not used. */
+/** Increment here and in native/addon.cc with every change of `NativeAddon`, so that an older addon is not loaded. */
 const interfaceVersion = 4
 
 export interface NativeAddon {

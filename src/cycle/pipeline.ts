@@ -229,7 +229,7 @@ export class CyclePipeline {
       this.#pool = loadPool(store)
     } catch (error) {
       this.#isPoolStale = true
-      log.error({ err: error, cycle_id: cycleId }, 'whether a failed write stored its cycle is unknown')
+      log.error({ err: error, cycle_id: cycleId }, 'the outcome of a failed write is unknown')
       return
     }
     log.warn({ cycle_id: cycleId }, 'a cycle was stored although its write failed; the pool was loaded again')

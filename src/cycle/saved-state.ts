@@ -126,7 +126,7 @@ export function loadPool(store: Store): Pool {
     galleries: galleries.ids,
   }
   const problem = stateProblem(state)
-  if (problem !== null) fail(`the pool record breaks a rule: ${problem}`)
+  if (problem !== null) fail(`the pool record violates an invariant: ${problem}`)
   return new Pool(state, loadTombstones(store, state))
 }
 

@@ -51,7 +51,7 @@ export class StoredWeights {
       if (planWeights([oldest], first, nowMs, nowMs).kind !== 'unchanged') {
         log.warn(
           { configured: first.version, stored: oldest.version },
-          'the configured initial weights are ignored: this data directory began with other weights',
+          'the configured initial weights are ignored: this data directory was created with other weights',
         )
       }
       return new StoredWeights(store, history)

@@ -55,7 +55,7 @@ describe('a file of golden cases is refused, naming file and place, when', () =>
     [
       'a value is null where missing ones are imputed',
       { cases: [{ ...valid, features: { views_log: 1, up_log: null } }] },
-      /features\.up_log is null, and the model takes imputed values/,
+      /features\.up_log is null, but the model takes imputed values/,
     ],
     [
       'a head is missing',
@@ -65,12 +65,12 @@ describe('a file of golden cases is refused, naming file and place, when', () =>
     [
       'a record has no reader',
       { cases: [{ ...valid, record: { title: 'x' } }] },
-      /record, and the model no text encoder/,
+      /record, but the model has no text encoder/,
     ],
     [
       'images have no reader',
       { cases: [{ ...valid, images: [] }] },
-      /images, and the model no image encoder/,
+      /images, but the model has no image encoder/,
     ],
   ])('%s', (_, value, message) => {
     const content = value === undefined ? '{' : JSON.stringify(value)

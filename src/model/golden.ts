@@ -114,7 +114,7 @@ function compare(cases: readonly GoldenCase[], heads: HeadColumns, tolerance: nu
       const found = heads[head]?.[row] ?? NaN
       const difference = Math.abs(found - expected)
       differenceMax = Math.max(differenceMax, difference)
-      // NaN is a miss.
+      // NaN counts as a mismatch.
       if (!(difference <= tolerance)) mismatches.push({ case: nameOf(cases, row), head, expected, found })
     }
   })
@@ -164,12 +164,12 @@ function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
     ]
     if (differences.length > 0) return `${place}.features ${differences.join(', and ')}`
     if (missing.length > 0 && manifest.missing !== 'nan')
-      return `${place}.features.${missing[0]} is null, and the model takes imputed values`
+      return `${place}.features.${missing[0]} is null, but the model takes imputed values`
     if (wrongHeads.length > 0) return `${place}.heads must be those of the model: ${heads.join(', ')}`
     if (one.record !== undefined && manifest.text === undefined)
-      return `${place} has a record, and the model no text encoder`
+      return `${place} has a record, but the model has no text encoder`
     if (one.images !== undefined && manifest.image === undefined)
-      return `${place} has images, and the model no image encoder`
+      return `${place} has images, but the model has no image encoder`
   }
   return null
 }

@@ -65,7 +65,7 @@ describe('when the process of a model', () => {
     async () => {
       const options = packaged(slowGraph, undefined, { processBytesMax: 300 * 2 ** 20 })
       const model = await load(options)
-      const reason = /the process of the model holds \d+ MiB, and may hold 300 MiB$/
+      const reason = /the process of the model uses \d+ MiB of memory; the limit is 300 MiB$/
       await expectModelError(model.predict(posts(6000)), reason)
       expect(options.lines.at(-1)).toMatch(
         /^error: the model is down: the process of the model holds \d+ MiB/,

@@ -105,14 +105,14 @@ interface StateProps {
   readonly connectionState: ConnectionState
 }
 
-const connectionWords: Readonly<Record<ConnectionState, string>> = {
+const connectionLabels: Readonly<Record<ConnectionState, string>> = {
   connecting: 'connecting',
   live: 'live',
   lost: 'no connection',
   denied: 'signed out',
 }
 
-const statusWords: Readonly<Record<Check['status'], string>> = {
+const statusLabels: Readonly<Record<Check['status'], string>> = {
   fail: 'degraded',
   warn: 'warning',
   ok: 'working',
@@ -134,13 +134,13 @@ function ServiceState({ now: { data }, connectionState }: StateProps) {
     <p class="service-state">
       {worst !== null && (
         <a class="health clip" href="#/now" title={worst.reason}>
-          <Badge tone={worst.status}>{statusWords[worst.status]}</Badge>{' '}
+          <Badge tone={worst.status}>{statusLabels[worst.status]}</Badge>{' '}
           <span class="reason">
             <Text>{worst.reason}</Text>
           </span>
         </a>
       )}
-      <span class={`link ${connectionState}`}>{connectionWords[connectionState]}</span>
+      <span class={`link ${connectionState}`}>{connectionLabels[connectionState]}</span>
     </p>
   )
 }
@@ -172,10 +172,10 @@ function Announcements({ now: { data }, connectionState }: StateProps) {
   // The reason has an age that counts up.
   const status = worst?.status
   useEffect(() => {
-    if (connectionState !== 'connecting') setText(`Connection: ${connectionWords[connectionState]}`)
+    if (connectionState !== 'connecting') setText(`Connection: ${connectionLabels[connectionState]}`)
   }, [connectionState])
   useEffect(() => {
-    if (worst !== null) setText(`Service: ${statusWords[worst.status]}. ${worst.reason}`)
+    if (worst !== null) setText(`Service: ${statusLabels[worst.status]}. ${worst.reason}`)
   }, [status])
   useEvent(
     'cycle',

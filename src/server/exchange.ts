@@ -31,7 +31,7 @@ const retryMs = 2000
 /** A client that reads nothing for this long is disconnected. */
 const stallMsMax = 60_000
 
-/** Large responses that are being sent now. */
+/** Large responses in progress. */
 let sendingCount = 0
 
 export class Exchange {

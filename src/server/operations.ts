@@ -139,7 +139,7 @@ async function postOutcomes(call: Call): Promise<OutgoingResponse> {
     .contradictions(records, arrivedAtMs + settings().clockSkewMs)
     .then((found) => {
       if (found !== null)
-        log.warn({ outcomes: records.length, ...found }, 'outcomes contradict what is known')
+        log.warn({ outcomes: records.length, ...found }, 'outcomes contradict the stored cycles')
     })
     // The store is closing. The outcomes are stored already.
     .catch((error: unknown) => log.debug({ err: error }, 'outcomes were not checked'))

@@ -61,7 +61,7 @@ export function reload(parts: ReloadParts, read: () => Settings): boolean {
   } catch (error) {
     log.error(
       { problem: error instanceof Error ? error.message : String(error) },
-      'the settings were not reloaded: nothing has changed',
+      'the settings were not reloaded; the old ones stay in force',
     )
     return false
   }

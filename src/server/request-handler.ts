@@ -16,7 +16,7 @@ import { gzipResponse, shouldGzip } from './response-encoding.js'
 import { findRoute } from './router.js'
 import type { TraceParent } from './trace-parent.js'
 
-/** Of a 401 (RFC 9110, 15.5.2). The scheme has no standard name: the header holds nothing but the key. */
+/** Of a 401 (RFC 9110, 15.5.2). The scheme has no standard name: the header contains only the key. */
 const challenge = 'ApiKey'
 /** A path may contain a gallery id, which has no maximum length. */
 const loggedPathCharsMax = 200

@@ -16,7 +16,7 @@ interface SettingRow {
   /** The default; `directory` is the working directory. A setting without one may be absent. */
   readonly fallback?: (directory: string) => unknown
   /** The default in words, where its value does not describe it. */
-  readonly fallbackWords?: string
+  readonly defaultText?: string
   readonly description: string
   /** Changes that need a restart: all, or only setting and removing the value. SIGHUP applies the others. */
   readonly needsRestart?: 'change' | 'set or unset'
@@ -51,14 +51,14 @@ const rows = {
     group: 'Directories',
     kind: path,
     fallback: (directory) => resolve(directory, 'data'),
-    fallbackWords: './data',
+    defaultText: './data',
     description: 'Directory of all stored data.',
     needsRestart: 'change',
   },
   modelsDir: {
     kind: path,
     fallback: () => fileURLToPath(new URL('../../models', import.meta.url)),
-    fallbackWords: '`models` in the directory of the program',
+    defaultText: '`models` in the directory of the program',
     description: 'Directory of the model packages.',
     needsRestart: 'change',
   },
@@ -92,7 +92,7 @@ const rows = {
   apiKeys: {
     kind: listOf(`keys, each of ${apiKeyRule}`, apiKeyForm),
     fallback: () => [],
-    fallbackWords: 'generated at the first start',
+    defaultText: 'generated at the first start',
     description: 'Accepted API keys; a JSON array in the settings file.',
     secret: true,
   },
@@ -167,7 +167,7 @@ const rows = {
   },
   intraOpThreads: {
     kind: integer(1, 256),
-    fallbackWords: 'from the manifest, else 2, or 1 on a single core',
+    defaultText: 'from the manifest, else 2, or 1 on a single core',
     description: 'Threads of one run of the model.',
     needsRestart: 'change',
   },
@@ -203,7 +203,7 @@ const rows = {
       version: 'initial',
       weights: { views: 0.4, comments: 0.3, up: 0.3, downvote_share: 0 },
     }),
-    fallbackWords: 'views 0.4, comments 0.3, up 0.3, downvote_share 0',
+    defaultText: 'views 0.4, comments 0.3, up 0.3, downvote_share 0',
     description: 'Weights until the first `PUT /v1/weights`, in the same JSON.',
     needsRestart: 'change',
   },
@@ -299,16 +299,16 @@ export function needsRestart(name: SettingName, now: unknown, requested: unknown
 }
 
 /** The description, with a note where a change needs a restart. */
-export function serverWordsOf(name: SettingName): string {
+export function helpTextOf(name: SettingName): string {
   const { description, needsRestart: rule } = settingsTable[name]
   if (rule === undefined) return description
   return `${description} ${rule === 'change' ? 'A change' : 'Setting or removing it'} needs a restart.`
 }
 
 /** The default as the documentation and the help show it. */
-export function fallbackWordsOf(name: SettingName): string {
-  const { fallback, fallbackWords } = settingsTable[name]
-  return fallbackWords ?? inWords(fallback?.(''))
+export function defaultTextOf(name: SettingName): string {
+  const { fallback, defaultText } = settingsTable[name]
+  return defaultText ?? inWords(fallback?.(''))
 }
 
 /** A value in the form of an environment variable; null and undefined are `none`. */

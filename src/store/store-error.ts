@@ -1,5 +1,5 @@
 /**
- * Expected trouble with durable storage, as a code that callers can branch on and one line that an operator can act on.
+ * An expected failure of durable storage, as a code that callers can branch on and one line that an operator can act on.
  */
 
 /**

@@ -32,7 +32,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.findImage(key)).toEqual(imageSample(1))
     })
 
-    test('a repeated image has a new arrival time, but not within an hour; one that differs changes nothing', async () => {
+    test('a repeated upload updates the arrival time after an hour; a different image changes nothing', async () => {
       const store = await newStore()
       const hourMs = 3_600_000
       const arrivals: unknown[] = []

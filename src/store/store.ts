@@ -101,7 +101,7 @@ export interface WeightsEntry {
 
 export interface OutcomeEntry {
   readonly placementId: string
-  /** The record as JSON; it replaces an earlier one whole. */
+  /** The record as JSON; it replaces the whole earlier record. */
   readonly record: Uint8Array
   /** When it came, to the second. Absent from what earlier versions stored. */
   readonly arrivedAtMs?: number

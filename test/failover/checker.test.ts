@@ -189,7 +189,7 @@ test.each<[string, History, string]>([
   [
     'nobody who takes over',
     { ...correct, outages: [{ fault: 'f', startedMs: 0, limitMs: 30, readyMs: null }] },
-    'nobody became ready',
+    'no process became ready',
   ],
 ])('%s is a violation', (_, history, words) => {
   expect(checkHistory(history).join('\n')).toContain(words)

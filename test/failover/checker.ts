@@ -199,7 +199,7 @@ function* labels({ successes }: Acknowledged): Iterable<string> {
 
 function* readyInTime({ outages }: Acknowledged): Iterable<string> {
   for (const { fault, startedMs, readyMs, limitMs } of outages) {
-    if (readyMs === null) yield `${fault}: nobody became ready`
+    if (readyMs === null) yield `${fault}: no process became ready`
     else if (readyMs - startedMs > limitMs)
       yield `${fault}: ready after ${Math.round(readyMs - startedMs)} ms, and not within ${limitMs}`
   }

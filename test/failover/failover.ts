@@ -39,7 +39,7 @@ export interface FailoverFigures {
   >
 }
 
-/** The history of a run with a violation, for who looks for the cause. */
+/** The history of a run with a violation, for debugging. */
 export const historyFile = join(projectDir, 'build/failover-history.json')
 
 /** Cycles of one environment are all read again after each round, so the next rounds begin with an empty one. */
@@ -75,7 +75,7 @@ export async function failover(plan: FailoverPlan): Promise<FailoverFigures> {
           if (waiting.length === 0) waiting = plan.isOrdered === true ? [...faults] : shuffled(faults, random)
           const fault = waiting.shift() as Fault
           const { outages, violations } = await run.round(fault)
-          print(`round ${round + 1}: ${fault.name}: ${outages.map(outageWords).join(', ')}`)
+          print(`round ${round + 1}: ${fault.name}: ${outages.map(outageText).join(', ')}`)
           figures.outages.push(...outages)
           figures.counts.rounds++
           for (const violation of violations) figures.violations.push(`round ${round + 1}: ${violation}`)
@@ -230,7 +230,7 @@ class EnvironmentRun {
     }
   }
 
-  /** Reads the newest acknowledged data from each process in turn, whatever the load balancer thinks of it. */
+  /** Reads the newest acknowledged data from each process in turn, regardless of the load balancer. */
   async #probe(signal: AbortSignal): Promise<void> {
     const client = this.#connected
     for (let count = 0; !signal.aborted; count++) {
@@ -280,7 +280,7 @@ function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
   return items.map(() => rest.splice(random.below(rest.length), 1)[0] as Item)
 }
 
-function outageWords({ startedMs, readyMs }: Outage): string {
+function outageText({ startedMs, readyMs }: Outage): string {
   return readyMs === null ? 'not ready' : `ready after ${((readyMs - startedMs) / 1000).toFixed(1)} s`
 }
 

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { parseInstant, type CycleResponse, type OutcomesResponse } from '../../src/contract/index.js'
 import type { Reply, Call } from '../crash/client.js'
 
-/** What a call asks for. */
+/** The operation of a call. */
 export type Operation =
   | { readonly kind: 'cycle' | 'scores'; readonly cycleId: string }
   | { readonly kind: 'image'; readonly path: string }
@@ -14,7 +14,7 @@ export type Operation =
   | { readonly kind: 'weights'; readonly version: string }
   | { readonly kind: 'current weights' }
 
-/** What a successful answer said. */
+/** The contents of a successful response. */
 export interface Content {
   /** SHA-256 of the body. */
   readonly sha256: string

@@ -1,4 +1,4 @@
-// Fuzz target for the native decoder, without N-API: any bytes are refused or decoded without access to foreign memory,
+// Fuzz target for the native decoder, without N-API: any bytes are refused or decoded without out-of-bounds access,
 // and what is decoded is JSON to simdjson's DOM and to an independent grammar.
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
 /**
- * PostgreSQL servers for tests, from the packages of the system: a primary and, if asked for, two standbys of which one must
+ * PostgreSQL servers for tests, of the installed system packages: a primary and, if asked for, two standbys of which one must
  * confirm each commit. As root they run as the user postgres, because initdb refuses root.
  */
 import { execFileSync, spawnSync } from 'node:child_process'

@@ -60,7 +60,7 @@ export const scriptsMutants: readonly MutantGroup[] = [
         replace: "if (!/^sha/.test(entry.integrity ?? 'sha'))",
       },
       {
-        breaks: 'an entry from elsewhere is found',
+        breaks: 'an entry from another registry is found',
         find: '!entry.resolved.startsWith(registry)',
         replace: "entry.resolved.startsWith('http:')",
       },
@@ -81,7 +81,7 @@ export const scriptsMutants: readonly MutantGroup[] = [
         replace: 'arguments + 2, argv + 2',
       },
       {
-        breaks: 'the programs of the machine come first',
+        breaks: 'system programs take precedence',
         find: "joined(path, ':', directory)",
         replace: "joined(directory, ':', path)",
       },
@@ -97,7 +97,7 @@ export const scriptsMutants: readonly MutantGroup[] = [
         replace: 'LOCK_SH | LOCK_NB',
       },
       {
-        breaks: 'only a lock of somebody else is status 1',
+        breaks: 'only a lock of another process is status 1',
         find: 'if (errno == EWOULDBLOCK) return 1;',
         replace: 'return 1;',
       },

@@ -214,7 +214,7 @@ export const simulationMutants: readonly MutantGroup[] = [
         replace: '} catch (error) {\n        throw error\n      }\n      {',
       },
       {
-        breaks: 'a search of images begins anew after the last one',
+        breaks: 'a search of images starts again after the last one',
         find: 'this.#cursors[kind] = cursor\n',
         replace: 'this.#cursors[kind] = cursor ?? this.#cursors[kind]\n',
       },

@@ -69,7 +69,7 @@ describe.skipIf(opensslMissing)('under TLS', () => {
     expect((await callAdmin({ port, ca, path: '/api/now', headers: { cookie: insecure } })).status).toBe(401)
   })
 
-  test('plain HTTP and old versions of TLS get no response, and the listener goes on', async () => {
+  test('plain HTTP and old versions of TLS get no response, and the listener continues', async () => {
     await expect(callAdmin({ port, path: '/livez' })).rejects.toThrow()
     await expect(tlsHandshake(port, { maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' })).rejects.toThrow()
     expect((await callAdmin({ port, ca: authority(live), path: '/livez' })).status).toBe(200)
@@ -91,7 +91,7 @@ describe.skipIf(opensslMissing)('under TLS', () => {
     const other = makeTlsFiles(scratchDir(), 'other')
     expect(await status({ UNDERSTUDY_TLS_CERT: other.cert, UNDERSTUDY_TLS_KEY: other.key })).toEqual({
       status: 1,
-      text: `understudy: https://127.0.0.1:${port} does not have the certificate of ${other.cert}; if the file is new, send SIGHUP to the service\n`,
+      text: `understudy: https://127.0.0.1:${port} presents another certificate than ${other.cert}; if the file is new, send SIGHUP to the service\n`,
     })
   })
 
@@ -112,7 +112,7 @@ describe.skipIf(opensslMissing)('under TLS', () => {
       const port = String((impostor.address() as AddressInfo).port)
       const { status: code, text } = await status({ UNDERSTUDY_ADMIN_PORT: port })
       expect(code).toBe(1)
-      expect(text).toContain('does not have the certificate')
+      expect(text).toContain('presents another certificate')
       expect(received).toEqual([])
     } finally {
       impostor.close()

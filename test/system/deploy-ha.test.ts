@@ -270,7 +270,7 @@ test('the Kubernetes manifest is valid YAML, with the kinds that are needed', ()
   )
 })
 
-test('a standby is a ready pod, so that updates and evictions go on, and one pod is replaced at a time', () => {
+test('a standby is a ready pod, so that updates and evictions continue, and one pod is replaced at a time', () => {
   const set = manifest('StatefulSet', 'understudy')
   expect(at(set, 'spec.replicas')).toBe(3)
   const [container] = at(set, 'spec.template.spec.containers') as [Json]

@@ -184,7 +184,7 @@ describe('explain', () => {
     expect(explanation(recorded, 'g', '3').outcomes).toMatchObject([{ placement_id: 'p1' }])
   })
 
-  test('shows the inputs of a version whose package is gone', async () => {
+  test('shows the inputs of a version whose package was deleted', async () => {
     const recorded = await recordedBy('v1')
     await recordCycles(recorded)
     rmSync(join(modelsDir, 'v1'), { recursive: true })
@@ -194,7 +194,7 @@ describe('explain', () => {
       ...{ value: 3000, to_median: null, to_missing: null },
     })
     expect(explain(recorded, 'g', '5').stdout).toContain(
-      '\nThe changes of the score are not known: v1 cannot be',
+      '\nThe changes of the score cannot be computed: v1 cannot be',
     )
   })
 

@@ -112,7 +112,7 @@ describe('sql', () => {
       return [stderr, status]
     }
     expect(failure('drop view cycles')).toEqual([
-      'understudy: only statements that read are allowed, not DROP\n',
+      'understudy: only read-only statements are allowed, not DROP\n',
       1,
     ])
     expect(failure('select x from cycles')[0]).toMatch(/^understudy: Binder Error: .*"x" not found/)

@@ -124,7 +124,7 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
     await check()
   })
 
-  test('after the loss of the primary and a promotion, every response is there', async () => {
+  test('after the loss of the primary and a promotion, every response is still stored', async () => {
     const { servers: databases, primary } = await cluster(2)
     const [, first, second] = databases
     // The standby that has more of the log.

@@ -195,7 +195,7 @@ describe('a change of ACTIVE', () => {
     await server.logged('"model_version":"c","problem"')
     expect((await post(1)).response.model_version).toBe('a')
     choose('ACTIVE', 'two words')
-    await server.logged('must hold one line')
+    await server.logged('must contain one line')
     expect((await post(2)).response.model_version).toBe('a')
     writeVersion('b', seeds['b'] ?? 0)
     choose('ACTIVE', 'b')

@@ -90,7 +90,7 @@ describe.skipIf(browserMissing)('the page', () => {
       hangingCount++
     })
     await postCycle()
-    await stale(/\(state\), because the service does not answer within 25 s/).waitFor()
+    await stale(/\(state\), because the service does not respond within 25 s/).waitFor()
     await expect.poll(() => hangingCount).toBeGreaterThan(1)
     await page.unroute('**/api/now')
     await stale('Stale').waitFor({ state: 'detached' })

@@ -39,7 +39,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await admin.server.dispose()
   })
 
-  test('needs the token, takes it out of the address, and keeps no copy of it', async () => {
+  test('needs the token, removes it from the address, and keeps no copy of it', async () => {
     const context = await browser.newContext({ baseURL: admin.url })
     const page = await context.newPage()
     for (const path of ['/', '/assets/x.js', '/?token=wrong'])

@@ -127,18 +127,18 @@ export const metricTable = {
     'understudy_cycles_queued_limit',
     'Cycles that may be in progress and waiting; the next one gets 503.',
   ),
-  ready: gauge('understudy_ready', '1 when no health check fails.'),
+  ready: gauge('understudy_ready', '1 if no health check fails.'),
   owner: gauge(
     'understudy_owner',
-    '1 when this process answers the calls of its environment, 0 for a standby; always 1 without a journal.',
+    '1 if this process answers the calls of its environment, 0 for a standby; always 1 without a journal.',
   ),
   journalUsable: gauge(
     'understudy_journal_usable',
-    '1 when the last use of the journal succeeded. NaN without a journal.',
+    '1 if the last use of the journal succeeded. NaN without a journal.',
   ),
   journalSynchronous: gauge(
     'understudy_journal_synchronous',
-    '1 when commits wait for a PostgreSQL standby. NaN without a journal.',
+    '1 if commits wait for a PostgreSQL standby. NaN without a journal.',
   ),
   journalEpoch: gauge(
     'understudy_journal_epoch',
@@ -181,7 +181,7 @@ export const metricTable = {
   imagesQueued: gauge('understudy_images_queued', 'Stored images that wait to be encoded.'),
   quarantined: gauge(
     'understudy_quarantined_items',
-    'Texts and images that are not encoded because they end the process of the encoder.',
+    'Texts and images that are not encoded because they crash the encoder.',
   ),
   encodingSeconds: histogram(
     'understudy_encoding_duration_seconds',

@@ -162,7 +162,7 @@ describe('shadow', () => {
 
   test.each([
     [['v1'], 'v1 is the active model and cannot be a shadow model'],
-    [['v2', 'v2'], 'a version is named twice'],
+    [['v2', 'v2'], 'a version is listed twice'],
     [['--none', 'v2'], '--none and versions exclude each other'],
   ])('refuses %j', (args, message) => {
     writeFileSync(join(modelsDir, 'ACTIVE'), 'v1\n')

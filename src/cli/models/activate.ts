@@ -60,10 +60,11 @@ async function serves(version: string, { dataDir, modelsDir }: Settings, sinceMs
     const failure = status.failures.find((one) => isOfVersion(one) && one.atMs >= sinceMs)
     if (failure !== undefined) throw new CommandError(`${version} does not serve: ${failure.problem}`)
     const active = await activeVersion(modelsDir).catch(() => null)
-    if (active !== version) throw new CommandError(`${version} does not serve: ACTIVE names another version`)
+    if (active !== version)
+      throw new CommandError(`${version} does not serve: ACTIVE was changed to another version`)
     await setTimeout(pollMs)
   }
-  throw new CommandError(`${version} does not serve after ${waitMsMax / 60_000} minutes`)
+  throw new CommandError(`${version} has not started to serve within ${waitMsMax / 60_000} minutes`)
 }
 
 export async function shadow(
@@ -95,7 +96,7 @@ export async function shadow(
 }
 
 async function checkShadows(versions: readonly string[], modelsDir: string): Promise<void> {
-  if (new Set(versions).size !== versions.length) throw new UsageError('a version is named twice')
+  if (new Set(versions).size !== versions.length) throw new UsageError('a version is listed twice')
   if (versions.length > shadowCountMax)
     throw new UsageError(`at most ${shadowCountMax} shadow models are possible, not ${versions.length}`)
   const active = await activeVersion(modelsDir).catch(() => null)

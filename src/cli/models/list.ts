@@ -42,7 +42,7 @@ export async function list(flags: Flags, context: CommandContext): Promise<void>
     })
   const active = await orDefault('no model is active', activeVersion(modelsDir), null)
   const shadows = await orDefault('there are no shadow models', shadowVersions(modelsDir), [])
-  const status = await orDefault('the state of the server is not known', readStatus(dataDir), null)
+  const status = await orDefault('the state of the server is unknown', readStatus(dataDir), null)
   for (const [file, named] of [
     ['ACTIVE', active === null ? [] : [active]] as const,
     ['SHADOW', shadows] as const,

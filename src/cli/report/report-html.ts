@@ -3,7 +3,7 @@ import type { Estimate, Evaluation, GroupKind, RankerFigures } from '../../histo
 import { kstTime } from '../format.js'
 import { escapeText, intervalPlot, type PlottedEstimate } from './plots.js'
 import { rankerTable, reportTables, type ReportTable } from './tables.js'
-import { differenceSentence, pickSentences, rankerWords, windowSentence } from './wording.js'
+import { differenceSentence, pickSentences, rankerLabel, windowSentence } from './wording.js'
 
 const style = `
 body { font: 15px/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff; max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
@@ -19,7 +19,7 @@ export function reportHtml(evaluation: Evaluation): string {
   const title = `Rehearsal ${kstTime(window.fromMs)} to ${kstTime(window.toMs)} KST`
   const sentences = [windowSentence(evaluation), ...pickSentences(evaluation)]
   const ofRankers = (estimateOf: (ranker: RankerFigures) => Estimate): PlottedEstimate[] =>
-    rankers.map((ranker) => ({ label: rankerWords(ranker.name), ...estimateOf(ranker) }))
+    rankers.map((ranker) => ({ label: rankerLabel(ranker.name), ...estimateOf(ranker) }))
   const ofGroups = (kind: GroupKind): PlottedEstimate[] =>
     evaluation.by[kind].map(({ value, rankPercentile }) => ({ label: value ?? 'unknown', ...rankPercentile }))
   const percentiles = { from: 0, to: 1, mark: 0.5 }

@@ -11,7 +11,7 @@ import {
   type GroupKind,
 } from '../../history/index.js'
 import { count, kstTime, minutes, number, percent } from '../format.js'
-import { percentWithInterval, rankerHead, rankerRow, rankerWords } from './wording.js'
+import { percentWithInterval, rankerHead, rankerRow, rankerLabel } from './wording.js'
 
 export interface ReportTable {
   readonly title: string
@@ -21,7 +21,7 @@ export interface ReportTable {
   readonly rows: readonly (readonly string[])[]
 }
 
-const groupWords: Readonly<Record<GroupKind, string>> = {
+const groupLabels: Readonly<Record<GroupKind, string>> = {
   gallery: 'gallery',
   tier: 'tier',
   source: 'source',
@@ -34,7 +34,7 @@ export function rankerTable({ rankers }: Evaluation): ReportTable {
   return {
     title: 'Orders compared',
     note:
-      'Means with 95 % intervals. 50 % of posts rank below a saved post where the order is random. A pick is decided ' +
+      'Means with 95 % intervals. In a random order, 50 % of posts rank below a saved post. A pick is decided ' +
       'unless it is still pending.',
     head: rankerHead,
     rows: rankers.map(rankerRow),
@@ -64,7 +64,7 @@ function metricTable({ rankers }: Evaluation): ReportTable {
       ...['AUC first', 'AUC last', 'AP last', 'earlier p10', 'p90'],
     ],
     rows: rankers.map((ranker) => [
-      rankerWords(ranker.name),
+      rankerLabel(ranker.name),
       count(ranker.cycles),
       ...topDepths.map((depth) => percent(ranker.savedInTop[depth]?.value ?? null)),
       ...ndcgDepths.map((depth) => number(ranker.ndcg[depth]?.value ?? null)),
@@ -76,10 +76,10 @@ function metricTable({ rankers }: Evaluation): ReportTable {
 
 function groupTable({ by }: Evaluation, kind: GroupKind): ReportTable {
   return {
-    title: `The model by ${groupWords[kind]}`,
+    title: `The model by ${groupLabels[kind]}`,
     note: '',
     head: [
-      groupWords[kind],
+      groupLabels[kind],
       'posts',
       'saved',
       'picks',
@@ -105,7 +105,14 @@ function ledgerTable({ firstScore }: Evaluation): ReportTable {
     note:
       `${percent(share, 1)} on time, target ${percent(target)}: ${count(on_time)} on time, ${count(late)} late, ` +
       `${count(never)} never, ${count(excluded)} excluded.${causes.length > 0 ? ` Reasons: ${causes.join(', ')}.` : ''}`,
-    head: ['latest first scores', 'extracted (KST)', 'deadline', 'first score', 'late by', 'reason'],
+    head: [
+      'latest of the late first scores',
+      'extracted (KST)',
+      'deadline',
+      'first score',
+      'late by',
+      'reason',
+    ],
     rows: [
       ...worst.map((lateVisit) => [
         `${lateVisit.gallId ?? 'unknown'}/${lateVisit.postNo ?? 'unknown'}`,
@@ -140,7 +147,7 @@ function pickerTable({ outcomes }: Evaluation): ReportTable {
 function correlationTable({ outcomes }: Evaluation): ReportTable {
   const rows = outcomes.score_correlation.filter(({ n }) => n > 0)
   return {
-    title: 'Score at placement and what followed',
+    title: 'Score at placement and later counters',
     note: 'Spearman correlation.',
     head: ['age', 'placements', ...outcomeCounters],
     rows: rows.map((figures) => [

@@ -5,7 +5,7 @@
 import type { Difference, Estimate, Evaluation, RankerFigures } from '../../history/index.js'
 import { count, kstTime, minutes, percent } from '../format.js'
 
-const baselineWords: Readonly<Record<string, string>> = {
+const baselineLabels: Readonly<Record<string, string>> = {
   views: 'views',
   up: 'recommendations',
   comment_cnt: 'comments',
@@ -15,8 +15,8 @@ const baselineWords: Readonly<Record<string, string>> = {
 }
 
 /** In a table: `model`, a version, or the counter that posts are sorted by. */
-export function rankerWords(name: string): string {
-  return baselineWords[name] ?? name.replace(/^shadow:/, '')
+export function rankerLabel(name: string): string {
+  return baselineLabels[name] ?? name.replace(/^shadow:/, '')
 }
 
 export function percentWithInterval({ value, ci95 }: Estimate, digits = 0): string {
@@ -31,7 +31,7 @@ export function windowSentence({ window }: Evaluation): string {
   const { fromMs, toMs, cycles, days, versions } = window
   const changes =
     versions.length > 1
-      ? ` ${versions.length} combinations of model and weights were in force; figures of "model" mix them: see the table by version.`
+      ? ` ${versions.length} combinations of model and weights were in force; the figures of "model" combine them: see the table by version.`
       : ''
   return (
     `${count(cycles)} cycles on ${days} ${days === 1 ? 'day' : 'days'}, ${kstTime(fromMs)} to ${kstTime(toMs)} KST. ` +
@@ -64,7 +64,7 @@ export function pickSentences({ visits, rankers }: Evaluation): string[] {
 export function differenceSentence({ a, b, mean, ci95, verdict, more_days }: Difference): string {
   const [first, second] = [subject(a), subject(b)]
   if (mean === null || ci95 === null || verdict === null)
-    return `${capital(first)} and ${second} have no saved post in common to compare.`
+    return `${capital(first)} and ${second} cannot be compared: they have ranked no saved post in common.`
   const points = (value: number): string => (100 * value).toFixed(1)
   // "Worse by 3 points" has a positive number.
   const ends = verdict === 'worse' ? [-ci95[1], -ci95[0]] : ci95
@@ -87,9 +87,9 @@ function subject(name: string): string {
   if (name === 'newest') return 'listing the newest first'
   return name === 'model'
     ? 'the model'
-    : Object.hasOwn(baselineWords, name)
-      ? `sorting by ${rankerWords(name)}`
-      : rankerWords(name)
+    : Object.hasOwn(baselineLabels, name)
+      ? `sorting by ${rankerLabel(name)}`
+      : rankerLabel(name)
 }
 
 function capital(text: string): string {
@@ -108,7 +108,7 @@ export const rankerHead = [
 
 export function rankerRow({ name, rankPercentile, sameBudget }: RankerFigures): string[] {
   return [
-    rankerWords(name),
+    rankerLabel(name),
     percentWithInterval(rankPercentile),
     percentWithInterval(sameBudget.recall),
     percentWithInterval(sameBudget.precision),

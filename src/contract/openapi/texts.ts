@@ -120,7 +120,7 @@ export const errorTexts: Readonly<Record<ErrorKind, string>> = {
     'cycles and weights, `fields` lists the first 20 differences.',
   too_large: 'The body or the image is beyond its limit.',
   unsupported_media_type: 'The operation does not accept this `Content-Type` or `Content-Encoding`.',
-  unprocessable: 'The body is well-formed, and its meaning is wrong. `fields` lists the members.',
+  unprocessable: 'The body is well-formed, but its meaning is invalid. `fields` lists the members.',
   server_error: 'An internal error.',
   unavailable:
     'No model is loaded, storage refuses writes, the service is shutting down, or too many requests wait. Send the same ' +

@@ -88,7 +88,7 @@ export class TextCache {
     return { dim: this.encoder.dim, vectors: this.#vectors.vectors, row }
   }
 
-  /** Forgets everything: the records that it was read from have changed. */
+  /** Clears the cache, because its source records have changed. */
   clear(): void {
     this.#vectors.retain(new Set())
     this.#unencodable.clear()

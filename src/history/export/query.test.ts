@@ -11,11 +11,11 @@ describe('a query', () => {
       "copy (select 1) to 'x.csv'",
       /Permission Error: Cannot access file|only statements that read/,
     ],
-    ['create', 'create table x (a int)', /only statements that read are allowed, not CREATE/],
-    ['set', 'set threads = 1', /only statements that read are allowed, not SET/],
-    ['two statements', 'select 1; select 2', /one statement is needed, not 2/],
+    ['create', 'create table x (a int)', /only read-only statements are allowed, not CREATE/],
+    ['set', 'set threads = 1', /only read-only statements are allowed, not SET/],
+    ['two statements', 'select 1; select 2', /expected one statement, got 2/],
     ['another file', "select * from read_text('/etc/hostname')", /Permission Error/],
-    ['an extension', 'install httpfs', /only statements that read are allowed/],
+    ['an extension', 'install httpfs', /only read-only statements are allowed/],
     ['a wrong name', 'select nothing from cycles', /Binder Error: Referenced column "nothing" not found/],
   ])('refuses %s', async (_, sql, message) => {
     const { directory } = await record([cycleBody(0)])

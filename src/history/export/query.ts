@@ -37,11 +37,11 @@ export async function queryExport(directory: string, sql: string, rowsMax: numbe
   try {
     await prepareViews(connection, directory)
     const statements = await connection.extractStatements(sql)
-    if (statements.count !== 1) throw new QueryError(`one statement is needed, not ${statements.count}`)
+    if (statements.count !== 1) throw new QueryError(`expected one statement, got ${statements.count}`)
     const statement = await statements.prepare(0)
     const type = duck.StatementType[statement.statementType]
     if (!readingStatements.includes(type))
-      throw new QueryError(`only statements that read are allowed, not ${type}`)
+      throw new QueryError(`only read-only statements are allowed, not ${type}`)
     const reader = await statement.streamAndReadUntil(rowsMax + 1)
     const names = reader.deduplicatedColumnNames()
     const rows = reader.getRows().slice(0, rowsMax)

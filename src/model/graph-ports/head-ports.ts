@@ -113,7 +113,7 @@ function headOutputProblems(port: Port, columns: readonly HeadColumn[]): string[
   if (typeof columnCount !== 'number') return []
   return columns.flatMap(({ head, column }) => {
     if (column === null && columnCount !== 1)
-      return [`output ${name} has ${columnCount} columns, and the manifest gives no column for ${head}`]
+      return [`output ${name} has ${columnCount} columns, but the manifest specifies no column for ${head}`]
     if ((column ?? 0) < columnCount) return []
     return [`output ${name} has no column ${column} for ${head}: it is ${portText(port)}`]
   })

@@ -148,7 +148,10 @@ export class ModelLifecycle {
       if (!(error instanceof ModelError)) throw error
       const problem = error.message
       if (this.#problems.get(file) !== problem)
-        this.#parts.log.error({ problem, ...this.#servingField() }, `${file} cannot be followed`)
+        this.#parts.log.error(
+          { problem, ...this.#servingField() },
+          `${file} cannot be read; the serving version continues`,
+        )
       this.#problems.set(file, problem)
       return null
     }

@@ -105,7 +105,7 @@ describe('a package', () => {
   test('whose directory is not named for its version is refused', async () => {
     const directory = temporaryModelsDir()
     writePackage(directory, 'v1', sigmoidGraph, { model_version: 'v2' })
-    await expectRefusal(directory, 'v1', /model_version is v2, and the directory v1/)
+    await expectRefusal(directory, 'v1', /model_version is v2, but the directory is named v1/)
   })
 
   test('with features that the catalogue lacks is refused, with their names', async () => {
@@ -339,7 +339,9 @@ describe('a models directory', () => {
     expect(await activeVersion(directory)).toBe('v2')
     for (const text of ['', 'v1\nv2\n', '../v1']) {
       writeFileSync(join(directory, 'ACTIVE'), text)
-      await expect(activeVersion(directory)).rejects.toThrow(/ACTIVE must hold one line, a model version/)
+      await expect(activeVersion(directory)).rejects.toThrow(
+        /ACTIVE must contain one line with a model version/,
+      )
     }
     rmSync(join(directory, 'ACTIVE'))
     await expect(activeVersion(directory)).rejects.toThrow(
@@ -362,7 +364,9 @@ describe('a models directory', () => {
     }
     for (const text of ['../v1', 'v1\nv1', Array.from({ length: 9 }, (_, i) => `v${i}`).join('\n')]) {
       writeFileSync(join(directory, 'SHADOW'), text)
-      await expect(shadowVersions(directory)).rejects.toThrow(/SHADOW must hold up to 8 model versions/)
+      await expect(shadowVersions(directory)).rejects.toThrow(
+        /SHADOW must contain at most 8 distinct model versions/,
+      )
     }
   })
 

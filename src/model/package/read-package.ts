@@ -64,7 +64,7 @@ export async function readManifest(
   const manifest = parseManifest((await readBytes(manifestFile)).toString('utf8'), manifestFile)
   if (manifest.model_version !== version) {
     throw new ModelError(
-      `${manifestFile}: model_version is ${manifest.model_version}, and the directory ${version}`,
+      `${manifestFile}: model_version is ${manifest.model_version}, but the directory is named ${version}`,
     )
   }
   return { directory, manifest, manifestFile }

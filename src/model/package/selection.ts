@@ -1,6 +1,6 @@
 /**
  * Which versions a models directory holds, and which of them are selected: the file `ACTIVE` names the version that
- * serves, the file `SHADOW` names the versions that score in the shadow. Every error is a `ModelError`.
+ * serves, the file `SHADOW` names the shadow versions. Every error is a `ModelError`.
  */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { isVersion, manifestName } from './read-package.js'
 
 const activeName = 'ACTIVE'
 const shadowName = 'SHADOW'
-/** Each shadow scores every cycle; a longer list is taken for a mistake. */
+/** Each shadow scores every cycle; a longer list is treated as a mistake. */
 export const shadowCountMax = 8
 
 /** Versions that have a manifest, sorted by name. `readPackage` checks whether a package is valid. */
@@ -34,7 +34,7 @@ export async function activeVersion(modelsDir: string): Promise<string> {
     throw error
   })
   const version = bytes.toString('utf8').trim()
-  if (!isVersion(version)) throw new ModelError(`${file} must hold one line, a model version`)
+  if (!isVersion(version)) throw new ModelError(`${file} must contain one line with a model version`)
   return version
 }
 
@@ -51,7 +51,9 @@ export async function shadowVersions(modelsDir: string): Promise<string[]> {
     .filter((line) => line !== '')
   const isValid = versions.every(isVersion) && new Set(versions).size === versions.length
   if (!isValid || versions.length > shadowCountMax) {
-    throw new ModelError(`${file} must hold up to ${shadowCountMax} model versions, one a line, none twice`)
+    throw new ModelError(
+      `${file} must contain at most ${shadowCountMax} distinct model versions, one per line`,
+    )
   }
   return versions
 }

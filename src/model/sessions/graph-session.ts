@@ -55,7 +55,7 @@ export async function openGraph(
     }
   }
   const tried = plan.providers.join(', ')
-  throw new Error(`${plan.file}: no execution provider can serve: tried ${tried}; ${lastReason}`)
+  throw new Error(`${plan.file}: no execution provider can run this graph: tried ${tried}; ${lastReason}`)
 }
 
 /**

@@ -32,6 +32,6 @@ function describeBytes(bytes: Uint8Array): string {
   const quoted = JSON.stringify(Buffer.from(bytes.subarray(0, 16)).toString('latin1'))
   return (
     foreignKind(bytes) ??
-    `its ${bytes.length} bytes are cut off or have another format, and begin with ${quoted}`
+    `its ${bytes.length} bytes are truncated or have another format; they begin with ${quoted}`
   )
 }

@@ -84,7 +84,7 @@ describe('a session host', () => {
       await vi.waitUntil(() => host.available, { timeout: 30_000 })
       await expectModelError(host.run('hang', 1), /a request took longer than its time limit of 1 ms/)
     }
-    const refusal = 'error: the stand-in is down: 2 processes of the stand-in were killed and are not gone'
+    const refusal = 'error: the stand-in is down: 2 processes of the stand-in were killed but have not exited'
     await vi.waitUntil(() => lines.includes(refusal), { timeout: 30_000 })
     expect(children).toHaveLength(2)
     end(children[0]!)

@@ -129,7 +129,7 @@ export class SessionHost<Request, Reply> {
     const { name, plan, warmUp, warmUpMsMax = startMsMax, log } = this.#options
     const killedCount = this.#running.size
     if (killedCount >= killedCountMax) {
-      throw new ModelError(`${killedCount} processes of ${name} were killed and are not gone`)
+      throw new ModelError(`${killedCount} processes of ${name} were killed but have not exited`)
     }
     const process = await SessionProcess.start(this.#options, signal)
     this.#running.add(process)

@@ -76,7 +76,7 @@ export class SessionProcess {
     void child.ended.then((how) => this.#fail(new ModelError(`${this.#name} ${how}`)))
     this.#stopWatching = watchMemory(pid, options.bytesMax, (bytes) => {
       const limit = sizeText(options.bytesMax)
-      this.#fail(new ModelError(`${this.#name} holds ${sizeText(bytes)}, and may hold ${limit}`))
+      this.#fail(new ModelError(`${this.#name} uses ${sizeText(bytes)} of memory; the limit is ${limit}`))
     })
     for (const output of outputs) this.#logLines(output)
     headers.on('data', (chunk: Buffer) => this.#receive(chunk))
@@ -176,7 +176,7 @@ export class SessionProcess {
   #expect<Kind extends 'ready' | 'done'>(message: Message, kind: Kind): Extract<ChildHeader, { kind: Kind }> {
     const header = message.header as ChildHeader
     if (header.kind === kind) return header as Extract<ChildHeader, { kind: Kind }>
-    throw new ModelError(`${this.#name} sent ${header.kind} in place of ${kind}`)
+    throw new ModelError(`${this.#name} sent ${header.kind} instead of ${kind}`)
   }
 
   #receive(chunk: Buffer): void {

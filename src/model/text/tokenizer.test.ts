@@ -93,7 +93,7 @@ describe('a tokenizer is refused when', () => {
       /golden_tokens: "한글1" has tokens 2 .* in training/,
     )
     expect(() => open({}, { golden_tokens: [{ text: '오늘', ids: [2, 595] }] })).toThrow(
-      /595 3 here, and 2 595 in/,
+      /595 3 here, but 2 595 in/,
     )
   })
 

@@ -179,7 +179,7 @@ function checkGolden(
     const found = encode(text)
     if (found.length !== ids.length || found.some((id, index) => id !== ids[index])) {
       throw new Error(
-        `golden_tokens: ${JSON.stringify(text)} has tokens ${found.join(' ')} here, and ${ids.join(' ')} in training`,
+        `golden_tokens: ${JSON.stringify(text)} has tokens ${found.join(' ')} here, but ${ids.join(' ')} in training`,
       )
     }
   }

@@ -82,7 +82,7 @@ async function vectorProblem(
     const allowed = vectorTolerance * vector.reduce((max, value) => Math.max(max, Math.abs(value)), 1)
     const repeated = vectorDifference(vector, again.vectors.subarray(index * dim, (index + 1) * dim))
     if (!(repeated <= allowed))
-      return `The graph is random: the vector of ${place} differs by ${figure(repeated)} between two equal runs.`
+      return `The graph is not deterministic: the vector of ${place} differs by ${figure(repeated)} between two equal runs.`
     const difference = vectorDifference(vector, (await encoder.encode([item])).vectors)
     if (!(difference <= allowed))
       return `The vector of ${place} differs by ${figure(difference)} alone and together.`

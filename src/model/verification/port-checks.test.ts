@@ -136,7 +136,7 @@ describe('the graph of heads', () => {
     [
       'has columns of which none is named',
       withOutput(port('up', ['N', 2])),
-      'output up has 2 columns, and the manifest gives no column for p_up',
+      'output up has 2 columns, but the manifest specifies no column for p_up',
     ],
     [
       'returns half precision',

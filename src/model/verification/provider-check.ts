@@ -23,7 +23,7 @@ export async function compareWithCpu(
   const parts = differences.map(([what, value]) => `${what} ${figure(value)}`).join(', ')
   const sentence =
     `Largest differences between ${provider} and cpu over ${counted(trialRowCount, 'row')}: ${parts}; ` +
-    `${tolerance} is allowed.`
+    `the tolerance is ${tolerance}.`
   // NaN fails.
   return differences.every(([, value]) => value <= tolerance) ? pass(sentence) : fail(sentence)
 }

@@ -86,7 +86,7 @@ describe('a model', () => {
     )
     expect(line).toMatchObject({ state: 'fail' })
     expect(line?.sentence).toMatch(
-      /does not score the same alone as among 5000 rows: p_up of row \d+ differs by 0\.0025/,
+      /gets other heads alone than in a batch of 5000 rows: p_up of row \d+ differs by 0\.0025/,
     )
   })
 
@@ -126,7 +126,7 @@ describe('a model', () => {
     const line = await lineOf('batches', random)
     expect(line).toMatchObject({ state: 'fail' })
     expect(line?.sentence).toMatch(
-      /^The graph is random: between two equal batches, p_up of row \d+ differs by 0\.001/,
+      /^The graph is not deterministic: between two equal batches, p_up of row \d+ differs by 0\.001/,
     )
   })
 
@@ -143,7 +143,7 @@ describe('a model', () => {
     }
     const lines = await linesOf(slow, { latencyMsMax: 1 })
     expect(lines[0]?.sentence).toMatch(
-      /^A batch of 5000 rows takes [\d.]+ ms \(median of 1\), and may take 1 ms/,
+      /^A batch of 5000 rows takes [\d.]+ ms \(median of 1\); the limit is 1 ms/,
     )
     expect(lines.map(({ state }) => state)).toEqual(['fail', 'skip', 'skip', 'skip', 'skip', 'skip'])
     expect(calls).toBeLessThan(7)
@@ -237,7 +237,7 @@ describe('an encoder', () => {
       'that is random is reported as random',
       () => [Math.random() / 2, 1],
       'fail',
-      /^The graph is random: .* two equal runs/,
+      /^The graph is not deterministic: .* two equal runs/,
     ],
   ])('%s', async (_, vector, state, sentence) => {
     const lines = (await linesOf(encoding(vector))).slice(4)

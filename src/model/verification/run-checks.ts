@@ -80,11 +80,11 @@ async function checkGolden(model: TrialModel, modelPackage: ModelPackage): Promi
   const [first] = mismatches
   if (first === undefined)
     return pass(
-      `${cases}: the largest difference of a head is ${figure(differenceMax)}, and may be ${tolerance}.`,
+      `${cases}: the largest difference of a head is ${figure(differenceMax)}; the tolerance is ${tolerance}.`,
     )
   return fail(
     `${counted(mismatches.length, 'head')} of ${cases} differ by more than ${tolerance}; the first is ${first.head} of ` +
-      `${first.case}: ${figure(first.found)}, and should be ${figure(first.expected)}; they differ by ` +
+      `${first.case}: ${figure(first.found)}, expected ${figure(first.expected)}; they differ by ` +
       `${figure(Math.abs(first.found - first.expected))}.`,
   )
 }
@@ -98,15 +98,15 @@ async function checkExtremes(model: TrialModel): Promise<Outcome> {
       await model.predict(trialInputs(new Array<TrialKind>(rowsPerKind).fill(kind), model))
     } catch (error) {
       if (!(error instanceof ModelError)) throw error
-      return fail(`Rows of kind "${kind}" (${kindWords[kind]}): ${error.message}.`)
+      return fail(`Rows of kind "${kind}" (${kindLabels[kind]}): ${error.message}.`)
     }
   }
   return pass(
-    `Heads are finite and within 0 to 1 for rows where ${kinds.map((kind) => kindWords[kind]).join(', ')}.`,
+    `Heads are finite and within 0 to 1 for rows where ${kinds.map((kind) => kindLabels[kind]).join(', ')}.`,
   )
 }
 
-const kindWords: Readonly<Record<TrialKind, string>> = {
+const kindLabels: Readonly<Record<TrialKind, string>> = {
   ordinary: 'values are ordinary',
   missing: 'all optional values are missing',
   zeros: 'all values are zero',
@@ -121,7 +121,7 @@ async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Prom
   const repeated = differenceOf(all, await model.predict(inputs), inOrder)
   if (!(repeated.value <= invarianceTolerance))
     return fail(
-      `The graph is random: between two equal batches, ${repeated.head} of row ${repeated.row} differs by ` +
+      `The graph is not deterministic: between two equal batches, ${repeated.head} of row ${repeated.row} differs by ` +
         `${figure(repeated.value)}. Export it in evaluation mode, without random operators.`,
     )
   const order = shuffled(trialRowCount, trialSeed)
@@ -130,17 +130,18 @@ async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Prom
   for (const rows of [...alone, order.slice(0, partRowCount), order]) {
     const { value, head, row } = differenceOf(all, await model.predict(reordered(inputs, rows)), rows)
     if (!(value <= invarianceTolerance)) {
-      const how = rows.length === 1 ? 'alone' : `among ${counted(rows.length, 'row')} in another order`
+      const how =
+        rows.length === 1 ? 'alone' : `in a batch of ${counted(rows.length, 'row')} in another order`
       return fail(
-        `A row does not score the same ${how} as among ${counted(trialRowCount, 'row')}: ${head} of row ${row} ` +
-          `differs by ${figure(value)}, and may by ${invarianceTolerance}. The graph must treat each row by itself.`,
+        `A row gets other heads ${how} than in a batch of ${counted(trialRowCount, 'row')}: ${head} of row ${row} ` +
+          `differs by ${figure(value)} (tolerance ${invarianceTolerance}). The graph must compute each row independently.`,
       )
     }
     worst = Math.max(worst, value)
   }
   return pass(
-    `Rows give the same ${headsOf(manifest).join(', ')} in each run, alone, among ${partRowCount} and among ` +
-      `${counted(trialRowCount, 'row')} in another order: the largest difference is ${figure(worst)}, and may be ` +
+    `Rows give the same ${headsOf(manifest).join(', ')} in each run, alone, in batches of ${partRowCount} and of ` +
+      `${counted(trialRowCount, 'row')} in another order: the largest difference is ${figure(worst)}; the tolerance is ` +
       `${invarianceTolerance}.`,
   )
 }

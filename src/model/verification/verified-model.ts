@@ -42,7 +42,7 @@ export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions
     try {
       if ((await claimVersion(version, model.identity)) === model.identity) return model
       throw new ModelError(
-        `model_version ${version} was loaded with other files before; deliver these under another version`,
+        `model_version ${version} was loaded with other files before; deliver these files under a new version`,
       )
     } catch (error) {
       await model.close()

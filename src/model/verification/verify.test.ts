@@ -94,7 +94,7 @@ describe('a package', () => {
     })
     const report = await verify(packaged(graph), 'v1')
     expect(failed(report)).toEqual(['batches'])
-    expect(lineOf(report, 'batches').sentence).toMatch(/^The graph is random/)
+    expect(lineOf(report, 'batches').sentence).toMatch(/^The graph is not deterministic/)
   })
 
   test('that does not exist fails with one line', async () => {
@@ -132,7 +132,7 @@ describe('a package', () => {
     const report = await verify(packaged(graph), 'v1')
     expect(failed(report)).toEqual(['graph head'])
     expect(lineOf(report, 'graph head').sentence).toMatch(
-      /v1\/head\.onnx: no execution provider can serve: tried cpu; cpu: This is an invalid model\. [^;]*Guess/,
+      /v1\/head\.onnx: no execution provider can run this graph: tried cpu; cpu: This is an invalid model\. [^;]*Guess/,
     )
   })
 
@@ -147,7 +147,7 @@ describe('a package', () => {
     })
     const report = await verify(packaged(graph), 'v1')
     expect(failed(report)).toEqual(['batches'])
-    expect(lineOf(report, 'batches').sentence).toMatch(/The graph must treat each row by itself/)
+    expect(lineOf(report, 'batches').sentence).toMatch(/The graph must compute each row independently/)
   })
 
   test('that is correct for zeros only fails on extreme values', async () => {
@@ -217,7 +217,7 @@ describe('a candidate model', () => {
     const executionProviders = ['abacus', 'quipu']
     const given = { ...options(packaged(sigmoidGraph), { ...silentLog, warn }), executionProviders }
     await expect(loadCandidateModel(given)).rejects.toThrow(
-      /v1\/head\.onnx: no execution provider can serve: tried abacus, quipu; quipu: this ONNX Runtime supports only/,
+      /v1\/head\.onnx: no execution provider can run this graph: tried abacus, quipu; quipu: this ONNX Runtime supports only/,
     )
     expect(lines).toEqual([
       expect.stringMatching(
@@ -253,7 +253,7 @@ describe('golden cases', () => {
     expect(lineOf(await verify(golden({ p_views: 0.5 }), 'v1'), 'golden')).toEqual({
       check: 'golden',
       state: 'pass',
-      sentence: '1 golden case: the largest difference of a head is 0, and may be 0.0001.',
+      sentence: '1 golden case: the largest difference of a head is 0; the tolerance is 0.0001.',
     })
   })
 
@@ -261,7 +261,7 @@ describe('golden cases', () => {
     const report = await verify(golden({ p_views: 0.75 }), 'v1')
     expect(failed(report)).toEqual(['golden'])
     expect(lineOf(report, 'golden').sentence).toMatch(
-      /p_views of golden case 1 \(the first\): 0\.500, and should be 0\.750/,
+      /p_views of golden case 1 \(the first\): 0\.500, expected 0\.750/,
     )
   })
 })

@@ -64,7 +64,7 @@ export async function getJson<T>(path: string, signal: AbortSignal): Promise<T> 
     signal.throwIfAborted()
     if (error instanceof ApiError) throw error
     const isLate = timeout.aborted ? ` within ${queryTimeoutMs / 1000} s` : ''
-    throw new ApiError(0, `the service does not answer${isLate}`)
+    throw new ApiError(0, `the service does not respond${isLate}`)
   }
   await new Promise((resolve) => setTimeout(resolve, inProgressMs))
   signal.throwIfAborted()
@@ -76,7 +76,7 @@ async function messageOf(response: Response): Promise<string> {
     const { error } = (await response.json()) as { readonly error: { readonly message: string } }
     return error.message
   } catch {
-    return `the service answers with status ${response.status}`
+    return `the service responded with status ${response.status}`
   }
 }
 

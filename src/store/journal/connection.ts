@@ -127,9 +127,9 @@ export class JournalConnection {
       const [server] = await connection.query(
         `select pg_is_in_recovery() as standby, current_setting('server_version_num') as version`,
       )
-      if (server?.['standby'] === true) throw new StoreError('failed', 'it is a standby')
+      if (server?.['standby'] === true) throw new StoreError('failed', 'the server is a standby')
       if (Number(server?.['version']) < serverVersionMin)
-        throw new StoreError('unusable', 'it is older than PostgreSQL 15')
+        throw new StoreError('unusable', 'the server is older than PostgreSQL 15')
       await connection.query(
         `select set_config('lock_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $2, false),
            set_config('statement_timeout', '0', false), set_config('client_min_messages', 'warning', false),
@@ -160,7 +160,9 @@ export class JournalConnection {
     const limit = new Promise<never>((_, reject) => {
       timer = setTimeout(
         () =>
-          reject(new Error(`no answer within ${this.#msMax} ms; a commit may wait for a PostgreSQL standby`)),
+          reject(
+            new Error(`no response within ${this.#msMax} ms; a commit may wait for a PostgreSQL standby`),
+          ),
         this.#msMax,
       )
     })

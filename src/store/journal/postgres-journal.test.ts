@@ -266,7 +266,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
         await expect(appending).rejects.toThrow(UnknownOutcome)
         // It is visible although it is on no standby; a renewal does not succeed before it is.
         expect((await journal.state()).head.number).toBe(1)
-        await expect(journal.renew(epoch)).rejects.toThrow('no answer within 3000 ms')
+        await expect(journal.renew(epoch)).rejects.toThrow('no response within 3000 ms')
         for (const standby of standbys) standby.start()
         await vi.waitFor(
           async () => expect(await journal.renew(epoch)).toMatchObject({ head: { number: 1 } }),

@@ -1,6 +1,6 @@
 /**
  * The journal on PostgreSQL. A commit is one statement in a transaction of its own, so that the server never waits for this
- * process while it holds a lock; the first thing that it does is to check the epoch and count the head up.
+ * process while it holds a lock; the first thing that it does is to check the epoch and increment the head.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -316,7 +316,7 @@ export class PostgresJournal implements Journal {
       if (row['id'] !== this.id)
         throw new StoreError(
           'unusable',
-          `the journal has another environment ${this.environment} than before`,
+          `the environment ${this.environment} was deleted and created again in the journal`,
         )
     } catch (error) {
       connection.drop(error)

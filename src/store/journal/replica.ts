@@ -145,7 +145,7 @@ export class Replica implements EnvironmentRole {
         isStored = await journal.append({ epoch: lease.epoch, after, token, changes })
       } catch (error) {
         this.#becomeUncertain(lease)
-        throw new StoreError('failed', 'whether the journal has stored a write is unknown', { cause: error })
+        throw new StoreError('failed', 'the outcome of a write to the journal is unknown', { cause: error })
       }
       if (!isStored) {
         this.#lose(lease, 'another process has become the owner')
@@ -172,7 +172,7 @@ export class Replica implements EnvironmentRole {
     this.#phase = 'standby'
     if (lease === null) return
     const releasing = journal.release(lease.epoch).catch((error: unknown) => {
-      log.warn({ err: error }, 'the lease could not be freed: a standby takes over when it expires')
+      log.warn({ err: error }, 'the lease could not be released: a standby takes over when it expires')
     })
     await Promise.race([releasing, sleep(stopMsMax)])
   }
@@ -205,7 +205,7 @@ export class Replica implements EnvironmentRole {
     if (this.#isSynchronous && !isSynchronous)
       log.warn(
         { environment: journal.environment },
-        'PostgreSQL has no synchronous standby: what its disk loses is lost',
+        'PostgreSQL has no synchronous standby: if its disk fails, acknowledged cycles are lost',
       )
     this.#isSynchronous = isSynchronous
   }
@@ -268,7 +268,7 @@ export class Replica implements EnvironmentRole {
     const { canServe, journal, now, log } = this.#parts
     if (await canServe()) this.#leaveAt = now() + unableMsMax
     if (now() < this.#leaveAt || !this.#isIn('owner', lease)) return
-    log.error({ epoch: lease.epoch }, 'this process cannot serve, and leaves the environment to another one')
+    log.error({ epoch: lease.epoch }, 'this process cannot serve and releases the environment')
     this.#lose(lease, 'it cannot serve')
     await journal.release(lease.epoch)
   }
@@ -312,9 +312,9 @@ export class Replica implements EnvironmentRole {
       this.#phase = 'uncertain'
       return
     }
-    log.error({ err: error, epoch: lease.epoch }, 'this process cannot be the owner')
+    log.error({ err: error, epoch: lease.epoch }, 'this process cannot become the owner')
     this.#holdOffUntil = now() + holdOffMs
-    this.#lose(lease, 'it could not be prepared')
+    this.#lose(lease, 'the takeover failed')
     // It expires otherwise.
     await journal.release(lease.epoch).catch(() => undefined)
   }
@@ -361,7 +361,7 @@ export class Replica implements EnvironmentRole {
 
   // ---- reading
 
-  /** Reads the journal up to its head, and then tells the listeners: they may wait for a cycle that is being committed. */
+  /** Reads the journal up to its head, and then calls the listeners: they may wait for a cycle that is being committed. */
   async #follow(): Promise<void> {
     const changes = await this.#withView(() => this.#view.read())
     if (changes === null) return

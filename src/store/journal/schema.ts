@@ -100,6 +100,6 @@ function checkNotNewer(found: number): void {
   if (found > journalSchemaVersion)
     throw new StoreError(
       'unusable',
-      `the journal has schema version ${found}; this program knows ${journalSchemaVersion}`,
+      `the journal has schema version ${found}; this program supports ${journalSchemaVersion}`,
     )
 }

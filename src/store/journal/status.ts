@@ -7,7 +7,7 @@ import { checkSchemaVersion, journalSchemaVersion, migrateSchema } from './schem
 
 export interface EnvironmentStatus {
   readonly environment: string
-  /** Host and data directory of the process; null: nobody holds the lease. */
+  /** Host and data directory of the process; null: no process holds the lease. */
   readonly owner: string | null
   readonly epoch: number
   /** Number of the newest entry, and seconds since its commit; null before the first one. */

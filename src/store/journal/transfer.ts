@@ -137,7 +137,7 @@ export async function detachDirectory(
     if (state.partial !== null || state.number === 0)
       throw new StoreError(
         'unusable',
-        `${directory.dataDir} is not complete: it was read from the journal in part; take another view`,
+        `${directory.dataDir} is an incomplete view of the journal; use the data directory of another process`,
       )
     await view.write('appendCycle', 0, () => removeViewState(view.databases))
     return { environment: state.environment, entry: state.number }

@@ -75,7 +75,7 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
       const cycle = position === undefined ? undefined : readCycle(position)
       // Keys have no checksum: a damaged key must not return another cycle.
       if (cycle !== undefined && cycle.cycleId !== cycleId)
-        throw new StoreError('unusable', `the id ${cycleId} leads to the cycle ${cycle.cycleId}`)
+        throw new StoreError('unusable', `the id ${cycleId} refers to the cycle ${cycle.cycleId}`)
       return cycle
     },
     lastCycle() {

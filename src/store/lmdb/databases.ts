@@ -171,7 +171,7 @@ export function checkSchema({ meta }: Pick<Databases, 'meta'>, path: string): vo
   if (found !== schemaVersion)
     throw new StoreError(
       'unusable',
-      `${path} has schema version ${found}; this program reads ${schemaVersion}`,
+      `${path} has schema version ${found}; this program supports ${schemaVersion}`,
     )
 }
 

@@ -72,7 +72,7 @@ function inspectCycles(databases: Databases, report: Report): void {
       report(`evaluations, position ${position}: the record is that of cycle ${header.cycleId}`)
   })
   each(databases.pool, 'pool, key', report, (record, key) => {
-    if (key !== 0) report(`pool, key ${key}: no such record is ever made`)
+    if (key !== 0) report(`pool, key ${key}: unexpected record`)
     records.readBytes(record, columnNames.pool)
   })
   if (positions.size > 0 && databases.pool.getBinary(0) === undefined) report('pool: the record is missing')

@@ -52,5 +52,5 @@ export function bytesOf(parts: readonly (Uint8Array | null)[]): number {
 
 /** Keys contain hashes of names: one name must not be mistaken for another. */
 export function checkName(stored: string, asked: string): void {
-  if (stored !== asked) throw new StoreError('failed', 'two names share a key')
+  if (stored !== asked) throw new StoreError('failed', 'hash collision: two names have the same key')
 }

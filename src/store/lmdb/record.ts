@@ -48,7 +48,7 @@ export function openRecord(record: Uint8Array, what: string): RecordContents {
   if (record[0] !== recordVersion)
     throw new StoreError(
       'unusable',
-      `the stored ${what} has version ${record[0]}, this program reads ${recordVersion}`,
+      `the stored ${what} has version ${record[0]}, this program supports ${recordVersion}`,
     )
   return { tag: record[1] as number, payload: payloadOf(record) }
 }

@@ -96,7 +96,7 @@ describe('a record', () => {
     const record = packRecord(0, [bytesOf(1)])
     record[0] = 2
     viewOf(record).setUint32(4, crc32(record.subarray(8), crc32(record.subarray(0, 4))), true)
-    expect(() => openRecord(record, 'pool')).toThrow('the stored pool has version 2, this program reads 1')
+    expect(() => openRecord(record, 'pool')).toThrow('the stored pool has version 2, this program supports 1')
   })
 
   test('returns its tag and payload, and refuses every flipped bit and every truncation', () => {

@@ -16,7 +16,7 @@ export function weightsAndOutcomes(db: Databases, access: RecordAccess): History
         let key = 1
         while (db.weights.doesExist(key)) key++
         if (count !== undefined && count !== key - 1)
-          throw new StoreError('failed', `the history of weights has ${key - 1} entries, and not ${count}`)
+          throw new StoreError('failed', `the history of weights has ${key - 1} entries, expected ${count}`)
         db.weights.putSync(key, record)
       })
     },
