@@ -175,7 +175,7 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(await serving.innerText()).toMatch(/Time per cycle\s+[\d.]+ ms median, [\d.]+ ms p99 of 13 cycles/)
     await page.getByRole('region', { name: 'unreadable-1' }).getByText('The package cannot be read').waitFor()
     await serving.getByText('Checks: ').click()
-    await serving.getByText(/5000 rows [\d.]+ ms/).waitFor()
+    await serving.getByText(/5000 rows takes [\d.]+ ms/).waitFor()
     await shadow.getByText('Agreement with ').click()
     await shadow.getByText('Rank correlation').waitFor()
     // A package that fails has its report too.

@@ -150,7 +150,7 @@ export class ModelLifecycle {
       if (this.#problems.get(file) !== problem)
         this.#parts.log.error(
           { problem, ...this.#servingField() },
-          `${file} cannot be read; the serving version continues`,
+          `${file} cannot be read; the loaded versions do not change`,
         )
       this.#problems.set(file, problem)
       return null
