@@ -89,7 +89,7 @@ describe('a file that is not an ONNX model is refused with an error that names i
     ['a Git LFS pointer', 'version https://git-lfs.github.com/spec/v1\noid sha256:4d7a', /git lfs pull/],
     ['a checkpoint of PyTorch', 'PK\x03\x04 archive/data.pkl', /ZIP archive, as PyTorch writes/],
     ['without a graph', numberField(1, 8), /is not an ONNX model: its 2 bytes are truncated or have another/],
-    ['cut off', smallGraph({ operators: [] }).subarray(0, 40), /its 40 bytes are cut off/],
+    ['cut off', smallGraph({ operators: [] }).subarray(0, 40), /its 40 bytes are truncated/],
   ])('%s', async (_, content, problem) => {
     const bytes = typeof content === 'string' ? Buffer.from(content, 'latin1') : content
     await expect(open(planOf(bytes))).rejects.toThrow(problem)

@@ -95,7 +95,7 @@ describe('a model', () => {
       'batches',
       scoring((share, rowCount, row) => (row > 0 && rowCount < 5000 ? 1 - share : share)),
     )
-    expect(line?.sentence).toMatch(/among 600 rows in another order/)
+    expect(line?.sentence).toMatch(/in a batch of 600 rows in another order/)
   })
 
   test('whose rows depend on their number fails, whatever the tolerance of its golden cases', async () => {
@@ -103,7 +103,7 @@ describe('a model', () => {
     const golden = { file: 'golden.json', sha256: '', tolerance: 1e-2 }
     const withTolerance = { ...modelPackage, manifest: { ...modelPackage.manifest, golden } }
     await expect(assertChecksPass(model, withTolerance)).rejects.toThrow(
-      /batches: .* alone .*may by 0\.00001/,
+      /batches: .* alone .*tolerance 0\.00001/,
     )
   })
 
@@ -258,7 +258,7 @@ describe('a provider', () => {
       options,
     )
     expect(line).toMatchObject({ state: 'pass' })
-    expect(line.sentence).toMatch(/between cuda and cpu over 5000 rows: heads 0\.0000\d+; 0\.001 is allowed/)
+    expect(line.sentence).toMatch(/between cuda and cpu over 5000 rows: heads 0\.0000\d+; the tolerance is 0\.001/)
   })
 
   test.each([

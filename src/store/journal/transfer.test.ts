@@ -117,7 +117,7 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     const directory = { dataDir: await newDirectory() }
     await expect(exportDirectory({ journal, environment, directory })).rejects.toThrow('kind 99')
     await expect(openLmdbStore(directory)).rejects.toThrow('is a view of a journal')
-    await expect(detachDirectory(directory)).rejects.toThrow('is not complete')
+    await expect(detachDirectory(directory)).rejects.toThrow('is an incomplete view')
   })
 
   test('a view whose journal is lost serves by itself, and can be imported again', async () => {
