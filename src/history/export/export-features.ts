@@ -45,8 +45,10 @@ export class ExportedFeatures {
     return Object.fromEntries(
       this.#features.map(({ name }, column) => {
         const values = new Float32Array(rows.length).fill(NaN)
-        for (const [at, row] of rows.entries())
+        for (let at = 0; at < rows.length; at++) {
+          const row = rows[at] as number
           if (row >= 0) values[at] = matrix[row * width + column] as number
+        }
         return [name, values]
       }),
     )

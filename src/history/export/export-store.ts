@@ -54,7 +54,7 @@ export async function exportStore(store: Store, options: ExportOptions): Promise
   const staging = await Staging.open({ directory, features: names, ...(tables && { tables }) })
   try {
     const cycles = await exportTo(staging, store, options)
-    await staging.flush()
+    await staging.writeAll()
     return { cycles, rows: staging.rowCounts }
   } finally {
     staging.close()

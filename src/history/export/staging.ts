@@ -41,6 +41,8 @@ export interface StagingOptions {
 export class Staging {
   readonly #duck: typeof Duck
   readonly #connection: DuckDBConnection
+  /** A connection runs one statement at a time: files are written on their own. */
+  readonly #writer: DuckDBConnection
   readonly #directory: string
   readonly #tables: ReadonlyMap<TableName, ExportTable>
   readonly #appenders = new Map<string, DuckDBAppender>()
@@ -50,16 +52,16 @@ export class Staging {
   readonly #postNumbers = new PostMap<string, number>()
   #postCount = 0
   #stagedValues = 0
-  /** Number of the files that are written next. */
-  #part = 0
+  #generation = 0
+  #writing: Promise<void> = Promise.resolve()
 
   private constructor(
     duck: typeof Duck,
-    connection: DuckDBConnection,
+    connections: readonly [rows: DuckDBConnection, files: DuckDBConnection],
     { directory, features, tables = tableNames }: StagingOptions,
   ) {
     this.#duck = duck
-    this.#connection = connection
+    ;[this.#connection, this.#writer] = connections
     this.#directory = directory
     this.#tables = new Map(tables.map((name) => [name, tableWith(name, features)]))
   }
@@ -67,7 +69,8 @@ export class Staging {
   static async open(options: StagingOptions): Promise<Staging> {
     const duck = await import('@duckdb/node-api')
     const instance = await duck.DuckDBInstance.create(':memory:', duckOptions)
-    const staging = new Staging(duck, await instance.connect(), options)
+    const connections = [await instance.connect(), await instance.connect()] as const
+    const staging = new Staging(duck, connections, options)
     await staging.#create('posts', { id: 'INTEGER', gall_id: 'VARCHAR', post_no: 'BIGINT' })
     await staging.#create('positions', {
       id: 'INTEGER',
@@ -77,7 +80,7 @@ export class Staging {
       model_version: 'VARCHAR',
       weights_version: 'VARCHAR',
     })
-    for (const [name, { staged }] of staging.#tables) await staging.#create(stageOf(name), staged)
+    for (const [name, { staged }] of staging.#tables) await staging.#createStage(name, staged)
     return staging
   }
 
@@ -144,7 +147,7 @@ export class Staging {
       return found
     })
     const types = staged.map(([, type]) => this.#typeOf(type))
-    const appender = this.#appender(stageOf(name))
+    const appender = this.#appender(stageOf(name, this.#generation))
     for (let from = 0; from < count; from += chunkRows) {
       const to = Math.min(count, from + chunkRows)
       const chunk = this.#duck.DuckDBDataChunk.create(types, to - from)
@@ -167,29 +170,56 @@ export class Staging {
     return Object.fromEntries(tableNames.map((name) => [name, this.#rowCounts.get(name) ?? 0]))
   }
 
-  /** Writes what is staged, one file per table and day. */
+  /**
+   * Begins to write what is staged, one file per table and day; rows that are appended meanwhile belong to the next part.
+   * Resolves when the rows of the call before are written.
+   */
   async flush(): Promise<void> {
+    await this.#writing
     for (const name of this.#waiting.keys()) this.#appendWaiting(name)
+    const generation = this.#generation++
     for (const appender of this.#appenders.values()) appender.flushSync()
-    for (const [name, table] of this.#tables) {
-      const stage = stageOf(name)
-      const counted = await this.#connection.runAndReadAll(`select count(*) from ${stage}`)
-      if (Number(counted.getRows()[0]?.[0]) === 0) continue
-      await this.#write(name, table)
-      this.#appender(stage).closeSync()
-      await this.#create(stage, table.staged)
+    for (const [name, { staged }] of this.#tables) {
+      const stage = stageOf(name, generation)
+      this.#appenders.get(stage)?.closeSync()
+      this.#appenders.delete(stage)
+      await this.#createStage(name, staged)
     }
-    this.#part++
     this.#stagedValues = 0
+    this.#writing = this.#writeStaged(generation)
+    // Until it is awaited, a failure is not unhandled.
+    this.#writing.catch(() => undefined)
+  }
+
+  /** Writes all that is staged. */
+  async writeAll(): Promise<void> {
+    await this.flush()
+    await this.#writing
   }
 
   /** Closes DuckDB; rows that are not written are lost. */
   close(): void {
     for (const appender of this.#appenders.values()) appender.closeSync()
+    this.#appenders.clear()
+    this.#writer.interrupt()
     this.#connection.closeSync()
+    this.#writer.closeSync()
   }
 
-  #write(name: TableName, { columns, staged, dayMs }: ExportTable): Promise<unknown> {
+  async #writeStaged(generation: number): Promise<void> {
+    for (const [name, table] of this.#tables) {
+      const stage = stageOf(name, generation)
+      const counted = await this.#writer.runAndReadAll(`select count(*) from ${stage}`)
+      if (Number(counted.getRows()[0]?.[0]) > 0) await this.#write(name, table, { stage, generation })
+      await this.#writer.run(`drop table ${stage}`)
+    }
+  }
+
+  #write(
+    name: TableName,
+    { columns, staged, dayMs }: ExportTable,
+    { stage, generation }: { readonly stage: string; readonly generation: number },
+  ): Promise<unknown> {
     const joins = [
       'post' in staged ? 'left join posts p on p.id = s.post' : '',
       'position' in staged ? 'left join positions c on c.id = s.position' : '',
@@ -197,17 +227,20 @@ export class Staging {
     ]
     const day = `date '1970-01-01' + cast(floor((${dayMs} + ${kstOffsetMs}) / ${dayLengthMs}) as integer)`
     const selected = columns.map((column) => `${column.sql} as "${column.name}"`).join(', ')
-    return this.#connection.run(
-      `copy (select ${selected}, ${day} as day from ${stageOf(name)} s ${joins.join(' ')})
+    return this.#writer.run(
+      `copy (select ${selected}, ${day} as day from ${stage} s ${joins.join(' ')})
        to ${quoted(join(this.#directory, name))} (format parquet, partition_by (day), overwrite_or_ignore,
-       filename_pattern '${this.#part}-{i}', compression zstd, compression_level 1, row_group_size 40960)`,
+       filename_pattern '${generation}-{i}', compression zstd, compression_level 1, row_group_size 40960)`,
     )
   }
 
-  /** Creates a table, or empties it. */
+  #createStage(name: TableName, staged: StagedColumns): Promise<void> {
+    return this.#create(stageOf(name, this.#generation), staged)
+  }
+
   async #create(table: string, columns: Readonly<Record<string, string>>): Promise<void> {
     const list = Object.entries(columns).map(([name, type]) => `"${name}" ${type}`)
-    await this.#connection.run(`create or replace table ${table} (${list.join(', ')})`)
+    await this.#connection.run(`create table ${table} (${list.join(', ')})`)
     this.#appenders.set(table, await this.#connection.createAppender(table))
   }
 
@@ -223,8 +256,8 @@ export class Staging {
   }
 }
 
-function stageOf(name: TableName): string {
-  return `staged_${name}`
+function stageOf(name: TableName, generation: number): string {
+  return `staged_${name}_${generation}`
 }
 
 function sliced(values: StagedValues, from: number, to: number): StagedValues {
