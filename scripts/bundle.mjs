@@ -81,9 +81,10 @@ function assemble(stage, commit) {
 function smokeTest(stage, version) {
   const understudy = (...args) => output(join(stage, 'bin/understudy'), args, stage, {})
   const printed = understudy('--version').trim()
-  if (printed !== version) throw new Error(`the bundle prints version ${printed}, not ${version}`)
+  if (printed !== version) throw new Error(`the bundle has version ${printed}, expected ${version}`)
   const document = readFileSync(join(root, 'docs/openapi.json'), 'utf8')
-  if (understudy('openapi') !== document) throw new Error('the bundle prints another docs/openapi.json')
+  if (understudy('openapi') !== document)
+    throw new Error("the bundle's OpenAPI document differs from docs/openapi.json")
   for (const model of ['transport-test-1', 'example-1', 'demo-1']) understudy('models', 'verify', model)
   // Every module of the program, so that no package is missing; the programs themselves would start.
   const loader = `

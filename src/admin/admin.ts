@@ -1,5 +1,5 @@
 /**
- * Assembles the admin side of a server: what observes it, and the listener that shows it. Read `routesOf` for all routes.
+ * Assembles the observer and the admin listener of a server. Read `routesOf` for all routes.
  */
 import { openApiDocument, type Series } from '../contract/index.js'
 import { lastCycleOf, type AdminSide, type ServerSources } from '../server/index.js'

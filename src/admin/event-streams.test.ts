@@ -69,7 +69,7 @@ test('at most 100 streams are open, and a closed one makes room', () => {
   streams.close()
 })
 
-test('events that come faster than they are written are replaced by one that says so', async () => {
+test('events that arrive faster than they are written are replaced by one that reports it', async () => {
   const streams = new EventStreams(() => 0)
   const response = opened(streams)
   for (let n = 0; n < 101; n++) streams.send('call', { n })

@@ -1,5 +1,5 @@
 /**
- * The socket of the admin side, on Node's `http`: it is not the port of the contract, so it needs no speed, and Node's
+ * The socket of the admin listener, on Node's `http`: it is not the port of the contract, so it needs no speed, and Node's
  * streams, limits and error codes keep it short. It shares the event loop with the cycles, so everything here is bounded:
  * connections, the time of a request, the bytes that slow readers hold in memory. Read `#respond` first.
  */

@@ -1,5 +1,5 @@
 /**
- * The admin side as `serve` starts it: its token, its address, and what happens where its port is taken.
+ * The admin listener as `serve` starts it: its token, its address, and what happens if its port is in use.
  */
 import { execFile } from 'node:child_process'
 import { fstatSync } from 'node:fs'
@@ -8,7 +8,7 @@ import {
   adminTokenVariable,
   apiKeyForm,
   apiKeyRule,
-  inWords,
+  valueText,
   variableOf,
   type Settings,
 } from '../settings/index.js'
@@ -32,7 +32,7 @@ export interface AdminToken {
 export interface AdminSideOptions {
   readonly settings: Settings
   readonly token: AdminToken
-  /** The default port may be taken: the service then starts without its admin side. */
+  /** The default port may be in use: the service then starts without its admin listener. */
   readonly isDefaultPort: boolean
   readonly env: NodeJS.ProcessEnv
   readonly printMessage: (text: string) => void
@@ -40,7 +40,7 @@ export interface AdminSideOptions {
 
 /**
  * The token of the environment, else that of the file, which is created where it is missing. Throws a `UsageError` for an
- * invalid token, and for one that is also an API key: the keys of clients do not open the admin side.
+ * invalid token, and for one that is also an API key: the keys of clients do not open the admin listener.
  */
 export function ensureAdminToken(env: NodeJS.ProcessEnv, settings: Settings): AdminToken {
   const token = tokenOfEnvironment(env)
@@ -73,7 +73,7 @@ function tokenOfFile(dataDir: string): AdminToken {
   return { token, file }
 }
 
-/** Starts the admin side of a server; null where it is off or the default port is taken. */
+/** Starts the admin listener of a server; null if it is off or the default port is in use. */
 export function adminSide(options: AdminSideOptions): StartAdmin {
   const { settings, token, isDefaultPort, env, printMessage } = options
   return async (sources) => {
@@ -116,7 +116,7 @@ export function adminSide(options: AdminSideOptions): StartAdmin {
 function commandEnv(settings: Settings): NodeJS.ProcessEnv {
   const own = historySettingNames
     .filter((setting) => settings[setting] !== undefined)
-    .map((setting) => [variableOf(setting), inWords(settings[setting])] as const)
+    .map((setting) => [variableOf(setting), valueText(settings[setting])] as const)
   return { ...process.env, ...Object.fromEntries(own), NODE_OPTIONS: undefined }
 }
 

@@ -8,7 +8,7 @@ import {
   defaultTextOf,
   fileKeyOf,
   flagOf,
-  inWords,
+  valueText,
   otherVariables,
   path,
   helpTextOf,
@@ -68,7 +68,7 @@ function shownValue({ settings, apiKeysFile }: EffectiveSettings, name: SettingN
 }
 
 function valueInWords(name: SettingName, value: unknown): string {
-  if (name !== 'apiKeys') return value === null ? defaultTextOf(name) : inWords(value)
+  if (name !== 'apiKeys') return value === null ? defaultTextOf(name) : valueText(value)
   const { sha256 } = value as { sha256: readonly string[] }
   if (sha256.length === 0) return 'none: serve generates one'
   return `${sha256.length} with SHA-256 ${sha256.map((hash) => `${hash}…`).join(', ')}`

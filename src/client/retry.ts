@@ -46,7 +46,7 @@ export function isTemporaryError(error: unknown): boolean {
 
 /**
  * Milliseconds until the next attempt: exponential back-off with full jitter, so that clients that failed together do not
- * return together. After a `Retry-After`, that time and the jitter of a first attempt, which spreads the clients that
+ * retry together. After a `Retry-After`, that time and the jitter of a first attempt, which spreads the clients that
  * received the same one. `retryCount`: attempts since the first. `random`: 0 ≤ random < 1.
  */
 export function waitMsOf(

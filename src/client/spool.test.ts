@@ -64,16 +64,19 @@ test('a new spool sends the cycles that an earlier one left in the directory, th
   )
 })
 
-test.each([400, 409, 413, 422])('after %s a cycle is set aside, and the next one is sent', async (status) => {
-  const rejected: [string, ApiError][] = []
-  const server = new FaultyServer(refusal(status), responseTo(second))
-  const spool = await open(server, { onRejected: (...args) => void rejected.push(args) })
-  for (const cycle of [first, second]) await spool.add(cycle)
-  await spool.deliver()
-  expect(rejected).toMatchObject([[first.cycle_id, { status }]])
-  expect([responses, await spool.cycleIds()]).toEqual([[second.cycle_id], []])
-  expect(readdirSync(directory)).toEqual([`${first.cycle_id}.json.rejected`])
-})
+test.each([400, 409, 413, 422])(
+  'after %s a cycle is renamed to `.rejected`, and the next one is sent',
+  async (status) => {
+    const rejected: [string, ApiError][] = []
+    const server = new FaultyServer(refusal(status), responseTo(second))
+    const spool = await open(server, { onRejected: (...args) => void rejected.push(args) })
+    for (const cycle of [first, second]) await spool.add(cycle)
+    await spool.deliver()
+    expect(rejected).toMatchObject([[first.cycle_id, { status }]])
+    expect([responses, await spool.cycleIds()]).toEqual([[second.cycle_id], []])
+    expect(readdirSync(directory)).toEqual([`${first.cycle_id}.json.rejected`])
+  },
+)
 
 test.each<[string, Step]>([
   ['401', refusal(401)],

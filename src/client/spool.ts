@@ -20,7 +20,7 @@ export interface SpoolOptions {
   readonly directory: string
   /** Stores a response. It may receive the same one again after a crash. If it throws, the cycle stays in the spool. */
   readonly onResponse: (response: CycleResponse) => void | Promise<void>
-  /** The service refuses a cycle for what it contains: 400, 409, 413 or 422. The cycle is set aside. */
+  /** The service refuses a cycle for its contents: 400, 409, 413 or 422. The file is renamed to `.rejected`. */
   readonly onRejected?: (cycleId: string, error: ApiError) => void | Promise<void>
 }
 

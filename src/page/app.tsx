@@ -6,7 +6,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preac
 import type { Check, Now } from './service/api.js'
 import { useConnectionState, useEvent, type ConnectionState } from './service/connection.js'
 import { useQuery, type Query } from './service/query.js'
-import { clockSeconds, counted, cycleLabel, words } from './format.js'
+import { clockSeconds, counted, cycleLabel, humanize } from './format.js'
 import { Badge, Text } from './parts/common.js'
 import { HelpDialog } from './parts/help.js'
 import { Icon } from './parts/icon.js'
@@ -122,7 +122,7 @@ const statusLabels: Readonly<Record<Check['status'], string>> = {
 function worstOf({ checks }: Now): { readonly status: Check['status']; readonly reason: string } {
   for (const status of ['fail', 'warn'] as const) {
     const found = checks.find((check) => check.status === status)
-    if (found !== undefined) return { status, reason: `${words(found.check)}: ${found.reason}` }
+    if (found !== undefined) return { status, reason: `${humanize(found.check)}: ${found.reason}` }
   }
   return { status: 'ok', reason: '' }
 }

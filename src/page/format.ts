@@ -144,7 +144,7 @@ export function bytes(count: number | null | undefined): string {
 }
 
 /** A word of the API for readers: `missing_title` as `missing title`. */
-export function words(name: string): string {
+export function humanize(name: string): string {
   return name.replaceAll('_', ' ')
 }
 

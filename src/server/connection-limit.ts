@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 
-/** Descriptors reserved for the database, model processes, logs, model files, settings and commands of the admin side. */
+/** Descriptors reserved for the database, model processes, logs, model files, settings and commands of the admin listener. */
 const otherDescriptorsMax = 256
 /** Between two log lines of one kind. */
 const logEveryMs = 60_000

@@ -34,7 +34,7 @@ const closingMsMax = 1000
 const logMsMax = 200
 const stdout = 1
 
-/** What the admin side of a server reads. */
+/** What the admin listener of a server reads. */
 export interface ServerSources {
   readonly store: Store
   readonly cycles: CycleService
@@ -56,7 +56,7 @@ export interface AdminSide {
   stop(): void
 }
 
-/** Starts the admin side of a server, before its model is loaded. Rejects with one clear error. */
+/** Starts the admin listener of a server, before its model is loaded. Rejects with one clear error. */
 export type StartAdmin = (sources: ServerSources) => Promise<AdminSide | null>
 
 export interface RunningServer {

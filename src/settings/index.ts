@@ -10,7 +10,7 @@ export {
   defaultTextOf,
   fileKeyOf,
   flagOf,
-  inWords,
+  valueText,
   needsRestart,
   otherVariables,
   helpTextOf,

@@ -308,11 +308,11 @@ export function helpTextOf(name: SettingName): string {
 /** The default as the documentation and the help show it. */
 export function defaultTextOf(name: SettingName): string {
   const { fallback, defaultText } = settingsTable[name]
-  return defaultText ?? inWords(fallback?.(''))
+  return defaultText ?? valueText(fallback?.(''))
 }
 
 /** A value in the form of an environment variable; null and undefined are `none`. */
-export function inWords(value: unknown): string {
+export function valueText(value: unknown): string {
   if (value === null || value === undefined) return 'none'
   if (Array.isArray(value)) return value.join(',')
   return typeof value === 'string' ? value : JSON.stringify(value)

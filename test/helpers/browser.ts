@@ -25,7 +25,7 @@ export interface Admin {
   readonly token: string
 }
 
-/** A server with its admin side. `env`: further settings. */
+/** A server with its admin listener. `env`: further settings. */
 export async function startedAdmin(env: Record<string, string> = {}): Promise<Admin> {
   const port = await freePort()
   const server = await new ServerProcess({ UNDERSTUDY_ADMIN_PORT: String(port), ...env }).start()
@@ -76,7 +76,7 @@ export async function visit(
   return { page, context, problems }
 }
 
-/** Ends a visit. Answers still given in place of the server's are dropped; they would fail outside the test. */
+/** Ends a visit. Pending mock responses are dropped; they would fail outside the test. */
 export async function leave({ page, context }: Pick<Visitor, 'page' | 'context'>): Promise<void> {
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   await context.close()
@@ -91,7 +91,7 @@ export async function violations(page: Page): Promise<string[]> {
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
 }
 
-/** Pictures of a view at each width, dark and light. */
+/** Screenshots of a view at each width, dark and light. */
 export async function takePictures(page: Page, name: string): Promise<void> {
   mkdirSync(picturesDir, { recursive: true })
   for (const width of widths)
@@ -121,7 +121,7 @@ export function overflows(page: Page): Promise<string[]> {
   )
 }
 
-/** A view, with nothing of the one before: a change of the part after # alone would keep its state. */
+/** Opens a view without state of the previous one: a change of the part after # alone would keep its state. */
 export async function open(page: Page, view: string): Promise<void> {
   await page.goto('about:blank')
   await page.goto(`/#/${view}`)

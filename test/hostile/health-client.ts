@@ -12,7 +12,7 @@ try {
   // Its parent is an attacker, which may have lowered its priority: see `lowerPriority`.
   setPriority(constants.priority.PRIORITY_NORMAL)
 } catch {
-  // Without the right to raise it: the priority was not lowered either.
+  // Without permission to raise it: the priority was not lowered either.
 }
 
 process.once('message', (port: number) => {

@@ -6,7 +6,7 @@ import { soak } from './soak.js'
 
 const dayMs = 86_400_000
 
-test('after days of cycles retained records are unchanged, expired ones are gone, and verify passes', async () => {
+test('after days of cycles retained records are unchanged, expired ones are deleted, and verify passes', async () => {
   const { verdicts, counts } = await soak({
     ...{ seed: 1, postsPerDay: 400, imageShare: 0.2, keptDays: { cycles: 8, images: 7, outcomes: 3 } },
     ...{ warmUpCycles: 144, leapMs: 9 * dayMs, measuredCycles: 144, sampleCycles: 0, costCycles: 0 },

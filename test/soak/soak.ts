@@ -58,7 +58,7 @@ export async function soak(plan: SoakPlan, { onSample, onCost }: SoakHooks = {})
       ...(plan.sampleCycles === 0 ? [] : levelRules(samples.slice(from))),
       {
         holds: true,
-        words: `responses: ${reread.kept} retained ones are unchanged, ${reread.gone} expired ones are gone`,
+        words: `responses: ${reread.kept} retained ones are unchanged, ${reread.gone} expired ones are deleted`,
       },
       logRule(target.server.log),
       ...recordRules(verify(target.server.dataDir), client.held, client.totals.weights + 1),

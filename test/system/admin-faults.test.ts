@@ -1,6 +1,6 @@
 /**
- * Faults of the admin side: streams that nobody reads, reports in progress. Each cycle must have the results of a server
- * without an admin side.
+ * Faults of the admin listener: streams that nobody reads, reports in progress. Each cycle must have the results of a server
+ * without an admin listener.
  */
 import { readFileSync } from 'node:fs'
 import http from 'node:http'

@@ -1,4 +1,4 @@
-/** How the admin side starts: its port, and a token of the environment. */
+/** How the admin listener starts: its port, and a token of the environment. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -32,12 +32,12 @@ describe('the port', () => {
     other.close()
   })
 
-  test('that is taken by default is one line, and the service starts without its admin side', async () => {
+  test('whose default is in use causes one message, and the service starts without its admin listener', async () => {
     const other = await taken(8081).catch(() => null)
     const one = ended(new ServerProcess({ UNDERSTUDY_ADMIN_PORT: '' }))
     await one.start()
     expect(one.log).toContain(
-      'understudy: no admin side: cannot listen on 127.0.0.1:8081: the port is in use',
+      'understudy: no admin listener: cannot listen on 127.0.0.1:8081: the port is in use',
     )
     expect((await one.call({ path: '/v1/health' })).status).toBe(200)
     other?.close()

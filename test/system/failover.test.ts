@@ -76,7 +76,7 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
   }, 180_000)
   afterAll(() => Promise.all(servers.map((server) => server.dispose())))
 
-  test('the owner answers; a standby answers 503, and says why', async () => {
+  test('the owner answers; a standby answers 503 with the reason', async () => {
     for (let i = 0; i < 3; i++) await cycle()
     const refused = await standby.postCycle(bodyOf(0))
     expect(refused.status).toBe(503)

@@ -69,7 +69,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await admin.server.dispose()
   })
 
-  test('says since when and why a view is stale while its query fails, and reads it again', async () => {
+  test('shows since when and why a view is stale while its query fails, and reads it again', async () => {
     await open('')
     await page.route('**/api/now', (route) => route.fulfill(unavailable))
     await postCycle()
@@ -81,7 +81,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await stale('Stale').waitFor({ state: 'detached' })
   })
 
-  test('ends a query that is not answered, says so, and tries again', async () => {
+  test('ends a query without a response, reports it, and tries again', async () => {
     await open(
       'const real = AbortSignal.timeout; AbortSignal.timeout = (ms) => real.call(AbortSignal, ms / 50)',
     )
@@ -96,7 +96,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await stale('Stale').waitFor({ state: 'detached' })
   })
 
-  test('finds by missing heartbeats that the service hangs, and says so before any request ends', async () => {
+  test('finds by missing heartbeats that the service hangs, and reports it before any request ends', async () => {
     await open('')
     const notice = page.getByText('No connection to the service.')
     process.kill(admin.server.pid as number, 'SIGSTOP')

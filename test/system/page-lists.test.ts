@@ -59,7 +59,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await admin.server.dispose()
   })
 
-  test('Cycles says that there is no call, no refusal and no stored cycle yet', async () => {
+  test('Cycles shows that there is no call, no refusal and no stored cycle yet', async () => {
     await open('cycles')
     await page.getByText('No call since the start of the service.').waitFor()
     await page.getByRole('button', { name: 'Other refusals' }).click()
@@ -68,7 +68,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.getByText('The store has no cycle.').waitFor()
   })
 
-  test('Cycles and Post say why nothing can be read, and read it later', async () => {
+  test('Cycles and Post show why nothing can be read, and read it later', async () => {
     await page.route('**/api/{cycles,posts}**', (route) => route.fulfill(unavailable))
     await page.route('**/api/posts/**', (route) => route.fulfill(unavailable))
     await postCycle()

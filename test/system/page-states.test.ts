@@ -79,7 +79,7 @@ describe.skipIf(browserMissing)('the page', () => {
     ['picks', 'No post is pending.'],
     ['report', 'No cycle is stored.'],
     ['cycles', /./],
-  ])('%s says that there is nothing yet', async (view, text) => {
+  ])('%s shows that there is nothing yet', async (view, text) => {
     const { page, context, problems } = await visit(browser, admin)
     await open(page, view)
     await page.locator('main').getByText(text).first().waitFor()

@@ -141,7 +141,7 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(await page.locator('.list-note').innerText()).toMatch(/^4,999 pending, 19\d scored in 03-01/)
   })
 
-  test('Picks says why the next rows cannot be read, keeps its place, and reads them later', async () => {
+  test('Picks shows why the next rows cannot be read, keeps its place, and reads them later', async () => {
     await open('picks')
     await page.locator('[data-index="0"] a').waitFor()
     const json = { error: { code: 'unavailable', message: 'too busy' } }
@@ -199,7 +199,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.getByRole('table', { name: /Inputs of the model/ }).waitFor()
   })
 
-  test('Post shows the past of a post that has left, and says what does not exist', async () => {
+  test('Post shows the past of a post that has left, and reports what does not exist', async () => {
     await open('posts/g1/200')
     await page.getByText('not pending').waitFor()
     await page.getByRole('heading', { name: `${title} 200`, exact: true }).waitFor()

@@ -1,6 +1,6 @@
 /**
  * The values of the metrics. Counters and histograms are updated after each request and cycle; the others are read when
- * Prometheus asks, at most once a second.
+ * Prometheus scrapes them, at most once a second.
  */
 import type { CallRecord, CyclePoint } from '../../contract/index.js'
 import { encodingChannel, type EncodingMessage } from '../../cycle/index.js'

@@ -1,5 +1,5 @@
 /**
- * The metrics that are read when Prometheus asks: all gauges, and the counts that other parts of the service keep.
+ * The metrics that are read when Prometheus scrapes them: all gauges, and the counts that other parts of the service keep.
  */
 import type { Now } from '../../contract/index.js'
 import type { ServerSources } from '../../server/index.js'

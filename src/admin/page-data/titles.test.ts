@@ -23,7 +23,7 @@ function pending(count: number) {
 
 const recordsOf = (texts: readonly string[]): Uint8Array[] => texts.map((text) => Buffer.from(text))
 
-test('the event loop serves others while the titles of a cycle are read', async () => {
+test('the event loop continues to serve requests while the titles of a cycle are read', async () => {
   const { titles, rows, found } = pending(1000)
   vi.mocked(readCandidates).mockResolvedValue(recordsOf(rows.map((row) => `{"title":"title ${row}"}`)))
   const counts: number[] = []

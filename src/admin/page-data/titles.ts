@@ -1,6 +1,6 @@
 /**
  * Titles of pending posts, which the pool does not hold: cut out of the stored requests with which the posts entered, once
- * per post, when the page first asks for them. Bounded by the posts that are pending.
+ * per post, when the page first requests them. Bounded by the posts that are pending.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readCandidates } from '../../cycle/index.js'
@@ -8,7 +8,7 @@ import type { PoolState } from '../../pool/index.js'
 import type { ServerSources } from '../../server/index.js'
 
 const titleCharsMax = 300
-/** Records parsed before the event loop serves others: the bodies of one cycle hold up to 16 MiB. */
+/** Records parsed before the event loop continues to serve requests: the bodies of one cycle hold up to 16 MiB. */
 const rowsPerTurn = 50
 /** More than the rows of one cycle. */
 const rowCountMax = 2 ** 21

@@ -129,7 +129,7 @@ async function checkIdentities(
   const readAll = (store: Store) => versions.map((version) => store.models.readIdentity(version))
   const known = await withStore(dataDir, readAll).catch((error: unknown) => {
     printMessage(
-      `Not checked whether a server has loaded ${versions.join(', ')} with other files: ${messageOf(error)}; --data-dir ` +
+      `Not checked: whether a server has loaded other files as ${versions.join(', ')} (${messageOf(error)}); --data-dir ` +
         'names the directory of the server\n',
     )
     return []

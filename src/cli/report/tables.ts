@@ -34,8 +34,8 @@ export function rankerTable({ rankers }: Evaluation): ReportTable {
   return {
     title: 'Orders compared',
     note:
-      'Means with 95 % intervals. In a random order, 50 % of posts rank below a saved post. A pick is decided ' +
-      'unless it is still pending.',
+      'Means with 95 % intervals. In a random order, 50 % of the posts rank below a saved post. A pick is ' +
+      'decided once its post has left the pool.',
     head: rankerHead,
     rows: rankers.map(rankerRow),
   }

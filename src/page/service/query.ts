@@ -1,5 +1,5 @@
 /**
- * A query: JSON of one path, read again when the server reports a change and after a failure. It keeps the last answer while a
+ * A query: JSON of one path, read again when the server reports a change and after a failure. It keeps the last response while a
  * newer one is on its way or fails.
  */
 import { useEffect, useState } from 'preact/hooks'
@@ -10,7 +10,7 @@ import { connection, type EventName } from './connection.js'
 import { Topic, useWatched } from './topic.js'
 
 export interface Query<T> {
-  /** Null before the first answer. */
+  /** Null before the first response. */
   readonly data: T | null
   /** Of the last attempt. */
   readonly error: ApiError | null
@@ -19,7 +19,7 @@ export interface Query<T> {
 }
 
 export interface QueryOptions {
-  /** Events after which the answer may differ. A stream that opens always counts. */
+  /** Events after which the response may differ. A stream that opens always counts. */
   readonly refreshOn?: readonly EventName[]
   /** For figures that change without events. */
   readonly everyMs?: number
@@ -29,15 +29,15 @@ export interface QueryOptions {
 
 const nothing = { data: null, error: null, loadedAtMs: null }
 
-/** `path` null: nothing is asked. */
+/** `path` null: nothing is requested. */
 export function useQuery<T>(path: string | null, options: QueryOptions = {}): Query<T> {
   const { refreshOn = [], everyMs, read = getJson } = options
-  const [answer, setAnswer] = useState<Query<T> & { readonly path: string | null }>({ ...nothing, path })
+  const [response, setResponse] = useState<Query<T> & { readonly path: string | null }>({ ...nothing, path })
   const events = ['reset', ...refreshOn].join()
   useEffect(() => {
     if (path === null) return
     const loader = new Loader<T>(path, read, (change) =>
-      setAnswer((before) => ({ ...(before.path === path ? before : nothing), ...change, path })),
+      setResponse((before) => ({ ...(before.path === path ? before : nothing), ...change, path })),
     )
     const forget = connection.events.on((name) => {
       if (events.split(',').includes(name)) loader.refresh()
@@ -53,10 +53,10 @@ export function useQuery<T>(path: string | null, options: QueryOptions = {}): Qu
       loader.stop()
     }
   }, [path, events, everyMs, read])
-  return answer.path === path ? answer : nothing
+  return response.path === path ? response : nothing
 }
 
-/** Data that the page shows although a newer answer could not be read. */
+/** Data that the page shows although a newer response could not be read. */
 export interface StaleData {
   /** Such as `models`. */
   readonly what: string
@@ -80,7 +80,7 @@ export function useStaleData(): readonly StaleData[] {
 class Loader<T> {
   readonly #path: string
   readonly #read: NonNullable<QueryOptions['read']>
-  readonly #onAnswer: (change: Partial<Query<T>>) => void
+  readonly #onResponse: (change: Partial<Query<T>>) => void
   readonly #abort = new AbortController()
   readonly #backoff = new Backoff(() => this.refresh())
   #loadedAtMs: number | null = null
@@ -90,11 +90,11 @@ class Loader<T> {
   constructor(
     path: string,
     read: NonNullable<QueryOptions['read']>,
-    onAnswer: (change: Partial<Query<T>>) => void,
+    onResponse: (change: Partial<Query<T>>) => void,
   ) {
     this.#path = path
     this.#read = read
-    this.#onAnswer = onAnswer
+    this.#onResponse = onResponse
   }
 
   refresh(): void {
@@ -118,7 +118,7 @@ class Loader<T> {
       const data = (await this.#read(this.#path, this.#abort.signal)) as T
       this.#loadedAtMs = serverNowMs()
       this.#recover()
-      this.#onAnswer({ data, error: null, loadedAtMs: this.#loadedAtMs })
+      this.#onResponse({ data, error: null, loadedAtMs: this.#loadedAtMs })
     } catch (thrown) {
       if (this.#abort.signal.aborted) return
       this.#fail(apiErrorOf(thrown))
@@ -135,7 +135,7 @@ class Loader<T> {
       staleChanged.emit()
     }
     if (error.isTemporary) this.#backoff.schedule()
-    this.#onAnswer({ error })
+    this.#onResponse({ error })
   }
 
   /** Cancels the next attempt. */

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { Counts } from '../../contract/index.js'
 import type { Call, StoredResponse } from '../service/api.js'
 import { useQuery } from '../service/query.js'
-import { bytes, cycleLabel, daySeconds, integer, milliseconds, percent, words } from '../format.js'
+import { bytes, cycleLabel, daySeconds, integer, milliseconds, percent, humanize } from '../format.js'
 import { Bar, Facts, Missing, Swatch, Text, type BarPart, type Fact } from '../parts/common.js'
 import { Icon } from '../parts/icon.js'
 import { useKeys } from '../parts/keys.js'
@@ -109,7 +109,7 @@ interface RowsProps {
 }
 
 function Rows({ counts, reasons = [] }: RowsProps) {
-  const rows = Object.entries(counts).map(([name, count]): Fact => [words(name), integer(count as number)])
+  const rows = Object.entries(counts).map(([name, count]): Fact => [humanize(name), integer(count as number)])
   return (
     <section>
       <h3>Rows</h3>
@@ -117,7 +117,7 @@ function Rows({ counts, reasons = [] }: RowsProps) {
         facts={[
           ...rows,
           ...reasons.map(({ reason, count }): Fact => [
-            `· ${words(reason)}`,
+            `· ${humanize(reason)}`,
             count > 0 ? integer(count) : null,
           ]),
         ]}

@@ -1,7 +1,7 @@
 /** The stored past of one post: its visits, the scores of a visit, and what moves the last score. */
 import { useMemo } from 'preact/hooks'
 import type { ExplainedInput, Explanation, Visit, VisitCycle } from '../service/history.js'
-import { cycleLabel, dayClock, integer, percent, score, signed, words } from '../format.js'
+import { cycleLabel, dayClock, integer, percent, score, signed, humanize } from '../format.js'
 import { Badge, colorOf, Panel, Text, type Tone } from '../parts/common.js'
 import { Sparkline } from '../parts/sparkline.js'
 import { Table, type Column } from '../parts/table.js'
@@ -34,7 +34,7 @@ const visitColumns: readonly Column<NumberedVisit>[] = [
     title: 'Outcome',
     cell: ({ fate, tier }) => (
       <>
-        <Badge tone={tones[fate] ?? 'plain'}>{fate === 'open' ? 'pending' : words(fate)}</Badge>
+        <Badge tone={tones[fate] ?? 'plain'}>{fate === 'open' ? 'pending' : humanize(fate)}</Badge>
         {tier !== null && <Badge tone="accent">{tier}</Badge>}
       </>
     ),
@@ -61,7 +61,7 @@ const cyclesShown = 48
 
 const cycleColumns: readonly Column<VisitCycle>[] = [
   { title: 'Cycle', cell: ({ cycle_id }) => cycleLabel(cycle_id) },
-  { title: 'Status', cell: ({ reason, status }) => words(reason ?? status) },
+  { title: 'Status', cell: ({ reason, status }) => humanize(reason ?? status) },
   { title: 'Score', kind: 'number', cell: (cycle) => score(cycle.score) },
   {
     title: 'Rank',

@@ -1,6 +1,6 @@
 /** A post that is not pending any more, as the stored cycles have it. */
 import type { Explanation } from '../service/history.js'
-import { dayClock, duration, integer, score, words } from '../format.js'
+import { dayClock, duration, integer, score, humanize } from '../format.js'
 import { Tile } from '../parts/common.js'
 import { CountersTile, Pictures, PostText } from './post-content.js'
 
@@ -20,7 +20,7 @@ export function LeftPost({ gallId, postNo, explanation }: LeftPostProps) {
       <div class="tiles">
         <Tile
           title="Outcome"
-          value={words(visit?.fate ?? 'unknown')}
+          value={humanize(visit?.fate ?? 'unknown')}
           unit={visit?.tier}
           facts={[
             ['Decided', dayClock(visit?.decided_at ?? null)],
@@ -44,7 +44,7 @@ export function LeftPost({ gallId, postNo, explanation }: LeftPostProps) {
               ['Written', dayClock(candidate.created_at)],
               ['Extracted', dayClock(candidate.extracted_at)],
               ['Pending', stay(candidate.extracted_at, visit?.decided_at ?? null)],
-              ['Pictures', `${integer(images.length)} of ${integer(candidate.images_in_post)}`],
+              ['Images', `${integer(images.length)} of ${integer(candidate.images_in_post)}`],
             ]}
           />
         )}

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import type { ModelFacts, Models as ModelsData, ModelUse } from '../service/api.js'
 import type { Checks, Comparison } from '../service/history.js'
 import { useQuery } from '../service/query.js'
-import { bytes, counted, cycleLabel, dayClock, integer, milliseconds, percent, words } from '../format.js'
+import { bytes, counted, cycleLabel, dayClock, integer, milliseconds, percent, humanize } from '../format.js'
 import { Badge, Command, Facts, Missing, Text, type Fact, type Tone } from '../parts/common.js'
 import { DifferenceTable, RankerTable } from './report.js'
 
@@ -118,7 +118,7 @@ function factsOf(model: ModelFacts): readonly Fact[] {
       predict_ms &&
         `${milliseconds(predict_ms.p50)} median, ${milliseconds(predict_ms.p99)} p99 of ${counted(predict_ms.cycles, 'cycle')}`,
     ],
-    ...given.map(([name, text]): Fact => [words(name), <Text key={name}>{text}</Text>]),
+    ...given.map(([name, text]): Fact => [humanize(name), <Text key={name}>{text}</Text>]),
   ]
 }
 
@@ -147,7 +147,7 @@ function ChecksOf({ version }: { readonly version: string }) {
     <Facts
       isLong
       facts={data.checks.map(({ check, state, sentence }) => [
-        words(check),
+        humanize(check),
         <>
           <Badge tone={checkTones[state] ?? 'plain'}>{state}</Badge> <Text>{sentence}</Text>
         </>,

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import type { ApiError, CyclePoint, Series } from '../service/api.js'
 import { useEvent } from '../service/connection.js'
 import { useQuery } from '../service/query.js'
-import { counted, duration, integer, milliseconds, percent, score, words } from '../format.js'
+import { counted, duration, integer, milliseconds, percent, score, humanize } from '../format.js'
 import { Chart, seriesOf, type ChartSeries } from '../parts/chart.js'
 import { Missing, Since } from '../parts/common.js'
 import { stages } from './call-details.js'
@@ -81,7 +81,7 @@ function linesOf(
       line('scored', 1, (point) => countOf(point, 'scored', null)),
       line('waiting', 3, (point) => countOf(point, 'waiting', null)),
       ...[...reasons].map((reason, i) =>
-        line(words(reason ?? 'other'), 5 + i, (point) => countOf(point, 'not_scored', reason)),
+        line(humanize(reason ?? 'other'), 5 + i, (point) => countOf(point, 'not_scored', reason)),
       ),
     ],
     scores: quantiles.map((name, i) =>

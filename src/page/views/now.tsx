@@ -15,7 +15,7 @@ import {
   milliseconds,
   percent,
   sinceStart,
-  words,
+  humanize,
 } from '../format.js'
 import { Badge, Bar, Command, Missing, Text, Tile } from '../parts/common.js'
 import { NowCharts } from './now-charts.js'
@@ -43,7 +43,7 @@ function State({ now }: { readonly now: Now }) {
       <ul class="checks" aria-label="Health checks">
         {now.checks.map(({ check, status, reason }) => (
           <li key={check} class={`check ${status}`}>
-            <b>{words(check)}</b> <Badge tone={status}>{status}</Badge>
+            <b>{humanize(check)}</b> <Badge tone={status}>{status}</Badge>
             <small>
               <Text>{reason}</Text>
             </small>
@@ -146,7 +146,7 @@ function Posts({ now: { pending, last_cycle } }: { readonly now: Now }) {
         ['Scored', integer(counts?.scored_now)],
         ['Waiting', integer(counts?.waiting)],
         ['Not scored', integer(counts?.not_scored)],
-        ...reasons.map(({ reason, count }) => [`· ${words(reason ?? 'other')}`, integer(count)] as const),
+        ...reasons.map(({ reason, count }) => [`· ${humanize(reason ?? 'other')}`, integer(count)] as const),
       ]}
     >
       <Bar

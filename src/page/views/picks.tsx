@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { CounterName, HeadName } from '../../contract/index.js'
 import type { Pick, Picks as PickList, PostFacts } from '../service/api.js'
-import { age, compact, cycleLabel, integer, rate, score, words } from '../format.js'
+import { age, compact, cycleLabel, integer, rate, score, humanize } from '../format.js'
 import { Badge, colorOf, Missing, Text } from '../parts/common.js'
 import { ListView } from '../parts/list-view.js'
 import { Sparkline } from '../parts/sparkline.js'
@@ -162,7 +162,7 @@ function ScoreCell({ pick }: { readonly pick: Pick }) {
 
 /** Why a post has no score. */
 export function unscoredText({ status, reason }: PostFacts): string {
-  return words(reason ?? status ?? 'no score yet')
+  return humanize(reason ?? status ?? 'no score yet')
 }
 
 function ageText({ age_s }: PostFacts): string {

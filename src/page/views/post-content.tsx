@@ -1,4 +1,4 @@
-/** The counters, the pictures and the text of a post. */
+/** The counters, the images and the text of a post. */
 import { useState } from 'preact/hooks'
 import type { CounterName } from '../../contract/index.js'
 import type { ImageFacts, PostFacts } from '../service/api.js'
@@ -43,11 +43,11 @@ interface PicturesProps {
 export function Pictures({ gallId, postNo, images }: PicturesProps) {
   if (images.length === 0) return null
   return (
-    <Panel title="Pictures">
+    <Panel title="Images">
       <ul class="pictures">
         {images.map((image) => (
           <li key={image.position}>
-            <img src={imageAddress(gallId, postNo, image)} alt={`Picture ${image.position}`} loading="lazy" />
+            <img src={imageAddress(gallId, postNo, image)} alt={`Image ${image.position}`} loading="lazy" />
           </li>
         ))}
       </ul>

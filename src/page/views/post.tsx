@@ -1,4 +1,4 @@
-/** Post: one post with its counters, scores, pictures, text, visits, and why its score is what it is. */
+/** Post: one post with its counters, scores, images, text, visits, and why its score is what it is. */
 import type { TargetedSubmitEvent } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { postPath, type Post, type TimelineEntry } from '../service/api.js'
@@ -122,7 +122,7 @@ function Pending({ post }: { readonly post: Post }) {
             ['Written', dayClock(post.created_at)],
             ['Extracted', dayClock(post.extracted_at)],
             ['Source', post.source ?? '–'],
-            ['Pictures', `${integer(images.length)} of ${integer(post.candidate.images_in_post)}`],
+            ['Images', `${integer(images.length)} of ${integer(post.candidate.images_in_post)}`],
           ]}
         />
       </div>

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { Difference, Group, Offender, Ranker, Report as ReportData } from '../service/history.js'
 import { useQuery } from '../service/query.js'
-import { counted, dayClock, integer, minutes, percent, words } from '../format.js'
+import { counted, dayClock, integer, minutes, percent, humanize } from '../format.js'
 import { Badge, Facts, Missing, Panel, Text, Tile, type Tone } from '../parts/common.js'
 import { IntervalFigure, scaleOf, Table, type Column } from '../parts/table.js'
 import { postAddress } from '../router.js'
@@ -218,18 +218,18 @@ function Groups({ by }: { readonly by: ReportData['by'] }) {
         <select value={kind} onChange={(event) => setChosen(event.currentTarget.value)}>
           {kinds.map((name) => (
             <option key={name} value={name}>
-              {words(name)}
+              {humanize(name)}
             </option>
           ))}
         </select>
       </label>
       <Table
-        caption={`Figures of the model by ${words(kind)}`}
+        caption={`Figures of the model by ${humanize(kind)}`}
         isCaptionHidden
         rows={groups}
         rowKey={({ value }) => value ?? ''}
         columns={[
-          { title: words(kind), cell: ({ value }) => <Text>{value ?? 'unknown'}</Text> },
+          { title: humanize(kind), cell: ({ value }) => <Text>{value ?? 'unknown'}</Text> },
           {
             title: 'Ranked below a saved post',
             kind: 'interval',
@@ -258,7 +258,7 @@ function FirstScores({ report: { first_score } }: { readonly report: ReportData 
             'Counts',
             `${integer(on_time)} on time, ${integer(late)} late, ${integer(never)} never, ${integer(excluded)} not counted`,
           ],
-          ...Object.entries(reasons).map(([reason, count]) => [words(reason), integer(count)] as const),
+          ...Object.entries(reasons).map(([reason, count]) => [humanize(reason), integer(count)] as const),
         ]}
       />
       {worst.length === 0 ? (
@@ -291,7 +291,7 @@ const offenderColumns: readonly Column<Offender>[] = [
     title: 'Result',
     cell: ({ result }) => <Badge tone={result === 'never' ? 'fail' : 'warn'}>{result}</Badge>,
   },
-  { title: 'Reason', cell: ({ reason }) => words(reason) },
+  { title: 'Reason', cell: ({ reason }) => humanize(reason) },
   { title: 'Extracted', cell: ({ extracted_at }) => dayClock(extracted_at) },
   { title: 'First score', cell: ({ first_scored_at }) => dayClock(first_scored_at) },
   { title: 'Late by', kind: 'number', cell: ({ minutes_late }) => minutes(minutes_late) },
