@@ -16,7 +16,7 @@ const read = (path) => readFileSync(join(root, path), 'utf8')
 const manifest = JSON.parse(read('package.json'))
 const { packages } = JSON.parse(read('package-lock.json'))
 
-/** What is wrong with an entry of the lockfile, or null. Without `resolved`, npm asks the configured registry. */
+/** What is wrong with an entry of the lockfile, or null. Without `resolved`, npm uses the configured registry. */
 function problemOf([path, entry]) {
   if (entry.link === true) return `${path} is a link`
   if (!/^sha512-[A-Za-z0-9+/]{86}==$/.test(entry.integrity ?? '')) return `${path} has no SHA-512`

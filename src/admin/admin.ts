@@ -39,7 +39,7 @@ export interface Admin extends AdminSide {
   readonly port: number
 }
 
-/** How often changes of status and models are looked for while a page is open. */
+/** Interval between checks for changes of status and models while a page is open. */
 const watchMs = 1000
 /** Requests at a time that unpack stored cycles, of up to 16 MiB each, and those that wait for them. */
 const unpackCountMax = 2
@@ -76,7 +76,7 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
   })
   observer.listen({
     onCycle: (point) => streams.send('cycle', point),
-    // Those that `/api/cycles` has, without those that anyone can cause at any rate.
+    // The calls that `/api/cycles` lists, except those that anyone can cause at any rate.
     onCall: (call) => {
       if (call.result !== 'done' && call.code !== unauthorizedCode)
         streams.send('call', { ...call, instance: observer.instance })

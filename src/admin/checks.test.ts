@@ -15,7 +15,7 @@ test('a disk that hangs has no figures, and one read waits for it, however many 
   })
   const none = { freeBytes: null, fileBytes: null }
   expect(await Promise.all([disk.read(), disk.read(), disk.read()])).toEqual([none, none, none])
-  // Until the next time, nobody waits.
+  // Until the next read, no caller waits.
   expect(await disk.read()).toEqual(none)
   expect(reads).toBe(1)
   recover(figures)

@@ -18,7 +18,7 @@ const streamCountMax = 100
 const unreadBytesMax = 256 * 1024
 /** Events that wait for the next turn. More come only when requests arrive faster than they can be shown. */
 const waitingCountMax = 100
-/** Proxies close connections without traffic, and a reader that has gone is noticed when something is written. */
+/** Proxies close connections without traffic, and only a write detects a reader that has disconnected. */
 const heartbeatMs = 5000
 /** Of the page, before it connects again. */
 const retryMs = 2000

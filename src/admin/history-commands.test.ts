@@ -67,7 +67,7 @@ test('one command runs at a time, at the lowest priority', async () => {
   await expect.poll(() => children.length).toBe(2)
 })
 
-test('a client that asks again after 202 gets the output or the failure', async () => {
+test('a client that repeats the request after 202 gets the output or the failure', async () => {
   const { commands, children } = opened({ waitMsMax: 0 })
   const failing = 'console.error("understudy: a warning\\nunderstudy: no such post"); process.exit(1)'
   for (const [script, answer] of [

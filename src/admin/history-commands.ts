@@ -33,11 +33,11 @@ export interface HistoryCommandsOptions {
   readonly memoryBytesMax?: number
 }
 
-/** Below the time after which the listener closes a connection on which nothing moves. */
+/** Below the time after which the listener closes an idle connection. */
 const waitMsDefault = 20_000
 const runMsDefault = 10 * 60_000
 const memoryBytesDefault = 3 * 2 ** 30
-/** An output is used again for so long, unless a cycle has been stored meanwhile. */
+/** An output is reused for this long, unless a cycle has been stored meanwhile. */
 const freshMsMax = 60_000
 const resultCountMax = 8
 /** Commands that wait for their turn. */
@@ -71,7 +71,7 @@ export class HistoryCommands {
   }
 
   /**
-   * What a command prints, or 202 while it runs: the client asks again. Equal
+   * What a command prints, or 202 while it runs: the client repeats the request. Equal
    * requests share one command, and its output while it is fresh. Rejects with a `ServiceError`.
    */
   async reply(args: readonly string[], failure: Failure): Promise<Reply> {
@@ -98,7 +98,7 @@ export class HistoryCommands {
       throw new ServiceError('unavailable', 'too many reports are in progress')
     const output = this.#turn.then(() => this.#run(args, failure))
     const result: Result = { output, ended: null }
-    // A failure is kept like an output: a client that asks again after 202 must get it.
+    // A failure is kept like an output: a client that repeats the request after 202 must get it.
     this.#turn = output
       .catch(() => undefined)
       .then(() => {

@@ -55,7 +55,7 @@ test('a response to a client that has left does not count as unread', async () =
     const socket = await send(port, get('/large'))
     await arrived
     socket.resetAndDestroy()
-    // The listener learns of the reset before it answers a request that came after it.
+    // The listener processes the reset before it responds to a later request.
     expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200)
     finish()
   }

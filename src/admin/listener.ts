@@ -37,7 +37,7 @@ export const connectionsMax = 200
 const headBytesMax = 16 * 1024
 /** For a whole request to arrive. */
 const requestMsMax = 10_000
-/** Of a connection on which nothing moves, in either direction. */
+/** Time limit of a connection without traffic in either direction. */
 const idleMsMax = 30_000
 /** Bytes of all responses that clients have not read yet. A response that exceeds it gets 503. */
 const unreadBytesMax = 64 * 1024 * 1024
@@ -49,7 +49,7 @@ const formBytesMax = 1024
 const compressedBytesMin = 16 * 1024
 /** At a time. Further responses are sent as they are: the cycles need threads of Node's pool too. */
 const compressionsMax = 2
-/** What refuses a client frees its connection for others. */
+/** These refuse a client: its connection is closed, so that others can use the slot. */
 const closingStatuses: ReadonlySet<number> = new Set([401, 421, 503])
 
 export class AdminListener {
@@ -200,7 +200,7 @@ export class AdminListener {
   }
 
   #send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
-    // The client has left: no `close` would give its bytes back.
+    // The client has disconnected: no `close` event would release the bytes.
     if (response.destroyed) return
     const { status, headers, body } = reply
     if (this.#unreadBytes + body.length > unreadBytesMax) {

@@ -79,7 +79,7 @@ export function inline(text = ''): Html {
   return new Html(marked)
 }
 
-/** Asks a browser for the token. `problem`: of the last attempt. */
+/** The form that asks for the token. `problem`: of the last attempt. */
 export function loginPage(problem: string | null): Reply {
   const body = html`<main class="login">
     <h1>Understudy</h1>

@@ -16,7 +16,7 @@ export interface Call {
 
 export type Reply = OutgoingResponse
 
-/** A response that goes on after the call: it writes its head and body itself. */
+/** A response that continues after the call: it writes its head and body itself. */
 export type Stream = (response: ServerResponse) => void
 
 export interface Route {

@@ -1,6 +1,7 @@
 /**
  * Scores of each post in the newest cycles, in columns that are copies: they stay valid after later cycles. The page's
- * ranking, sparklines and timelines read them. Bounded by cycles and by rows, and lost at a restart; the store keeps all cycles.
+ * ranking, sparklines and timelines read them. Bounded by cycles and by rows, and lost at a restart; the store keeps all
+ * cycles.
  */
 import { headNames, outcome, type CounterName, type CycleResponse, type HeadName } from '../contract/index.js'
 import type { CycleStored } from '../cycle/index.js'
@@ -138,7 +139,7 @@ function keysOf(
   return { count: postNo.length, galleries, gallery, postNo, index: new SlotIndex(gallery, postNo) }
 }
 
-/** The order is found when the first reader asks for it: most tracks are never ranked. */
+/** The scores are sorted at the first use: most tracks are never ranked. */
 function rankedScores(score: Float32Array): Pick<Track, 'score' | 'risingScores'> {
   let rising: Float32Array | null = null
   return {

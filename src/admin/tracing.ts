@@ -24,7 +24,7 @@ export class Tracing {
 
   requestEnded(request: EndedRequest): void {
     const { method, operation, startedAt, endedAt, status } = request
-    // Asked each time: the SDK may be registered late.
+    // Read each time: the SDK may be registered late.
     const tracer = trace.getTracer(tracerName, this.#version)
     const span = tracer.startSpan(
       operation ?? method,

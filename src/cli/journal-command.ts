@@ -1,5 +1,5 @@
 /**
- * `understudy journal`: the schema of the journal, its environments, and the way of a data directory into it and back.
+ * `understudy journal`: the schema of the journal, its environments, and the import and export of a data directory.
  */
 import type { Command } from 'commander'
 import { resolve } from 'node:path'

@@ -38,7 +38,7 @@ test('a report has no part of the address of the journal, which may contain a pa
   expect(reportSettings(effective)['journal']?.value).toBeNull()
 })
 
-// More are hard to know; a new one replaces one that nobody changes.
+// More are hard to learn; a new one replaces one that nobody changes.
 test('there are at most 30 settings', () => {
   expect(settingNames.length).toBeLessThanOrEqual(30)
 })

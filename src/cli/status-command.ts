@@ -59,7 +59,7 @@ async function status(flags: Flags, context: CommandContext): Promise<void> {
   if (failed.length > 0) throw new CommandError(`not ready: ${failed.map(({ reason }) => reason).join('; ')}`)
 }
 
-/** Shows what `read` gives until a signal. An error is shown too: the service may become available again. */
+/** Shows what `read` returns until a signal. An error is shown too: the service may become available again. */
 async function watch(read: () => Promise<string>, { print, columns }: CommandContext): Promise<void> {
   const stop = new AbortController()
   void stopSignal().then(() => stop.abort())

@@ -118,7 +118,7 @@ const statusLabels: Readonly<Record<Check['status'], string>> = {
   ok: 'working',
 }
 
-/** The worst of all checks; the first one where several are as bad. */
+/** The worst of all checks; the first one of several that are equally bad. */
 function worstOf({ checks }: Now): { readonly status: Check['status']; readonly reason: string } {
   for (const status of ['fail', 'warn'] as const) {
     const found = checks.find((check) => check.status === status)

@@ -73,7 +73,7 @@ test('pending posts come in the order in which they entered, whatever the order 
   expect(pending.map((row) => row.post_no)).toEqual([5, 3, 4])
 })
 
-test('a removed post is gone from the same call on, even when that call brought it', () => {
+test('a removed post is no longer pending from the same call on, even if that call added it', () => {
   const ledger = new Ledger()
   const removal = { reason: 'hidden', decided_at: '2026-01-05T08:59:00+09:00' } as const
   const { pending } = ledger.expect(

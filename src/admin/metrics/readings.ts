@@ -75,7 +75,7 @@ export function readings({ now, sources, streams, loopDelay }: MetricState): Rec
   }
 }
 
-/** null for a time that is not known. */
+/** null for an unknown time. */
 function secondsOrNull(ms: number): number | null {
   return Number.isFinite(ms) ? ms / 1000 : null
 }

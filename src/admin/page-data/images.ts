@@ -1,6 +1,6 @@
 /**
  * `/api/posts/{gall_id}/{post_no}/images/{position}`: the normalised JPEG of an image. Its address on the page contains its
- * SHA-256, so a browser keeps it without asking again.
+ * SHA-256, so a browser caches it without revalidation.
  */
 import { ServiceError, type ImageFacts } from '../../contract/index.js'
 import type { ServerSources } from '../../server/index.js'

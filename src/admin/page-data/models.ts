@@ -11,7 +11,7 @@ import { failedVersions } from '../failed-versions.js'
 import { modelCommands } from '../model-commands.js'
 import type { Observer } from '../observer.js'
 
-/** As many cycles as `models compare` is asked for: a day. */
+/** Cycles that `models compare` reads: a day. */
 const comparedCycleCount = 288
 /** Stored cycles that the event loop reads at a time. */
 const scanStep = 200
@@ -77,7 +77,7 @@ function servingVersion({ models }: ServerSources): string | null {
   return models.versions.find(({ state }) => state === 'serving')?.version ?? null
 }
 
-/** The last answer of `previousVersion`: it changes with the serving version only. */
+/** The last result of `previousVersion`: it changes with the serving version only. */
 const lastPrevious = new WeakMap<
   ServerSources,
   { readonly serving: string; readonly previous: string | null }

@@ -1,5 +1,5 @@
 /**
- * Titles of pending posts, which the pool does not hold: cut out of the stored requests with which the posts entered, once
+ * Titles of pending posts, which the pool does not hold: read from the stored requests with which the posts entered, once
  * per post, when the page first requests them. Bounded by the posts that are pending.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -71,7 +71,7 @@ export class Titles {
     }
   }
 
-  /** Forgets the posts that have left, once they are the majority. */
+  /** Removes the posts that have left, once they are the majority. */
   #sweep(): void {
     const pool = this.#sources.cycles.pool
     if (this.#titles.size < 2 * pool.count + 1000) return

@@ -6,7 +6,7 @@ interface ListViewProps {
   /** Filters, and how many rows there are. */
   readonly head: ComponentChildren
   readonly aside: ComponentChildren
-  /** The rows are not those that were asked for. */
+  /** The rows are not the requested ones. */
   readonly isLoading?: boolean
   readonly children: ComponentChildren
 }

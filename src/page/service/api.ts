@@ -1,5 +1,5 @@
 /**
- * How the admin listener is asked. The types of what it sends are those of `src/contract/admin-api.ts`.
+ * Requests to the admin listener. `src/contract/admin-api.ts` has the types of its responses.
  */
 export type {
   CallEvent,
@@ -45,7 +45,7 @@ export function apiErrorOf(thrown: unknown): ApiError {
 
 /** For a whole response. The service itself waits up to 20 s for a command before it responds that it is in progress. */
 export const queryTimeoutMs = 25_000
-/** How long a reader waits before it asks again for what the service still computes. */
+/** Delay before the page requests again what the service still computes. */
 const inProgressMs = 1000
 
 /** Rejects with an `ApiError`, or with an `AbortError` after an abort. Waits for what takes the service long. */

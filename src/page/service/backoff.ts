@@ -1,4 +1,4 @@
-/** Repeats something that has failed. The delay doubles with each failure and varies, so that pages do not ask together. */
+/** Repeats something that has failed. The delay doubles with each failure and varies, so that pages do not retry together. */
 const retryMsMin = 1000
 const retryMsMax = 15_000
 

@@ -41,7 +41,7 @@ export function useCalls(list: CallList): RecordedCalls {
   return { ...known, isRead: data !== null, error }
 }
 
-/** Page by page, so that no single answer takes the service long. */
+/** Page by page, so that no single response takes the service long. */
 async function readAll(path: string, signal: AbortSignal): Promise<Recorded> {
   const items: Call[] = []
   for (let instance = '', cursor = ''; ; cursor = `&before=${items.at(-1)?.id ?? 0}`) {

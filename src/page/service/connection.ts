@@ -1,7 +1,7 @@
 /**
  * The connection to the service: one stream of server-sent events, opened again after every interruption. Queries refresh
- * on its events, and when it opens, since events may have been missed. Browsers allow a host six connections, so a tab that
- * nobody looks at closes its stream.
+ * on its events, and when it opens, since events may have been missed. Browsers allow a host six connections, so a
+ * hidden tab closes its stream.
  */
 import { useEffect } from 'preact/hooks'
 import { queryTimeoutMs, type CallEvent, type Check, type CyclePoint } from './api.js'

@@ -1,6 +1,6 @@
 /**
- * A query: JSON of one path, read again when the server reports a change and after a failure. It keeps the last response while a
- * newer one is on its way or fails.
+ * A query: JSON of one path, read again when the server reports a change and after a failure. It keeps the last response while
+ * a newer one is on its way or fails.
  */
 import { useEffect, useState } from 'preact/hooks'
 import { apiErrorOf, getJson, type ApiError } from './api.js'

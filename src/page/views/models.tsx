@@ -127,7 +127,7 @@ interface DisclosureProps {
   readonly children: () => ComponentChildren
 }
 
-/** Draws its content and reads its data once somebody opens it. */
+/** Draws its content and reads its data when it is first opened. */
 function Disclosure({ title, children }: DisclosureProps) {
   const [isOpen, setIsOpen] = useState(false)
   return (

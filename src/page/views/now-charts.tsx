@@ -1,4 +1,4 @@
-/** The charts of Now: one point per cycle, as far back as the service remembers. */
+/** The charts of Now: one point per cycle, for the period that the service keeps. */
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import type { ApiError, CyclePoint, Series } from '../service/api.js'
 import { useEvent } from '../service/connection.js'

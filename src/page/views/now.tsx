@@ -1,4 +1,4 @@
-/** Now: the state of the service, the last cycle, and how the cycles before it went. */
+/** Now: the state of the service, the last cycle, and the cycles before it. */
 import type { Now } from '../service/api.js'
 import { useNowMs } from '../service/clock.js'
 import type { Query } from '../service/query.js'

@@ -11,7 +11,7 @@ import { Downloads, StoredDetails } from './call-details.js'
 
 /** Cycles are read in blocks of consecutive positions: the position of a stored cycle never changes. */
 const blockSize = 100
-/** Blocks that the reader has left are forgotten. */
+/** Beyond this number, the blocks that were read first are dropped. */
 const blockCountMax = 20
 const address = `/api/cycles?list=stored&limit=${blockSize}`
 
