@@ -78,7 +78,7 @@ describe('activate', () => {
 
 const notChecked = 'Not checked: whether a server has loaded other files as v1'
 const note = (why: string): RegExp =>
-  new RegExp(`^${notChecked}: (?=.*/data).*${why}.*; --data-dir names the directory of the server\\n$`)
+  new RegExp(`^${notChecked} \\((?=.*/data).*${why}.*\\); --data-dir names the directory of the server\\n$`)
 const write = (dataDir: string, content: string): void => {
   mkdirSync(dataDir)
   writeFileSync(databasePath(dataDir), content)
