@@ -67,9 +67,7 @@ describe('when the process of a model', () => {
       const model = await load(options)
       const reason = /the process of the model uses \d+ MiB of memory; the limit is 300 MiB$/
       await expectModelError(model.predict(posts(6000)), reason)
-      expect(options.lines.at(-1)).toMatch(
-        /^error: the model is down: the process of the model uses \d+ MiB/,
-      )
+      expect(options.lines.at(-1)).toMatch(/^error: the model is down: the process of the model uses \d+ MiB/)
       await vi.waitUntil(() => model.available, { timeout: 30_000 })
       expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
     },

@@ -238,7 +238,9 @@ test('an unreadable ACTIVE is logged once for each problem, and the serving vers
   writeFileSync(join(modelsDir, 'ACTIVE'), 'two words')
   for (let count = 0; count < 3; count++) await lifecycle.poll()
   expect(errors.filter((line) => line.includes('ACTIVE'))).toEqual([
-    expect.stringMatching(/^: ACTIVE cannot be read; the loaded versions do not change: .*must contain one line/),
+    expect.stringMatching(
+      /^: ACTIVE cannot be read; the loaded versions do not change: .*must contain one line/,
+    ),
   ])
   expect(lifecycle.current()?.version).toBe('a')
 })

@@ -258,7 +258,9 @@ describe('a provider', () => {
       options,
     )
     expect(line).toMatchObject({ state: 'pass' })
-    expect(line.sentence).toMatch(/between cuda and cpu over 5000 rows: heads 0\.0000\d+; the tolerance is 0\.001/)
+    expect(line.sentence).toMatch(
+      /between cuda and cpu over 5000 rows: heads 0\.0000\d+; the tolerance is 0\.001/,
+    )
   })
 
   test.each([
