@@ -111,9 +111,10 @@ describe('a shadow', () => {
     slow.open()
     await scored(1)
     expect(stored(2)).toBeNull()
+    // The background encodes the text of the skipped cycle.
+    await vi.waitUntil(() => contents.embeddings.size === 4, patience)
     await submit(cycle(2, [], [1, 2]))
     await scored(3)
-    // The text of the skipped cycle has been encoded meanwhile.
     expect(stored(3)?.p_views).toEqual(Float32Array.of(share(1), share(2)))
   })
 
