@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import UnpluginTypia from '@typia/unplugin/vite'
 import { defineConfig, type Plugin } from 'vitest/config'
 
-/** Whole servers, kills, faults, load, and what takes many seconds. */
+/** Whole servers, models whose processes crash or hang, PostgreSQL, kills, faults, load, and what takes many seconds. */
 const system = [
   'test/system/**/*.test.ts',
   'test/{crash,faults,hostile,overload,soak}/**/*.test.ts',
@@ -15,6 +15,9 @@ const system = [
   'bench/{bench,difference,journal}.test.ts',
   'test/{build,deploy-containers,package}.test.ts',
   'src/cli/models/{activate,history,packages}.test.ts',
+  'src/cycle/embeddings/quarantine.test.ts',
+  'src/model/loaded-model.test.ts',
+  'src/store/journal/{postgres-journal,transfer}.test.ts',
   'src/store/lmdb/flush-order.test.ts',
 ]
 
