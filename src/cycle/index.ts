@@ -38,3 +38,4 @@ export { CycleService, type CycleServiceParts, type ServiceProblem } from './ser
 export { unpackHeads } from './shadows.js'
 export { StageClock, stageNames, type StageName } from './stage-clock.js'
 export { changeWeights, type InitialWeights } from './stored-weights.js'
+export { warmUp } from './warm-up.js'

@@ -61,6 +61,7 @@ export class CycleService {
   readonly #pipeline: CyclePipeline
   readonly #intake: Intake
   #closing = false
+  #isUsed = false
 
   private constructor(parts: CycleServiceParts, weights: StoredWeights) {
     const { codec, store, clock, textEncodeMsMax, log } = parts
@@ -110,7 +111,13 @@ export class CycleService {
 
   /** The response to the body of a cycle: see `Intake.submit`. */
   submit(body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
+    this.#isUsed = true
     return this.#intake.submit(body, receivedAtMs, stages)
+  }
+
+  /** True once a body of a cycle has arrived, or the service is closing. */
+  get isUsed(): boolean {
+    return this.#isUsed || this.#closing
   }
 
   /** Refuses a body of a cycle while it arrives: see `Intake.admit`. */

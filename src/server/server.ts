@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino, type Logger } from 'pino'
 import { loadCodec, type Codec } from '../codec/index.js'
-import { CycleService } from '../cycle/index.js'
+import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
 import { ModelLifecycle, StatusFile, versionLoader, type Model, type ProcessRole } from '../model/index.js'
 import {
@@ -161,10 +161,11 @@ async function startParts({
   const model = (): Model | null => models.current()
   serving.model = model
   const { initialWeights, textEncodeMsMax } = settings
-  const cycles = await CycleService.open({
+  const cycleParts: CycleServiceParts = {
     ...{ store, codec, model, clock, log, initialWeights, textEncodeMsMax },
     ...{ limits: inForce, retention: inForce },
-  })
+  }
+  const cycles = await CycleService.open(cycleParts)
 
   const imageSemaphore = new ImageSemaphore({ waitingBytesMax: waitingImageBytesMax(settings) })
   const images = new ImageUploads(store, imageSemaphore, (key) => cycles.imageStored(key))
@@ -193,6 +194,7 @@ async function startParts({
     const url = `${scheme}://${authorityOf(settings.host, listener.port)}`
     const fields = { url, pid: process.pid, data_dir: settings.dataDir, pending: cycles.pendingCount }
     log.info(fields, 'listening')
+    warmUpUntilUsed(cycles, cycleParts)
     return running({
       ...{
         current,
@@ -212,6 +214,14 @@ async function startParts({
     await models.close()
     throw error
   }
+}
+
+/** Warms up in the background, until a real cycle arrives. */
+function warmUpUntilUsed(cycles: CycleService, parts: CycleServiceParts): void {
+  const isOver = (): boolean => cycles.isUsed || parts.model() === null
+  warmUp(parts, isOver).catch((error: unknown) => {
+    if (!isOver()) parts.log.warn({ err: error }, 'the warm-up failed; the first cycles will be slower')
+  })
 }
 
 /** The models of the settings, none of them loaded yet. */
