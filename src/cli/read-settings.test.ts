@@ -209,6 +209,16 @@ describe('API keys', () => {
     const warning = expect.stringContaining(`chmod o= ${dataDir}`) as string
     expect(read({ dataDir }).warnings).toEqual(Array.from({ length: count }, () => warning))
   })
+
+  test.each(['api-key', 'admin-token'])('a generated %s that all users can read causes a warning', (name) => {
+    const dataDir = join(directory, `generated-${name}`)
+    mkdirSync(dataDir, { mode: 0o700 })
+    const file = join(dataDir, name)
+    writeFileSync(file, 'k'.repeat(32), { mode: 0o600 })
+    expect(read({ dataDir }).warnings).toEqual([])
+    chmodSync(file, 0o644)
+    expect(read({ dataDir }).warnings).toEqual([expect.stringContaining(`chmod o= ${file}`)])
+  })
 })
 
 // Self-signed for localhost, valid for a hundred years, used only by this test.

@@ -3,7 +3,7 @@
  * by its row of the settings table. An error is one line that names the setting, its origin and the rule.
  */
 import { readFileSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import type { Settings } from '../settings/index.js'
 import { readKeysFile } from './api-keys.js'
@@ -178,6 +178,8 @@ function checkTls(settings: Settings, origins: ReadonlyMap<SettingName, string>)
 function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, settings: Settings): string[] {
   const secretPaths = [
     settings.dataDir,
+    join(settings.dataDir, 'api-key'),
+    join(settings.dataDir, 'admin-token'),
     apiKeysFile,
     file !== null && Object.hasOwn(file.members, fileKeyOf('apiKeys')) ? file.path : undefined,
     settings.tlsKeyFile,

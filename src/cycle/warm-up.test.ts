@@ -25,7 +25,7 @@ test('scores every post of each generated cycle and leaves the real store empty'
   const model = new FakeModel()
   const { store, ...others } = parts(model)
   await warmUp({ ...others, store }, () => false)
-  expect(model.seen.map(({ count }) => count)).toEqual(Array.from({ length: 30 }, () => 1000))
+  expect(model.seen.map(({ count }) => count)).toEqual(Array.from({ length: 30 }, () => 300))
   expect(store.lastCycle()).toBeUndefined()
 })
 

@@ -11,8 +11,8 @@ import { StageClock } from './stage-clock.js'
 
 /** Enough for the optimising compiler. Each takes about as long as a real cycle of its size. */
 const cycleCount = 30
-const postCount = 1000
-const replacedCount = 50
+const postCount = 300
+const replacedCount = 20
 const firstCycleMs = Date.UTC(2026, 0, 5)
 
 /** Runs the cycles one after the other, until `ended` returns true, as it should when a real cycle arrives. */

@@ -216,9 +216,10 @@ async function startParts({
   }
 }
 
-/** Warms up in the background, until a real cycle arrives. */
+/** Warms up in the background, until a real cycle arrives or another model serves. */
 function warmUpUntilUsed(cycles: CycleService, parts: CycleServiceParts): void {
-  const isOver = (): boolean => cycles.isUsed || parts.model() === null
+  const model = parts.model()
+  const isOver = (): boolean => model === null || cycles.isUsed || parts.model() !== model
   warmUp(parts, isOver).catch((error: unknown) => {
     if (!isOver()) parts.log.warn({ err: error }, 'the warm-up failed; the first cycles will be slower')
   })

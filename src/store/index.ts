@@ -1,6 +1,6 @@
 /**
  * Durable storage: the interface (store.ts), its implementations on LMDB and on a journal in PostgreSQL, and one in memory,
- * for simulation and for tests.
+ * for the warm-up, for simulation and for tests.
  */
 export { openStoreOnPostgres } from './journal/open-postgres-store.js'
 export { createEnvironment, journalStatus, migrateJournal, type JournalStatus } from './journal/status.js'

@@ -1,6 +1,6 @@
 /**
- * The store in memory: for simulation, and for tests that inject failures of storage. Its databases are maps; the
- * records in them, and the rules by which they change, are those of the store on LMDB.
+ * The store in memory: for the warm-up, for simulation, and for tests that inject failures of storage. Its databases are
+ * maps; the records in them, and the rules by which they change, are those of the store on LMDB.
  */
 import {
   databaseTable,
