@@ -105,7 +105,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await leave({ page, context })
   })
 
-  test('the axes of counts have whole numbers, and the times are round in Korea, wherever the reader is', async () => {
+  test('the axes of counts have integers, and the times are round in Korea, wherever the reader is', async () => {
     // Two posts: an axis with fractions would repeat its labels. 12 hours: the ticks are hours.
     for (let index = 0; index <= 144; index += 12) await cycleOfTwo(index)
     const { page, context } = await visit(browser, admin, 'Asia/Kathmandu')

@@ -89,7 +89,7 @@ describe('golden', () => {
       'no cases',
       ['--cycle', 'x', '--cases', '0'],
       2,
-      /'--cases <count>' argument '0' is invalid. It must be a whole number from 1 to 1000/,
+      /'--cases <count>' argument '0' is invalid. It must be an integer from 1 to 1000/,
     ],
     ['no cycle', [], 2, /required option '--cycle <id>'/],
   ])('refuses %s', (_, flags, code, message) => {
@@ -288,7 +288,7 @@ describe('compare', () => {
     [
       ['v1', 'v2', '--cycles', '0'],
       2,
-      /'--cycles <count>' argument '0' is invalid. It must be a whole number from 1 to 2016/,
+      /'--cycles <count>' argument '0' is invalid. It must be an integer from 1 to 2016/,
     ],
     [
       ['v1', 'v2', '--cycles', '3', '--from', 'x'],

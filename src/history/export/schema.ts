@@ -51,7 +51,7 @@ function table(
   return { meaning, dayMs, columns, staged: { ...staged, ...alsoStaged } }
 }
 
-/** A whole number of a staged double. */
+/** An integer from a staged double. */
 function integer(name: string, type: 'INTEGER' | 'BIGINT', meaning: string): ExportColumn {
   const sql = `cast(nullif(s.${name}, 'nan') as ${type})`
   return { name, type, meaning, sql, staged: { [name]: 'DOUBLE' } }

@@ -73,7 +73,7 @@ export const encoderChildFormat: ChildFormat<EncoderRequest, Vectors> = {
   encodeReply: ({ vectors, encoded }) => ({ header: { kind: 'done' }, parts: [vectors, encoded] }),
 }
 
-/** Throws a RangeError when it does not hold whole numbers. */
+/** Throws a RangeError if the length is not a multiple of 4. */
 function floats({ buffer, byteOffset, length }: Uint8Array): Float32Array {
   if (length % Float32Array.BYTES_PER_ELEMENT !== 0) throw new RangeError(`${length} bytes are not float32`)
   return new Float32Array(buffer, byteOffset, length / Float32Array.BYTES_PER_ELEMENT)

@@ -31,7 +31,7 @@ export interface ChartProps {
   readonly series: readonly ChartSeries[]
   readonly isStacked?: boolean
   readonly format: (value: number | null) => string
-  /** Whole numbers: the axis has no fractions. */
+  /** Integers: the axis has no fractions. */
   readonly isCount?: boolean
   /** Of the axis; null: what the values span. */
   readonly min?: number | null
