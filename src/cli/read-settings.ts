@@ -136,7 +136,7 @@ function findOrigin(name: SettingName, sources: SettingsSources, file: ConfigFil
     return { label: flag, value: flags[key], isText: true, directory }
   }
   const variable = variableOf(name)
-  // Containers and unit files leave a variable out by setting it to an empty value.
+  // Containers and unit files unset a variable by giving it an empty value.
   if (env[variable]) return { label: variable, value: env[variable], isText: true, directory }
   if (file !== null && Object.hasOwn(file.members, key)) {
     return {

@@ -140,7 +140,7 @@ describe('a shadow', () => {
     encoder.failing = false
     await submit(cycle(1, [2], [1, 2]))
     await scored(2)
-    // The background encodes what the failure left out.
+    // The background encodes what was not encoded because of the failure.
     await vi.waitUntil(() => contents.embeddings.size === 4, patience)
     await submit(cycle(2, [], [1, 2]))
     await scored(3)

@@ -52,7 +52,7 @@ export interface Comparison {
   readonly sources: Both<Readonly<Record<ScoreSource, number>>>
   /** Heads that have a weight in these cycles and that a version lacks. */
   readonly lacking_heads: Both<readonly HeadName[]>
-  /** Texts and images that a replay left out because they crash the encoder. */
+  /** Texts and images that a replay skipped because they crash the encoder. */
   readonly skipped: Both<SkippedFigures>
   /** Of all scores as one list; null where there are none. */
   readonly pooled: Both<ScoreFigures> | null

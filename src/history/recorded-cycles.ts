@@ -35,7 +35,7 @@ export interface RecordedRemovals extends Pick<
   readonly entry: Int32Array
 }
 
-/** One row per pending post, in the order of the response's results. Unknown posts are left out. */
+/** One row per pending post, in the order of the response's results. Unknown posts are omitted. */
 export interface RecordedRows {
   readonly entry: Int32Array
   /** Index in `outcomeCodes`. */

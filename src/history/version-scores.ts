@@ -39,7 +39,7 @@ export interface ScoresOptions {
   readonly codec: Codec
   /** Loads a model for cycles that it has not scored. Called at most once per version. */
   readonly load: (version: string) => Promise<Model>
-  /** Called once for each text and image that a replay leaves out. */
+  /** Called once for each text and image that a replay skips. */
   readonly onExcluded: (version: string, left: ExcludedInput) => void
 }
 
@@ -66,7 +66,7 @@ export class ReplayedScores {
 
 /**
  * Scores for the cycles with `fromMs` ≤ `cycle_time` ≤ `toMs` that a version has neither served nor scored as a shadow. Cycles
- * whose request has expired are left out. Rejects with the errors of `load` and of a replay.
+ * whose request has expired are skipped. Rejects with the errors of `load` and of a replay.
  */
 export async function replayScores(
   store: Store,

@@ -28,7 +28,7 @@ export interface TextEncoder {
   readonly hash: string
   readonly dim: number
   /**
-   * Vectors of candidates, each the raw JSON object of the request. Texts that do not fit into the time budget are left out;
+   * Vectors of candidates, each the raw JSON object of the request. Texts that do not fit into the time budget are skipped;
    * default: there is no budget. Rejects with a `ModelError` when the encoder fails.
    */
   encode(records: readonly Uint8Array[], budgetMs?: number): Promise<Vectors>

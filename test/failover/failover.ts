@@ -100,9 +100,9 @@ export async function failover(plan: FailoverPlan): Promise<FailoverFigures> {
 }
 
 function usableFaults({ faults, print }: FailoverPlan, site: Site): Fault[] {
-  return faults.filter(({ name, leftOut }) => {
-    const reason = leftOut?.(site) ?? null
-    if (reason !== null) print(`left out: ${name}: ${reason}`)
+  return faults.filter(({ name, skipReason }) => {
+    const reason = skipReason?.(site) ?? null
+    if (reason !== null) print(`skipped: ${name}: ${reason}`)
     return reason === null
   })
 }

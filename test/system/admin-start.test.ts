@@ -76,7 +76,7 @@ describe('the printed address', () => {
     return address()
   }
 
-  test('leaves the token out where standard error is the journal', async () => {
+  test('omits the token if standard error is the journal', async () => {
     const journal = (file: string): string => `${statSync(file).dev}:${statSync(file).ino}`
     expect(await printed(journal)).toMatch(/\/ with the token in .*admin-token$/)
   })

@@ -133,7 +133,7 @@ describe.skipIf(process.platform !== 'linux')('the bundle', () => {
   })
 
   const missing = missingForEmptyRoot()
-  if (missing !== null) console.log(`left out: the bundle in an empty root: ${missing}`)
+  if (missing !== null) console.log(`skipped: the bundle in an empty root: ${missing}`)
 
   test.skipIf(missing !== null)(
     'serves in a read-only root that contains nothing else, stops, and repeats the same bytes after a restart',

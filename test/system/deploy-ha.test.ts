@@ -1,7 +1,7 @@
 /**
  * The files of deploy/ for several processes: real HAProxy and nginx send calls to the one that is ready, Patroni accepts its
- * configuration, and the Kubernetes manifest keeps the rules that a standby needs. Each part is left out, with one line,
- * where its program is missing.
+ * configuration, and the Kubernetes manifest keeps the rules that a standby needs. Each part is skipped, with one line,
+ * if its program is missing.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ for (const [name, missing] of [
   ['Patroni', patroniMissing],
 ] as const)
   if (missing)
-    console.log(`left out: the test of ${name} in test/system/deploy-ha.test.ts needs it, and openssl`)
+    console.log(`skipped: the test of ${name} in test/system/deploy-ha.test.ts needs it, and openssl`)
 
 /** A process that is the owner or a standby: as `/readyz` of its admin listener, and as its own listener answers. */
 class FakeProcess {

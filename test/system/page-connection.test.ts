@@ -1,6 +1,6 @@
 /**
  * The connection of the operators' page: failing and hanging queries, a service that stops answering, hidden tabs, wrong
- * clocks, and answers that cross events. Left out, with one line, where Chromium is not installed.
+ * clocks, and answers that cross events. Skipped, with one line, if Chromium is not installed.
  */
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
@@ -19,7 +19,7 @@ import {
 import { smallJpeg } from '../helpers/jpegs.js'
 
 if (browserMissing)
-  console.log('left out: test/system/page-connection.test.ts needs Chromium at /usr/bin/chromium')
+  console.log('skipped: test/system/page-connection.test.ts needs Chromium at /usr/bin/chromium')
 
 const unavailable = {
   status: 503,

@@ -1,6 +1,6 @@
 /**
  * Cycles and Post on the operators' page: lists longer than one answer, filters, restarts, hostile calls, empty and failing
- * states. Left out, with one line, where Chromium is not installed.
+ * states. Skipped, with one line, if Chromium is not installed.
  */
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -17,8 +17,7 @@ import {
   type Visitor,
 } from '../helpers/browser.js'
 
-if (browserMissing)
-  console.log('left out: test/system/page-lists.test.ts needs Chromium at /usr/bin/chromium')
+if (browserMissing) console.log('skipped: test/system/page-lists.test.ts needs Chromium at /usr/bin/chromium')
 
 const hostile = `"><img src=x onerror="document.title='hit'"><script>document.title='hit'</script>\u202e`
 const intruders = '#page :is(script, iframe, object, embed, [onerror], img[src="x"])'

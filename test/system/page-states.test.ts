@@ -1,6 +1,6 @@
 /**
  * The operators' page in states that are rare: no cycle yet, no answer, a model that cannot be loaded, hostile names, few
- * posts, another time zone. Left out, with one line, where Chromium is not installed.
+ * posts, another time zone. Skipped, with one line, if Chromium is not installed.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ import { modelsDir as shipped, sigmoidGraph, writePackage } from '../helpers/mod
 import { projectDir } from '../helpers/server-process.js'
 
 if (browserMissing)
-  console.log('left out: test/system/page-states.test.ts needs Chromium at /usr/bin/chromium')
+  console.log('skipped: test/system/page-states.test.ts needs Chromium at /usr/bin/chromium')
 
 /** Whatever interprets it leaves an element that the page itself never has, or changes the title. */
 const hostile = `"><img src=x onerror="document.title='hit'"><script>document.title='hit'</script>\u202e{{7*7}}`

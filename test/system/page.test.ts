@@ -1,6 +1,6 @@
 /**
  * The operators' page in a real Chromium, on a real server: every view with its data, live changes, keyboard, axe-core,
- * pictures. Left out, with one line, where Chromium is not installed.
+ * pictures. Skipped, with one line, if Chromium is not installed.
  */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -24,7 +24,7 @@ import {
 } from '../helpers/browser.js'
 import { smallJpeg } from '../helpers/jpegs.js'
 
-if (browserMissing) console.log('left out: test/system/page.test.ts needs Chromium at /usr/bin/chromium')
+if (browserMissing) console.log('skipped: test/system/page.test.ts needs Chromium at /usr/bin/chromium')
 
 const postCount = 5000
 /** Posts with a picture; the second one leaves. */

@@ -19,7 +19,7 @@ const rowHeight = 22
 const [left, width, right, top, bottom] = [185, 230, 50, 8, 22]
 const labelCellsMax = 24
 
-/** Estimates without a value are left out. Values are shares. */
+/** Estimates without a value are omitted. Values are shares. */
 export function intervalPlot(title: string, estimates: readonly PlottedEstimate[], scale: PlotScale): string {
   const rows = estimates.filter(({ value }) => value !== null)
   if (rows.length === 0) return ''

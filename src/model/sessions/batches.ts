@@ -28,7 +28,7 @@ export interface HeadsBatch {
 export interface EncoderRequest {
   /** Texts: the raw JSON object of a candidate each. Images: a normalised JPEG each. */
   readonly items: readonly Uint8Array[]
-  /** Texts that are not encoded by then are left out; null: there is no such bound. */
+  /** Texts that are not encoded by then are skipped; null: no time limit. */
   readonly budgetMs: number | null
 }
 

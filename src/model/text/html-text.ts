@@ -1,5 +1,5 @@
 /**
- * Reduces HTML to its text: entities decoded, scripts and styles left out, a line per block, white space collapsed.
+ * Reduces HTML to its text: entities decoded, scripts and styles removed, a line per block, white space collapsed.
  * Training must reduce bodies in the same way: docs/models.md states these rules.
  */
 import { Parser } from 'htmlparser2'
@@ -20,12 +20,12 @@ const blockElements = new Set(
   ).split(' '),
 )
 
-/** They separate words; the alt text of an image is left out. */
+/** They separate words; the alt text of an image is removed. */
 const spacedElements = new Set(['img', ...hiddenElements])
 
 /**
  * Browsers flatten at 512, and the cost of the parser's stack grows with its depth at every tag: the text that follows
- * is left out.
+ * is removed.
  */
 const depthMax = 512
 

@@ -225,7 +225,7 @@ describe('an encoder', () => {
 
   test.each<[string, Parameters<typeof encoding>[0], CheckLine['state'], RegExp]>([
     ['that gives each its own vector passes', (item) => [item.length, 1], 'pass', /same finite vectors/],
-    ['that leaves one out fails', (item) => (item.length > 100 ? null : [1, 1]), 'fail', /was not encoded/],
+    ['that omits one fails', (item) => (item.length > 100 ? null : [1, 1]), 'fail', /was not encoded/],
     ['whose vectors are not finite fails', () => [1, NaN], 'fail', /is not finite/],
     [
       'whose vectors depend on others fails',
