@@ -10,7 +10,7 @@ import {
   launch,
   overflows,
   startedAdmin,
-  takePictures,
+  takeScreenshots,
   violations,
   type Admin,
 } from '../helpers/browser.js'
@@ -50,7 +50,7 @@ describe.skipIf(browserMissing)('without a script', () => {
       await page.setViewportSize({ width, height: 900 })
       expect(await overflows(page), `at ${width} px`).toEqual([])
     }
-    await takePictures(page, name)
+    await takeScreenshots(page, name)
   }
 
   test('/docs shows every operation, parameter, error and type of the OpenAPI document', async () => {

@@ -10,7 +10,7 @@ import {
   browserMissing,
   launch,
   leave,
-  picturesDir,
+  screenshotsDir,
   startedAdmin,
   visit,
   type Admin,
@@ -75,7 +75,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await postCycle()
     const notice = /^Stale since \d\d:\d\d:\d\d KST \(state\), because the disk does not answer\.$/
     await stale(notice).waitFor()
-    await page.screenshot({ path: join(picturesDir, 'stale.png') })
+    await page.screenshot({ path: join(screenshotsDir, 'stale.png') })
     await page.unroute('**/api/now')
     // Without another event.
     await stale('Stale').waitFor({ state: 'detached' })
@@ -156,7 +156,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.getByRole('heading', { name: new RegExp(`, ${nextCycle} cycles$`) }).waitFor()
   })
 
-  test('fetches a picture once', async () => {
+  test('fetches an image once', async () => {
     await open('')
     const requests = () => admin.server.log.split('"path":"/api/posts/g/1/images/1"').length - 1
     const width = () => page.evaluate<number>("document.querySelector('.thumbnail[src]')?.naturalWidth")

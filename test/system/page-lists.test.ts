@@ -10,7 +10,7 @@ import {
   launch,
   leave,
   startedAdmin,
-  takePictures,
+  takeScreenshots,
   violations,
   visit,
   type Admin,
@@ -228,6 +228,6 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(new Set(blocks).size).toBe(blocks.length)
     expect(inFlightMax).toBeLessThanOrEqual(2)
     expect(await violations(page)).toEqual([])
-    await takePictures(page, 'stored')
+    await takeScreenshots(page, 'stored')
   })
 })

@@ -1,6 +1,6 @@
 /**
  * A chart over time by uPlot: lines, or areas stacked on each other. The legend is HTML and shows the values under the
- * pointer, else the newest ones. For screen readers the chart is a picture whose text states the newest values.
+ * pointer, else the newest ones. For screen readers the chart is an image whose text contains the newest values.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
