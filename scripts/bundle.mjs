@@ -1,5 +1,5 @@
 // Makes one archive for machines without npm, compiler or network: build/bundle/understudy-VERSION-linux-x64.tar.gz, and
-// its SHA-256 beside it. `npm run bundle` builds first. With a directory as argument the archive is made there.
+// its SHA-256 next to it. `npm run bundle` builds first. With a directory as argument the archive is made there.
 // bundle-contents.mjs lists its contents. The same commit and addon give the same bytes: files are sorted,
 // have the time of the commit and belong to root. It needs GNU tar, git and a C compiler.
 import { spawn, spawnSync } from 'node:child_process'

@@ -5,7 +5,7 @@
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
 import { lockDirectory } from '../store/index.js'
-import { adminSide, adminWarnings, ensureAdminToken, refuseKeyAsToken } from './admin-side.js'
+import { adminStarter, adminWarnings, ensureAdminToken, refuseKeyAsToken } from './admin-listener.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
 import { createDataDirectory, keepFilesPrivate } from './data-directory.js'
@@ -74,7 +74,7 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const startAdmin =
     token === null
       ? undefined
-      : adminSide({ settings, token, isDefaultPort: isDefaultAdminPort, env: sources.env, printMessage })
+      : adminStarter({ settings, token, isDefaultPort: isDefaultAdminPort, env: sources.env, printMessage })
   // Imported late: an invalid setting is reported at once, and other commands do not load the server.
   const { startServer } = await import('../server/index.js')
   // A signal during the start takes effect when the start is complete.

@@ -1,5 +1,5 @@
 /**
- * What a mutant is: a small, realistic bug and the tests that must find it. Each file beside this one lists the mutants
+ * What a mutant is: a small, realistic bug and the tests that must find it. Each file in this folder lists the mutants
  * of one folder; `run.ts` applies them one after the other.
  */
 

@@ -63,7 +63,7 @@ describe.skipIf(process.platform !== 'linux')('the bundle', () => {
       .filter((file) => /\.node$|\.so(\.\d+)*$|^bin\//.test(file))
       .map((file) => join(bundle, file))
 
-  test('has its SHA-256 beside it, in the format of sha256sum', () => {
+  test('has its SHA-256 next to it, in the format of sha256sum', () => {
     const sha256 = createHash('sha256').update(readFileSync(archive)).digest('hex')
     expect(readFileSync(`${archive}.sha256`, 'utf8')).toBe(`${sha256}  ${name}.tar.gz\n`)
   })

@@ -29,7 +29,7 @@ export interface AdminToken {
   readonly file: string | null
 }
 
-export interface AdminSideOptions {
+export interface AdminListenerOptions {
   readonly settings: Settings
   readonly token: AdminToken
   /** The default port may be in use: the service then starts without its admin listener. */
@@ -74,7 +74,7 @@ function tokenOfFile(dataDir: string): AdminToken {
 }
 
 /** Starts the admin listener of a server; null if it is off or the default port is in use. */
-export function adminSide(options: AdminSideOptions): StartAdmin {
+export function adminStarter(options: AdminListenerOptions): StartAdmin {
   const { settings, token, isDefaultPort, env, printMessage } = options
   return async (sources) => {
     const { adminHost: host, adminPort: port } = settings
