@@ -42,7 +42,7 @@ function output(command, args, cwd = root, env = process.env) {
   return stdout
 }
 
-/** Commit and its time in seconds; `-dirty` where files of the checkout differ from the commit. */
+/** Commit and its time in seconds; `-dirty` if files of the checkout differ from the commit. */
 function commitOf() {
   const commit = output('git', ['describe', '--always', '--dirty', '--exclude=*', '--abbrev=40']).trim()
   return { commit, seconds: Number(output('git', ['log', '-1', '--format=%ct'])) }

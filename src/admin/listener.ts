@@ -99,7 +99,7 @@ export class AdminListener {
     return (address as AddressInfo | null)?.port ?? 0
   }
 
-  /** Throws where the files are not usable; then nothing changes. */
+  /** Throws if the files are not usable; then nothing changes. */
   renewCertificate(files: TlsFiles): void {
     if (this.#server instanceof https.Server) this.#server.setSecureContext(pemOf(files))
   }

@@ -39,7 +39,7 @@ export interface AdminListenerOptions {
 }
 
 /**
- * The token of the environment, else that of the file, which is created where it is missing. Throws a `UsageError` for an
+ * The token of the environment, else that of the file, which is created if it is missing. Throws a `UsageError` for an
  * invalid token, and for one that is also an API key: the keys of clients do not open the admin listener.
  */
 export function ensureAdminToken(env: NodeJS.ProcessEnv, settings: Settings): AdminToken {

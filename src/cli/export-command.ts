@@ -100,7 +100,7 @@ async function writeTables(
   )
 }
 
-/** Throws where the directory has files. */
+/** Throws if the directory has files. */
 function createEmptyDirectory(directory: string): void {
   try {
     if (existsSync(directory) && readdirSync(directory).length > 0)

@@ -49,7 +49,7 @@ describe('precedence', () => {
     ])
   })
 
-  test('UNDERSTUDY_CONFIG names the file where --config does not', () => {
+  test('UNDERSTUDY_CONFIG names the file if --config does not', () => {
     const other = settingsFile({ port: 4 }, 'other.json')
     expect(read({}, { UNDERSTUDY_CONFIG: config }).settings.port).toBe(3)
     expect(read({ config: other }, { UNDERSTUDY_CONFIG: config }).settings.port).toBe(4)

@@ -31,7 +31,7 @@ export interface SettingsSources {
 }
 
 export interface EffectiveSettings {
-  /** Frozen. `apiKeys` is empty where no key is configured. */
+  /** Frozen. `apiKeys` is empty if no key is configured. */
   readonly settings: Settings
   /** The file with some of `apiKeys`, or null. */
   readonly apiKeysFile: string | null
@@ -196,7 +196,7 @@ function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, se
 }
 
 /**
- * False where the path does not exist or cannot be examined. Permissions of the group are accepted: secret stores provide
+ * False if the path does not exist or cannot be examined. Permissions of the group are accepted: secret stores provide
  * files with mode 0640 or 0440, and an operator may grant a backup access to the data directory.
  */
 function isOpenToAll(path: string): boolean {

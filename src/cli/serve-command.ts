@@ -1,5 +1,5 @@
 /**
- * `understudy serve`: reads the settings, generates an API key where none is configured, and runs the server until a
+ * `understudy serve`: reads the settings, generates an API key if none is configured, and runs the server until a
  * signal. SIGHUP reloads the settings.
  */
 import { setFlagsFromString } from 'node:v8'
@@ -105,7 +105,7 @@ function reread(sources: SettingsSources, dataDir: string, printMessage: PrintMe
   return complete
 }
 
-/** The settings with the generated keys where none is configured. */
+/** The settings with the generated keys if none is configured. */
 function withKey(settings: Settings, dataDir: string, printMessage: PrintMessage): Settings {
   if (settings.apiKeys.length > 0) return settings
   const { keys, file, created } = ensureGeneratedKey(dataDir, 'api-key')

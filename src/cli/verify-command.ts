@@ -92,7 +92,7 @@ export async function verifyFile(file: string, { allImages, whole }: VerifyOptio
   return { file, sound: problemCount === 0, ...found, bytes, seconds, problems, problemCount }
 }
 
-/** Null where the file cannot be opened, which is reported. A file that this user may not read is not damaged. */
+/** Null if the file cannot be opened, which is reported. A file that this user may not read is not damaged. */
 async function open(
   file: string,
   whole: boolean,
@@ -111,7 +111,7 @@ async function open(
   }
 }
 
-/** Null where there is none, and where it cannot be read, which `inspectRecords` reports. */
+/** Null if there is none, and if it cannot be read, which `inspectRecords` reports. */
 function lastCycleId(store: Store): string | null {
   try {
     return store.lastCycle()?.cycleId ?? null

@@ -20,7 +20,7 @@ export interface Codec {
   decodeCycle(body: Uint8Array, arena?: Arena): CycleColumns
   /**
    * As `decodeCycle`, for a body from outside. The native codec reads one in a thread (`runBodyTask`) when it is far larger
-   * than a full cycle, or large and left to the reference: leave the body unchanged until then. Rejects where
+   * than a full cycle, or large and left to the reference: leave the body unchanged until then. Rejects if
    * `decodeCycle` throws, and with `unavailable`.
    */
   readCycle(body: Uint8Array, arena?: Arena): CycleColumns | Promise<CycleColumns>

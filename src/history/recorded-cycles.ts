@@ -71,7 +71,7 @@ export class RecordedCycles {
     return this.cycles.filter(({ cycleAtMs }) => cycleAtMs >= fromMs && cycleAtMs <= toMs)
   }
 
-  /** Throws where the record of the cycle is damaged. */
+  /** Throws if the record of the cycle is damaged. */
   read(cycle: StoredCycle): RecordedCycle {
     const record = this.#recordOf(cycle)
     const rows = readEvaluationRows(record, cycle.position)

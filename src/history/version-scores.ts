@@ -127,7 +127,7 @@ export async function* sourcedScores(
   }
 }
 
-/** The stored heads of a shadow; undefined where there are none. */
+/** The stored heads of a shadow; undefined if there are none. */
 export function shadowHeads(
   store: Store,
   { position }: StoredCycle,
@@ -145,7 +145,7 @@ function sourceOf(store: Store, cycle: StoredCycle, version: string): ScoreSourc
 
 interface ScoredRows extends Pick<SourcedCycle, 'posts'> {
   readonly scores: Float64Array
-  /** Null where the response has no such head. */
+  /** Null if the response has no such head. */
   readonly heads: Readonly<Record<HeadName, true | null>>
 }
 
@@ -170,7 +170,7 @@ export function weightsOf(history: WeightsHistory, weightsVersion: string): Weig
   return setting.weights
 }
 
-/** Throws where the heads are not those of `count` rows. `whose`: names them. */
+/** Throws if the heads are not those of `count` rows. `whose`: names them. */
 export function weightedScores(
   heads: HeadColumns,
   weights: Weights,

@@ -53,7 +53,7 @@ describe('a file of golden cases is refused, naming file and place, when', () =>
       /cases\[0\]\.features lacks up_log, and has uplog, which the manifest does not name/,
     ],
     [
-      'a value is null where missing ones are imputed',
+      'a value is null if missing ones are imputed',
       { cases: [{ ...valid, features: { views_log: 1, up_log: null } }] },
       /features\.up_log is null, but the model takes imputed values/,
     ],

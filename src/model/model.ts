@@ -47,7 +47,7 @@ export interface ImageEncoder {
 }
 
 export interface Vectors {
-  /** Row-major [items, dim]; zeros where not encoded. */
+  /** Row-major [items, dim]; zeros if not encoded. */
   readonly vectors: Float32Array
   /** By item: 1 if its row is a vector. */
   readonly encoded: Uint8Array

@@ -1,6 +1,6 @@
 /**
  * Reads the settings again while the server runs (SIGHUP). All changes that need no restart are applied together, or none
- * where the new settings are not valid.
+ * if the new settings are not valid.
  */
 import type { ImageSemaphore } from '../images/index.js'
 import type { ModelLog } from '../model/index.js'

@@ -26,7 +26,7 @@ export interface EndedRequest {
   readonly method: string
   /** Without its query; a long one is cut. */
   readonly path: string
-  /** Method and path of the operation; null where no operation fits. */
+  /** Method and path of the operation; null if no operation fits. */
   readonly operation: string | null
   /** 0: the client disconnected before the response. */
   readonly status: number

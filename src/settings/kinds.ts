@@ -8,7 +8,7 @@ import { checkWeights, type WeightsRequest } from '../contract/index.js'
 export interface SettingKind<Value> {
   /** Completes "must be …". */
   readonly rule: string
-  /** The rule for the JSON file, where it differs. */
+  /** The rule for the JSON file, if it differs. */
   readonly ruleInFile?: string
   /** `directory`: the base of a relative path. */
   fromText(text: string, directory: string): Value | undefined
@@ -89,7 +89,7 @@ function ofText<Value extends string>(
   }
 }
 
-/** The value, or undefined where the text is not JSON. */
+/** The value, or undefined if the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -201,7 +201,7 @@ export interface CycleRecords {
   /** Packed columns of the posts that entered, or left, with one cycle. */
   readEntered(position: Position): Uint8Array | undefined
   readLeft(position: Position): Uint8Array | undefined
-  /** Undefined where nothing was scored, and for cycles of earlier versions. */
+  /** Undefined if nothing was scored, and for cycles of earlier versions. */
   readAvailability(position: Position): Uint8Array | undefined
   /** Undefined for cycles of earlier versions. */
   readEvaluation(position: Position): Uint8Array | undefined
@@ -225,7 +225,7 @@ export interface ImageRecords {
 
 /** Weights and outcomes. */
 export interface HistoryRecords {
-  /** Appends to the history of weights. Rejects if it does not have `count` entries, where that is given. */
+  /** Appends to the history of weights. Rejects if it does not have `count` entries, if that is given. */
   appendWeights(entry: WeightsEntry, count?: number): Promise<void>
   /** All weights ever set, oldest first. */
   listWeights(): WeightsEntry[]

@@ -87,7 +87,7 @@ export function operationOf({ method, path, body }: Call): Operation {
   return { kind: 'outcomes', placementIds: json.outcomes.map((outcome) => outcome.placement_id) }
 }
 
-/** What an answer to `operation` says; null where it is not a success. */
+/** The result in a response to `operation`; null if it is not a success. */
 export function contentOf(operation: Operation, { status, body }: Reply): Content | null {
   if (status !== 200 && status !== 201) return null
   const sha256 = sha256Of(body)

@@ -45,7 +45,7 @@ export interface Visitor {
   readonly problems: string[]
 }
 
-/** A page of its own, signed in. Another time zone than KST shows where the page depends on it. */
+/** A page of its own, signed in. A time zone other than KST reveals code that depends on it. */
 export async function visit(
   browser: Browser,
   { url, token }: Admin,

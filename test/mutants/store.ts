@@ -308,7 +308,7 @@ export const storeMutants: readonly MutantGroup[] = [
     killedBy: ['src/store/journal/view.test.ts'],
     mutants: [
       {
-        breaks: 'what an interrupted reading has taken does not stay where the journal lacks it',
+        breaks: 'what an interrupted reading has taken does not stay if the journal lacks it',
         find: '        this.#state.partial,\n',
         replace: '        null,\n',
       },

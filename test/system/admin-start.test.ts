@@ -18,7 +18,7 @@ describe('the port', () => {
     return other
   }
 
-  test('that is taken stops the start where it was given, before anything is written', async () => {
+  test('that is in use prevents the start if it was configured, before anything is written', async () => {
     const other = await taken(0)
     const { port } = other.address() as AddressInfo
     const dataDir = join(scratchDir(), 'data')
@@ -43,7 +43,7 @@ describe('the port', () => {
     other?.close()
   })
 
-  test('that is the port of the service stops the start where it was given', () => {
+  test('that is the port of the service prevents the start if it was configured', () => {
     const args = ['--port', '8181', '--admin-port', '8181', '--data-dir', join(scratchDir(), 'data')]
     const { status, stderr } = spawnSync(executable, ['serve', ...args], { encoding: 'utf8' })
     expect({ status, stderr }).toEqual({
@@ -81,7 +81,7 @@ describe('the printed address', () => {
     expect(await printed(journal)).toMatch(/\/ with the token in .*admin-token$/)
   })
 
-  test('has the token where a process of a unit writes to a file', async () => {
+  test('has the token if a process of a unit writes to a file', async () => {
     expect(await printed(() => '0:0')).toMatch(/\/\?token=[\w-]+$/)
   })
 })

@@ -109,7 +109,7 @@ async function expectRouting(url: string, processes: readonly FakeProcess[]): Pr
   first.isOwner = false
   second.isOwner = true
   expect(await served(url, body)).toBe('b')
-  // Where a connection ended with the process that was marked down, the client has sent it again.
+  // If a connection ended with the process that was marked down, the client has sent it again.
   expect(new Set(second.bodies)).toEqual(new Set([body]))
   second.isOwner = false
   const { response } = await posted(url, body)

@@ -1,5 +1,5 @@
 /**
- * The operators' page where something is wrong: no token, hostile texts in every field, a server that restarts, a browser that
+ * The operators' page when something is wrong: no token, hostile texts in every field, a server that restarts, a browser that
  * is left open. And what the page weighs. Skipped, with one line, if Chromium is not installed.
  */
 import type { Browser, Request } from 'playwright-core'

@@ -74,7 +74,7 @@ test('limits and the log level change; changes that need a restart are named in 
   const apiKeys = ['one-key-0123456789']
   const { server, write } = await startedOnFile({ apiKeys, logLevel: 'info', clockSkewMs: 0 })
   const key = 'one-key-0123456789'
-  // The next boundary: ahead of the clock, but by less than five minutes. The one after it where the clock passed it.
+  // The next boundary: ahead of the clock, but by less than five minutes. The one after it if the clock passed it.
   const post = async (): Promise<number> => {
     const index = Math.floor((Date.now() - cycleMs(0)) / cycleBoundaryMs) + 1
     const body = JSON.stringify(cycleBody(index))

@@ -198,7 +198,7 @@ describe('a body that is too large is 413', () => {
     expect(await put(imageBytesMax)).toBe(201)
   })
 
-  test('also where its length is not announced', async () => {
+  test('also if its length is not announced', async () => {
     const server = await started()
     const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
     const response = firstBytes(socket)

@@ -142,7 +142,7 @@ describe('matrix', () => {
     expect(models('matrix', ...flags).stderr).toContain(`cannot write ${out}`)
   })
 
-  test('writes all features where none are named', async () => {
+  test('writes all features if none are named', async () => {
     const dataDir = await servedDirectory(1)
     const out = join(scratchDir(), 'matrix.csv')
     models('matrix', '--data-dir', dataDir, '--from', cycleId, '--to', cycleId, '--out', out)
@@ -243,7 +243,7 @@ describe('compare', () => {
     expect(median.rank_correlation).toBe(per_cycle[0].rank_correlation)
   })
 
-  test('has no agreement and no movers where a version gives all posts the same score', async () => {
+  test('has no agreement and no movers if a version gives all posts the same score', async () => {
     const dataDir = await servedDirectory(12, [], () => 37)
     const { stdout, status } = models('compare', 'fake-1', 'v1', '--data-dir', dataDir)
     expect(status).toBe(0)

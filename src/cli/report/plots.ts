@@ -8,7 +8,7 @@ export interface PlottedEstimate extends Estimate {
 
 export interface PlotScale {
   readonly from: number
-  /** Where absent: the highest end of an interval. */
+  /** If absent: the highest end of an interval. */
   readonly to?: number
   /** A value to compare with, drawn as a dashed line. */
   readonly mark?: number

@@ -29,7 +29,7 @@ export interface ExportColumn {
   readonly staged: StagedColumns
 }
 
-/** Staged columns by name. A number is NaN where it is missing. `position` and `entered` are positions of cycles, -1 for none. */
+/** Staged columns by name. A number is NaN if it is missing. `position` and `entered` are positions of cycles, -1 for none. */
 export type StagedColumns = Readonly<Record<string, 'DOUBLE' | 'FLOAT' | 'INTEGER' | 'VARCHAR'>>
 
 export interface ExportTable {
@@ -109,7 +109,7 @@ const enteredColumn = joined(
   'entered_cycle_id',
   'VARCHAR',
   'e.cycle_id',
-  'The cycle that brought the post: with its key, the key of the visit. Null where that cycle has expired, and for posts that are unknown.',
+  'The cycle that brought the post: with its key, the key of the visit. Null if that cycle has expired, and for posts that are unknown.',
 )
 
 const cycles = table('One row per cycle.', 'c.cycle_ms', [
@@ -177,7 +177,7 @@ function scoreColumns(meaning: string, key: string): ExportColumn[] {
       meaning: 'Place among the scored posts, 1 for the highest; ties share their average.',
       sql: `case when isnan(s.score) then null else ${above} + (${tied} - 1) / 2 end`,
     },
-    ...headNames.map((name) => real(name, 'FLOAT', 'Head of the model; null where it has none.')),
+    ...headNames.map((name) => real(name, 'FLOAT', 'Head of the model; null if it has none.')),
   ]
 }
 
@@ -303,7 +303,7 @@ export function tableWith(name: TableName, features: readonly string[]): ExportT
   if (name !== 'scores') return exportTables[name]
   const { meaning, dayMs, columns } = scores
   const values = features.map((feature) =>
-    real(feature, 'FLOAT', 'The float32 that the model had; null where missing.'),
+    real(feature, 'FLOAT', 'The float32 that the model had; null if missing.'),
   )
   return table(meaning, dayMs, [...columns, ...values])
 }

@@ -9,7 +9,7 @@ import type { Vectors } from '../model.js'
 import type { HeadsPlan } from '../plans.js'
 import type { ChildFormat, OwnerFormat } from './messages.js'
 
-/** Row-major; without values where the width is 0. */
+/** Row-major; without values if the width is 0. */
 export type Matrices = Readonly<Record<MatrixName, Float32Array>>
 
 /** The owner's request: a number of rows, and a function that writes their matrices. */

@@ -47,7 +47,7 @@ export function htmlToText(html: string, charsMax: number): string {
   return cutChars(text.toString(), charsMax)
 }
 
-/** The first `charsMax` UTF-16 units, or one less where that would cut a character in two. */
+/** The first `charsMax` UTF-16 units, or one less if that would cut a character in two. */
 export function cutChars(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
   const isCut = text.charCodeAt(charsMax - 1) >> 10 === 0xd800 >> 10

@@ -266,7 +266,7 @@ describe('a provider', () => {
   test.each([
     ['are far from', (share: number) => share * 0.9],
     ['are NaN on the CPU', () => NaN],
-  ])('fails where its heads %s those of the CPU', async (_, change) => {
+  ])('fails if its heads %s those of the CPU', async (_, change) => {
     expect(await compareWithCpu(scoring(change), scoring(), options)).toMatchObject({ state: 'fail' })
   })
 })

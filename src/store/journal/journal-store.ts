@@ -15,7 +15,7 @@ export interface JournalStoreParts extends Omit<ReplicaParts, 'view'> {
 }
 
 export interface JournalStore extends Store {
-  /** Becomes the owner at once where the lease is free. */
+  /** Becomes the owner at once if the lease is free. */
   tryToOwn(): Promise<void>
   /** Frees the lease, so that a standby takes over at once. */
   handOver(): Promise<void>

@@ -126,7 +126,7 @@ async function removePartial(partial: string): Promise<void> {
   await removeUnfinishedLockFiles(dirname(partial))
 }
 
-/** Gives a restored file to the owner of the directory, who serves it. Returns a note where that is not possible. */
+/** Gives a restored file to the owner of the directory, who serves it. Returns a note if that is not possible. */
 function giveToDirectoryOwner(path: string, directory: string): string | null {
   const owner = statSync(directory)
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)

@@ -20,7 +20,7 @@ export interface ViewState {
 
 const viewKey = Buffer.from('journal')
 
-/** Null where the databases are no view. */
+/** Null if the databases are no view. */
 export function readViewState({ meta }: Pick<Databases, 'meta'>): ViewState | null {
   const record = meta.getBinary(viewKey)
   return record === undefined ? null : (JSON.parse(readText(record, 'state of the view')) as ViewState)
