@@ -183,7 +183,7 @@ function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, se
     settings.tlsKeyFile,
   ]
   const warnings = secretPaths
-    .filter((path) => path !== undefined && isOpenToAll(path))
+    .filter((path) => path !== undefined && isWorldAccessible(path))
     .map((path) => `${path} contains secrets and is open to all users of this machine; run: chmod o= ${path}`)
   const { host, tlsCertFile } = settings
   if (tlsCertFile === undefined && !isLoopback(host)) {
@@ -199,7 +199,7 @@ function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, se
  * False if the path does not exist or cannot be examined. Permissions of the group are accepted: secret stores provide
  * files with mode 0640 or 0440, and an operator may grant a backup access to the data directory.
  */
-function isOpenToAll(path: string): boolean {
+function isWorldAccessible(path: string): boolean {
   try {
     return (statSync(path).mode & 0o007) !== 0
   } catch {

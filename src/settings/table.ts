@@ -139,7 +139,7 @@ const rows = {
   connectionsMax: {
     kind: integer(16, 1_000_000),
     fallback: () => 2048,
-    description: 'Open connections. The next one is closed at once.',
+    description: 'Open connections. The next one is closed immediately.',
   },
   bodyReadMsMax: {
     kind: integer(100, 3_600_000),

@@ -11,7 +11,7 @@ export interface Edit {
   readonly replace: string
 }
 
-/** Test files of the quick lane, or the simulation. */
+/** Test files of the quick suite, or the simulation. */
 export type KillingTests = readonly string[] | 'simulation'
 
 /** Mutants of one file that the same tests find. */

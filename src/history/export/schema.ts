@@ -220,7 +220,7 @@ const readings = table('One row per engagement row, as received.', 'c.cycle_ms',
   ...postColumns,
   time('observed_at', 'When the counters were observed.'),
   code('status', engagementStatusCodes, '`ok`, `missing` or `nomap`.'),
-  ...counterNames.map((name) => integer(name, 'BIGINT', 'Counter; null for unknown.')),
+  ...counterNames.map((name) => integer(name, 'BIGINT', 'Counter; null if unknown.')),
 ])
 
 const snapshots = table('One row per admin snapshot (`candidate_scores`), as received.', 'c.cycle_ms', [
@@ -260,7 +260,7 @@ const outcomes = table('One row per placement, as last reported. A label: see `k
   ),
   time('hidden_at', 'When the placement was hidden.'),
   time('deleted_at', 'When the placement was deleted.'),
-  text('deleted_by', 'As received; JSON unless a text.'),
+  text('deleted_by', 'As received; JSON unless it is a string.'),
   time('known_at', 'Arrival of the last report, to the second; null for reports to early versions.'),
 ])
 
@@ -273,7 +273,7 @@ const outcomeReadings = table(
     integer('age_h', 'INTEGER', 'Hours since the placement: 1, 6, 24 or 48.'),
     time('observed_at', 'When the counters were observed.'),
     ...['views', 'up', 'down', 'comment_cnt'].map((name) =>
-      integer(name, 'BIGINT', 'Counter of the board copy; null for unknown.'),
+      integer(name, 'BIGINT', 'Counter of the board copy; null if unknown.'),
     ),
     time(
       'known_at',
