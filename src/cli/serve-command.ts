@@ -77,7 +77,7 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
       : adminStarter({ settings, token, isDefaultPort: isDefaultAdminPort, env: sources.env, printMessage })
   // Imported late: an invalid setting is reported at once, and other commands do not load the server.
   const { startServer } = await import('../server/index.js')
-  // A signal during the start takes effect when the start is complete.
+  // A signal during startup takes effect when startup is complete.
   const sighup = handleSighup()
   const signal = Promise.race([stopSignal(), sighup.terminalGone])
   let current = (): Settings => settings
@@ -97,7 +97,7 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   await server.stopped
 }
 
-/** The settings that a start would use, with the generated keys of `dataDir`, which only a restart can change. */
+/** The settings that `serve` would use at startup, with the generated keys of `dataDir`, which only a restart can change. */
 function reread(sources: SettingsSources, dataDir: string, printMessage: PrintMessage): Settings {
   const { settings, warnings } = readSettings(sources)
   const complete = withKey(settings, dataDir, printMessage)

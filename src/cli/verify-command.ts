@@ -1,5 +1,5 @@
 /**
- * `understudy verify`: reads a whole data directory, with its server running or not, and prints the problems.
+ * `understudy verify`: checks a whole data directory and prints the problems. The server may be running.
  */
 import type { Command } from 'commander'
 import { codeOf } from '../client/index.js'
@@ -49,7 +49,7 @@ export interface VerifyOptions {
 export function addVerifyCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('verify')
-    .description('read a whole data directory, with its server running or not, and print the problems')
+    .description('check a whole data directory and print the problems; the server may be running')
     .option('--json', 'print JSON')
     .option('--all-images', `decode every stored image, not only ${imagesMax}`)
   addSettingFlags(command, ['dataDir']).action((flags: Flags) => verify(flags, context))

@@ -47,7 +47,7 @@ export interface ReloadParts {
 }
 
 /**
- * Applies the changed settings, or changes nothing, logs the reason and returns false. `read` reads the settings as a start does, and
+ * Applies the changed settings, or changes nothing, logs the reason and returns false. `read` reads the settings as at startup, and
  * throws an `Error` with a message of one line.
  */
 export function reload(parts: ReloadParts, read: () => Settings): boolean {

@@ -140,7 +140,7 @@ export class RequestHandler {
     return encoded
   }
 
-  /** The epoch in which this process answers; it differs each time that it becomes the owner. Throws on a standby. */
+  /** The epoch in which this process serves; it differs each time that it becomes the owner. Throws on a standby. */
   #term(): number {
     const { role, replication } = this.#parts.operationParts.store
     if (role === 'standby') throw standby()

@@ -242,7 +242,7 @@ export interface EnvironmentRole {
   /** Null without a journal. */
   readonly replication: Replication | null
   /**
-   * Whether this process may answer calls. Without a journal it is always the owner; with one, the processes of an
+   * Whether this process may serve calls. Without a journal it is always the owner; with one, the processes of an
    * environment are its owner and its standbys.
    */
   readonly role: 'owner' | 'standby'

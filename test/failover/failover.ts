@@ -225,7 +225,7 @@ class EnvironmentRun {
     const client = this.#connected
     while (!signal.aborted) {
       await this.#load.step(client)
-      if (this.#load.unacknowledgedCount > 0) throw new Violation('calls were not answered for a long time')
+      if (this.#load.unacknowledgedCount > 0) throw new Violation('calls had no response for a long time')
       if (this.#isCalm) await delay(pauseMs)
     }
   }

@@ -25,7 +25,7 @@ const model = 'example-1'
 const startMsMax = 60_000
 const roleMsMax = 2000
 
-/** Without an answer: null. */
+/** Without a response: null. */
 export type Role = 'owner' | 'standby' | null
 
 export class Service {
@@ -98,7 +98,7 @@ export class Service {
     writeSync(this.#clock, bytes, 0, bytes.length, 0)
   }
 
-  /** Resolves when it listens. While the database is not reachable the start fails, and is tried again. */
+  /** Resolves when it listens. While the database is not reachable startup fails and is retried. */
   async start(): Promise<void> {
     const deadline = performance.now() + startMsMax
     for (;;) {

@@ -247,7 +247,7 @@ test.skipIf(!mountable())(
 )
 
 test.skipIf(!mountable())(
-  'a start and a verify report a disk without room for a lock file, and both succeed once there is room (needs root)',
+  'serve and verify report a disk without room for a lock file, and both succeed once there is room (needs root)',
   async () => {
     const dataDir = smallDisk('size=1m')
     await (await openLmdbStore({ dataDir })).close()

@@ -151,7 +151,7 @@ describe('a model that cannot be loaded', () => {
   })
 })
 
-describe('a start is refused with a clear error, and the file stays unchanged,', () => {
+describe('serve exits with a clear error, and the file stays unchanged,', () => {
   async function database(): Promise<Buffer> {
     const dataDir = join(scratchDir(), 'sound')
     const store = await openLmdbStore({ dataDir })

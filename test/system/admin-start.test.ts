@@ -18,7 +18,7 @@ describe('the port', () => {
     return other
   }
 
-  test('that is in use prevents the start if it was configured, before anything is written', async () => {
+  test('that is in use prevents startup if it was configured, before anything is written', async () => {
     const other = await taken(0)
     const { port } = other.address() as AddressInfo
     const dataDir = join(scratchDir(), 'data')
@@ -43,7 +43,7 @@ describe('the port', () => {
     other?.close()
   })
 
-  test('that is the port of the service prevents the start if it was configured', () => {
+  test('that is the port of the service prevents startup if it was configured', () => {
     const args = ['--port', '8181', '--admin-port', '8181', '--data-dir', join(scratchDir(), 'data')]
     const { status, stderr } = spawnSync(executable, ['serve', ...args], { encoding: 'utf8' })
     expect({ status, stderr }).toEqual({
@@ -86,7 +86,7 @@ describe('the printed address', () => {
   })
 })
 
-test('a token of the environment is used and printed nowhere; one that is an API key stops the start', async () => {
+test('a token of the environment is used and printed nowhere; one that is an API key prevents startup', async () => {
   const port = await freePort()
   const secret = 'token-of-the-environment'
   const env = { UNDERSTUDY_ADMIN_PORT: String(port), UNDERSTUDY_ADMIN_TOKEN: secret }

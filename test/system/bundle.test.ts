@@ -115,7 +115,7 @@ describe.skipIf(process.platform !== 'linux')('the bundle', () => {
     expect(licences.filter((_, at) => (texts[at]?.length ?? 0) < 700)).toEqual([])
   })
 
-  test('needs the libraries of the machine that docs/install.md lists, in versions no later than it says', ({
+  test('needs the libraries of the machine that docs/install.md lists, in versions no later than it states', ({
     skip,
   }) => {
     const libraries = systemLibraries(binaries()).map((path) => path.split('/').at(-1) ?? '')

@@ -303,7 +303,7 @@ describe('serve', () => {
     expect(output).not.toContain('stack')
   })
 
-  test('exits on a signal during the start', async () => {
+  test('exits on a signal during startup', async () => {
     const server = start(['serve', '--port', '0', '--data-dir', join(root, 'early')])
     server.child.kill('SIGTERM')
     expect([0, 'SIGTERM']).toContain(await server.ended)

@@ -28,7 +28,7 @@ for (const [name, missing] of [
   if (missing)
     console.log(`skipped: the test of ${name} in test/system/deploy-ha.test.ts needs it, and openssl`)
 
-/** A process that is the owner or a standby: as `/readyz` of its admin listener, and as its own listener answers. */
+/** A process that is the owner or a standby: as `/readyz` of its admin listener, and of its own listener. */
 class FakeProcess {
   readonly name: string
   isOwner = false
@@ -92,7 +92,7 @@ async function posted(
   }
 }
 
-/** Sends calls until one is answered with 200; all others must be refused with 503. */
+/** Sends calls until one returns 200; all others must be refused with 503. */
 async function served(url: string, body: string): Promise<string> {
   for (;;) {
     const { response, text } = await posted(url, body)

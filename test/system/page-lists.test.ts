@@ -1,5 +1,5 @@
 /**
- * Cycles and Post on the operators' page: lists longer than one answer, filters, restarts, hostile calls, empty and failing
+ * Cycles and Post on the operators' page: lists longer than one response, filters, restarts, hostile calls, empty and failing
  * states. Skipped, with one line, if Chromium is not installed.
  */
 import type { Browser, Page, Route } from 'playwright-core'
@@ -110,15 +110,15 @@ describe.skipIf(browserMissing)('the page', () => {
     await open('picks')
     const post = page.getByRole('link', { name: '제목 1 ㅋㅋ' })
     await post.waitFor()
-    let answer = (): void => undefined
-    const held = new Promise<void>((resolve) => (answer = resolve))
+    let respond = (): void => undefined
+    const held = new Promise<void>((resolve) => (respond = resolve))
     await page.route('**/api/picks?*q=*', async (route) => {
       await held
       await route.fulfill(unavailable)
     })
     await page.getByRole('searchbox').fill('제목')
     await page.locator('.list[aria-busy=true]').getByText('Loading picks').waitFor()
-    answer()
+    respond()
     await page.getByText('No picks: too busy').waitFor()
     expect(await post.count()).toBe(0)
     expect(await page.getByRole('combobox', { name: 'Gallery' }).locator('option').allInnerTexts()).toContain(

@@ -1,5 +1,5 @@
 /**
- * The operators' page in states that are rare: no cycle yet, no answer, a model that cannot be loaded, hostile names, few
+ * The operators' page in states that are rare: no cycle yet, no response, a model that cannot be loaded, hostile names, few
  * posts, another time zone. Skipped, with one line, if Chromium is not installed.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process'

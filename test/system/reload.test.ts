@@ -120,7 +120,7 @@ test('settings with an error change nothing, and one log line names the reason',
   expect(await statusOf(server, 'other-key-0123456789')).toBe(200)
 })
 
-test('a signal during the start takes effect after the start', async () => {
+test('a signal during startup takes effect after startup', async () => {
   const { server, write } = await startedOnFile({ apiKeys: ['old-key-0123456789'] })
   await server.kill('SIGTERM')
   const starting = server.start()

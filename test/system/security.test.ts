@@ -139,7 +139,7 @@ describe('files', () => {
     expect(new Set(modesBelow(base))).toEqual(new Set(['directory 700', 'file 600']))
   })
 
-  test('and directories that other users can read are a warning at the start, with the command that fixes it', async () => {
+  test('and directories that other users can read are a warning at startup, with the command that fixes it', async () => {
     const base = scratchDir()
     const dataDir = join(base, 'open')
     mkdirSync(dataDir)

@@ -157,7 +157,7 @@ export class SessionHost<Request, Reply> {
   #scheduleRestart(reason: ModelError): void {
     this.#absence = reason
     const restartMs = this.#restartMs
-    // Reset by a batch that succeeds, not by a start: see `#runNow`.
+    // Reset by a batch that succeeds, not by a process that starts: see `#runNow`.
     this.#restartMs = Math.min(2 * restartMs, restartMsMax)
     const { name, log } = this.#options
     log.error({ err: reason, restartMs }, `${name} is down: ${reason.message}`)

@@ -31,7 +31,7 @@ export interface ProcessOptions {
   readonly log: ModelLog
   /** Default 10 minutes. */
   readonly startMsMax?: number
-  /** For each of the first runs of its graphs. Default: that of a start. */
+  /** For each of the first runs of its graphs. Default: that of startup. */
   readonly warmUpMsMax?: number
   /** For tests that need access to the process. */
   readonly startChild?: () => Promise<StartedChild>

@@ -166,11 +166,11 @@ export class JournalConnection {
         this.#msMax,
       )
     })
-    const answer = this.#client.query<Row>(text, values as unknown[])
+    const result = this.#client.query<Row>(text, values as unknown[])
     // After the time limit nobody waits for it.
-    answer.catch(() => undefined)
+    result.catch(() => undefined)
     try {
-      const { rows } = await Promise.race([answer, limit])
+      const { rows } = await Promise.race([result, limit])
       this.#throwWarning()
       return rows
     } catch (error) {

@@ -127,7 +127,7 @@ export class PostgresJournal implements Journal {
     this.#connection = connection
   }
 
-  /** Connects. Rejects with a StoreError that says what to do. */
+  /** Connects. Rejects with a StoreError that states what to do. */
   static async open(options: PostgresJournalOptions): Promise<PostgresJournal> {
     const connection = await connect(options)
     try {

@@ -215,7 +215,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
       return { fault, wrap }
     }
 
-    test.each(['lost', 'stored'] as const)('%s: the process answers nothing until it knows', async (kind) => {
+    test.each(['lost', 'stored'] as const)('%s: the process serves nothing until it knows', async (kind) => {
       const { fault, wrap } = faulty()
       const store = await openReplica({ wrap })
       await isOwner(store)

@@ -35,7 +35,7 @@ const leftOverNames = new Set([partialName, `${partialName}-lock`, directoryLock
 
 /**
  * Copies the database of `dataDir` as of now to `backupDir`, which is created if it is missing and must otherwise be empty.
- * A server may run and write. Rejects with a StoreError that says what is wrong; the files that it has created are deleted.
+ * A server may run and write. Rejects with a StoreError that states what is wrong; the files that it has created are deleted.
  */
 export async function backUp(dataDir: string, backupDir: string): Promise<BackupFacts> {
   return placeDatabase(backupDir, async (partial) => {
