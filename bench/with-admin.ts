@@ -122,7 +122,7 @@ async function sampleAll(
   return { samples, healthMs }
 }
 
-/** Cycles at equal intervals; one that is due while the one before it is in progress follows it at once. */
+/** Cycles at equal intervals; one that is due while the one before it is in progress follows it immediately. */
 async function sampleBlock(
   contender: Contender,
   cycleCount: number,

@@ -75,7 +75,7 @@ test.each([true, false])('the last progress is shown at the end; on a terminal: 
   expect(written.at(-1)?.endsWith('\n')).toBe(true)
 })
 
-test('a terminal shows an outage at once and updates its duration', () => {
+test('a terminal shows an outage immediately and updates its duration', () => {
   const { display, written, pass } = displayOn(true)
   display.update(progress)
   display.outage({ outageMs: 0, reason: 'status 503' })

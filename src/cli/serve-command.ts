@@ -59,7 +59,7 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const isDefaultAdminPort = effective.origins.get('adminPort') === 'default'
   const isAdminPortTaken = adminPort !== 0 && adminPort === effective.settings.port
   if (isAdminPortTaken && !isDefaultAdminPort)
-    throw new UsageError(`port and adminPort must differ, and both are ${adminPort}`)
+    throw new UsageError(`port and adminPort must differ, but both are ${adminPort}`)
   if (adminPort !== 'off' && !isDefaultAdminPort) await checkPort(adminHost, adminPort, 'admin-')
   createDataDirectory(dataDir, effective.origins.get('dataDir'))
   // Before anything is written to the directory: it may be in use.
@@ -75,7 +75,7 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
     token === null
       ? undefined
       : adminStarter({ settings, token, isDefaultPort: isDefaultAdminPort, env: sources.env, printMessage })
-  // Imported late: an invalid setting is reported at once, and other commands do not load the server.
+  // Imported late: an invalid setting is reported immediately, and other commands do not load the server.
   const { startServer } = await import('../server/index.js')
   // A signal during startup takes effect when startup is complete.
   const sighup = handleSighup()

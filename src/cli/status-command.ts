@@ -112,7 +112,7 @@ async function pinnedConnection(url: string, certFile: string, signal: AbortSign
   if (isOwn) return socket
   socket.destroy()
   throw new CommandError(
-    `${url} presents another certificate than ${certFile}; if the file is new, send SIGHUP to the service`,
+    `${url} presents a different certificate from ${certFile}; if the file is new, send SIGHUP to the service`,
   )
 }
 

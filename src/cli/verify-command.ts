@@ -164,7 +164,7 @@ function reportText(report: VerifyReport): string {
   return lines.map((line) => `${line}\n`).join('')
 }
 
-/** The contents of a database in words. */
+/** A summary of the contents of a database. */
 export function contentsText(counts: RecordCounts, lastCycle: string | null, bytes: number): string {
   return (
     `${counts.cycles} cycles${lastCycle === null ? '' : `, the last ${lastCycle}`}, ${counts.images} images, ` +

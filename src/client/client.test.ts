@@ -215,7 +215,7 @@ describe('retries', () => {
     expect(server.attemptCount).toBe(1)
   })
 
-  test('no attempt begins before Retry-After: if the timeout is shorter, the call ends at once', async () => {
+  test('no attempt begins before Retry-After: if the timeout is shorter, the call ends immediately', async () => {
     const server = new FaultyServer({ status: 503, headers: { 'Retry-After': '3600' }, body: unavailable })
     const { client, failures } = await connect(server)
     await expect(client.postCycle(large)).rejects.toMatchObject({ kind: 'unavailable', status: 503 })

@@ -63,7 +63,7 @@ export function loadCodec(choice: CodecChoice): { codec: Codec; note: string } {
 export function nativeCodec(addon: NativeAddon): Codec {
   const decode = createNativeDecode(addon)
   if (addon.columnOperations.join() !== columnOperations.join()) {
-    throw new Error('the native codec is of another version: its column operations are others')
+    throw new Error('the native codec has a different version: its column operations differ')
   }
   return {
     name: 'native',

@@ -17,7 +17,7 @@ export interface Model {
   readonly image: ImageEncoder | null
   /**
    * One batch for all rows. Heads come as `inputs.count` float32 values each, finite and in 0..1. Rejects with a
-   * `ModelError` when the model fails or breaks that promise. When this returns its promise, the features are computed and
+   * `ModelError` when the model fails or violates this. When this returns its promise, the features are computed and
    * sent to the process of the model, unless other batches wait.
    */
   predict(inputs: ModelInputs): Promise<HeadColumns>

@@ -8,7 +8,7 @@ import type { BodyReservation } from './body-admission.js'
 import { GrowingBody } from './growing-body.js'
 
 /**
- * If the connection ends with the response, uWebSockets.js closes it at once. The kernel then resets the connection of a
+ * If the connection ends with the response, uWebSockets.js closes it immediately. The kernel then resets the connection of a
  * client that is still sending, and the client loses the response. So the rest of the body is drained first. This is the
  * time limit of draining.
  */

@@ -51,7 +51,7 @@ export interface RequestHandlerParts {
   readonly responseBodies: BodyAdmission
   readonly log: Logger
   readonly operationParts: OperationParts
-  /** Returns at once and does not throw. */
+  /** Returns immediately and does not throw. */
   readonly onEnded?: (request: EndedRequest) => void
 }
 
@@ -75,7 +75,7 @@ export class RequestHandler {
     this.#respond(exchange)
       .catch((error: unknown) => this.#errorResponse(exchange, error))
       .then((outgoing) => {
-        // Nothing reads the request's body any more, and sending the response may take long.
+        // Nothing reads the request's body from here on, and sending the response may take long.
         exchange.body.release()
         return exchange.send(outgoing, this.#closing)
       })

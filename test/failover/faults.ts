@@ -315,7 +315,7 @@ const databaseFaults: readonly Fault[] = [
     },
   },
   {
-    name: 'the owner and the primary are killed at once',
+    name: 'the owner and the primary are killed together',
     run: async ({ site, outage }) => {
       const { databases } = site
       const { primary } = databases
@@ -338,7 +338,7 @@ export const shortFaults: readonly Fault[] = [
   'the owner is stopped gracefully',
   'the owner is suspended for longer than the lease',
   'the connections of the owner are reset',
-  'the owner and the primary are killed at once',
+  'the owner and the primary are killed together',
 ].map(faultNamed)
 
 export function faultNamed(name: string): Fault {

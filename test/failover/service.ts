@@ -112,7 +112,7 @@ export class Service {
     }
   }
 
-  /** Ends it and its children at once, as the loss of the machine does. */
+  /** Ends it and its children at the same time, as the loss of the machine does. */
   async kill(): Promise<void> {
     const children = childrenOf(this.server.pid as number)
     this.thaw()

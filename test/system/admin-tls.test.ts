@@ -91,7 +91,7 @@ describe.skipIf(opensslMissing)('under TLS', () => {
     const other = makeTlsFiles(scratchDir(), 'other')
     expect(await status({ UNDERSTUDY_TLS_CERT: other.cert, UNDERSTUDY_TLS_KEY: other.key })).toEqual({
       status: 1,
-      text: `understudy: https://127.0.0.1:${port} presents another certificate than ${other.cert}; if the file is new, send SIGHUP to the service\n`,
+      text: `understudy: https://127.0.0.1:${port} presents a different certificate from ${other.cert}; if the file is new, send SIGHUP to the service\n`,
     })
   })
 

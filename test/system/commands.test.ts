@@ -159,7 +159,7 @@ describe('wrong usage', () => {
   })
 
   test.runIf(process.platform === 'linux')(
-    'a data directory that cannot be created ends with 2 at once',
+    'a data directory that cannot be created ends with 2 immediately',
     () => {
       const { status, stderr } = call(['serve', '--port', '0', '--data-dir', '/proc/understudy'])
       expect(stderr).toMatch(

@@ -41,7 +41,7 @@ describe('connections', () => {
     return sockets.filter((_, index) => open[index])
   }
 
-  test('past the limit are closed at once and logged, until others are closed', async () => {
+  test('past the limit are closed immediately and logged, until others are closed', async () => {
     const server = await started({ UNDERSTUDY_CONNECTIONS_MAX: '16' })
     const held = await open('127.0.0.1', server.port, 40)
     expect(held).toHaveLength(16)

@@ -15,7 +15,7 @@ export interface PlotScale {
 }
 
 const rowHeight = 22
-// Narrow, so that the text stays legible on a telephone; the page widens the plot elsewhere.
+// Narrow, so that the text stays legible on a phone; the page widens the plot elsewhere.
 const [left, width, right, top, bottom] = [185, 230, 50, 8, 22]
 const labelCellsMax = 24
 

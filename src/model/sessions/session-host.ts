@@ -1,6 +1,6 @@
 /**
  * Keeps one session process running. A process that ends is replaced, after a delay that doubles; while there is none,
- * batches are refused at once. A process serves only after its warm-up.
+ * batches are refused immediately. A process serves only after its warm-up.
  */
 import { ModelDownError, ModelError, type Vectors } from '../model.js'
 import type { HeadsPlan, ImagePlan, Role, ServingPlan, TextPlan } from '../plans.js'

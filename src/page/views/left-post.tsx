@@ -1,4 +1,4 @@
-/** A post that is not pending any more, as the stored cycles have it. */
+/** A post that is no longer pending, as the stored cycles have it. */
 import type { Explanation } from '../service/history.js'
 import { dayClock, duration, integer, score, humanize } from '../format.js'
 import { Tile } from '../parts/common.js'

@@ -184,7 +184,7 @@ export class JournalConnection {
     if (this.#warning !== null) throw this.#warning
   }
 
-  /** Closes the connection at once. What is in progress has an unknown outcome. */
+  /** Closes the connection immediately. What is in progress has an unknown outcome. */
   drop(reason: unknown): UnknownOutcome {
     this.#failure ??= reason instanceof UnknownOutcome ? reason : new UnknownOutcome(reason)
     const { connection } = this.#client as unknown as { connection: { stream: { destroy(): void } } }

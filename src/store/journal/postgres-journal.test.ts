@@ -232,7 +232,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       await Promise.all([one.close(), two.close()])
     })
 
-    test('a process that starts again takes its own lease back at once', async () => {
+    test('a process that starts again takes its own lease back immediately', async () => {
       const journal = await newJournal()
       const first = await lease(journal, 'one')
       expect((await lease(journal, 'one')).epoch).toBe(first.epoch + 1)

@@ -107,7 +107,7 @@ export class Replica implements EnvironmentRole {
     })
   }
 
-  /** Polls the lease at once. Resolves when this process is the owner, when it cannot be, or after some seconds. */
+  /** Polls the lease immediately. Resolves when this process is the owner, when it cannot be, or after some seconds. */
   async tryToOwn(): Promise<void> {
     await Promise.race([this.#attempt(), this.#parts.sleep(attemptMsMax, this.#ended.signal)])
   }
@@ -161,7 +161,7 @@ export class Replica implements EnvironmentRole {
     })
   }
 
-  /** Frees the lease, so that a standby takes over at once. Nothing is written after it. */
+  /** Frees the lease, so that a standby takes over immediately. Nothing is written after it. */
   async stop(): Promise<void> {
     const { journal, sleep, log } = this.#parts
     this.#ended.abort()
