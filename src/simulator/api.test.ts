@@ -76,7 +76,7 @@ test('an aborted body arrives in part or completely, and the client continues', 
   expect(api.bodyBytesSent).toBe(2 * length + (length >> 1))
 })
 
-test('breaking off a call to an unavailable service is not an error', async () => {
+test('aborting a call to an unavailable service is not an error', async () => {
   const api = new Api({
     url: `http://127.0.0.1:${await closedPort()}`,
     apiKey: 'key',

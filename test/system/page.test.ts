@@ -113,7 +113,7 @@ describe.skipIf(browserMissing)('the page', () => {
       expect(await page.getByRole('img', { name }).count()).toBe(1)
   })
 
-  test('Now follows the cycles without being asked, and announces them', async () => {
+  test('Now follows the cycles without a reload, and announces them', async () => {
     await open('now')
     // From then on it receives events, and has announced what it found.
     for (const part of ['.live', '.health']) await page.locator(`.service-state ${part}`).waitFor()
