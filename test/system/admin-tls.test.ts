@@ -112,7 +112,7 @@ describe.skipIf(opensslMissing)('under TLS', () => {
       const port = String((impostor.address() as AddressInfo).port)
       const { status: code, text } = await status({ UNDERSTUDY_ADMIN_PORT: port })
       expect(code).toBe(1)
-      expect(text).toContain('presents another certificate')
+      expect(text).toContain('presents a different certificate')
       expect(received).toEqual([])
     } finally {
       impostor.close()
