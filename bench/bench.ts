@@ -22,8 +22,8 @@ import {
 import { cycleScenarios, isCycleScenario, scaledShape, type ScenarioName } from './scenarios.js'
 import { measureGetScores, measureHealth, measureImagePut, measureReplay } from './serving.js'
 import type { ServerOptions } from './server-under-test.js'
-import { measureBesideAdmin } from './beside-admin.js'
-import { measureBesideReport } from './beside-report.js'
+import { measureWithAdmin } from './with-admin.js'
+import { measureWithReport } from './with-report.js'
 import { measureShadow } from './shadow.js'
 import { measureStartUp } from './start-up.js'
 import { measureSwap } from './swap.js'
@@ -78,10 +78,10 @@ async function measure(scenario: ScenarioName, options: BenchOptions): Promise<M
       return measureSwap(options)
     case 'shadow':
       return measureShadow(options)
-    case 'beside-report':
-      return measureBesideReport(options)
-    case 'beside-admin':
-      return measureBesideAdmin(options)
+    case 'with-report':
+      return measureWithReport(options)
+    case 'with-admin':
+      return measureWithAdmin(options)
     default: {
       const { shape, cycleCount } = cycleScenarios[scenario]
       return [

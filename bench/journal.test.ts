@@ -6,7 +6,7 @@ import { measureEnvironments } from './environments.js'
 import { compareJournal } from './journal.js'
 import { postgresBin } from './postgres.js'
 
-if (postgresBin === null) console.log('left out: bench/journal.test.ts needs PostgreSQL 15 or later')
+if (postgresBin === null) console.log('skipped: bench/journal.test.ts needs PostgreSQL 15 or later')
 const nothing = (): void => undefined
 
 test.skipIf(postgresBin === null)(

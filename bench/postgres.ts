@@ -21,7 +21,7 @@ export interface BenchJournal {
   readonly settle: () => void
 }
 
-/** Runs `use` with a new journal that has these environments, then removes the servers. Rejects where PostgreSQL is not installed. */
+/** Runs `use` with a new journal that has these environments, then removes the servers. Rejects if PostgreSQL is not installed. */
 export async function withJournal<Result>(
   environments: readonly string[],
   use: (journal: BenchJournal) => Promise<Result>,

@@ -4,7 +4,7 @@
  *
  *   npm run build && scripts/pinned node --import ./bench/typescript.mjs bench/report-store.ts [cycles] [directory]
  *
- * The cycles are planned and packed by the service's own code; request and response are left out, as after their expiry.
+ * The cycles are planned and packed by the service's own code; request and response are omitted, as after their expiry.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -47,8 +47,8 @@ export const scenarioNames = [
   'start-up',
   'swap',
   'shadow',
-  'beside-report',
-  'beside-admin',
+  'with-report',
+  'with-admin',
 ] as const
 export type ScenarioName = (typeof scenarioNames)[number]
 

@@ -60,7 +60,7 @@ export class ServerUnderTest implements Address {
         ...process.env,
         UNDERSTUDY_HOST: '127.0.0.1',
         UNDERSTUDY_PORT: String(this.port),
-        // Of two servers with the default port, the second one would start without its admin side.
+        // Of two servers with the default port, the second one would start without its admin listener.
         UNDERSTUDY_ADMIN_PORT: '0',
         UNDERSTUDY_DATA_DIR: join(this.scratchDir, 'data'),
         UNDERSTUDY_API_KEYS: this.key,

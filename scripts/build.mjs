@@ -24,7 +24,7 @@ function inputs() {
 
 /** Compiles into a directory of its own and swaps it in, so that a failed build leaves the last one. */
 function compile() {
-  // Beside dist: source maps hold relative paths.
+  // Next to dist: source maps hold relative paths.
   const fresh = join(root, `dist-${process.pid}`)
   const old = `${fresh}-old`
   const steps = [

@@ -1,7 +1,7 @@
 /*
  * bin/understudy of the bundle. It replaces itself with the Node of the bundle, which runs dist/cli/main.js, so that
  * signals reach the program. It needs no shell, nothing on the PATH and no /proc, and finds the bundle through symlinks.
- * It adds the directory bin to the end of the PATH: the service finds flock there where the machine has none.
+ * It adds the directory bin to the end of the PATH: the service finds flock there if the machine has none.
  * bin/understudy of the sources is the same in sh.
  */
 #include <errno.h>

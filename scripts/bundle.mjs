@@ -1,5 +1,5 @@
 // Makes one archive for machines without npm, compiler or network: build/bundle/understudy-VERSION-linux-x64.tar.gz, and
-// its SHA-256 beside it. `npm run bundle` builds first. With a directory as argument the archive is made there.
+// its SHA-256 next to it. `npm run bundle` builds first. With a directory as argument the archive is made there.
 // bundle-contents.mjs lists its contents. The same commit and addon give the same bytes: files are sorted,
 // have the time of the commit and belong to root. It needs GNU tar, git and a C compiler.
 import { spawn, spawnSync } from 'node:child_process'
@@ -42,7 +42,7 @@ function output(command, args, cwd = root, env = process.env) {
   return stdout
 }
 
-/** Commit and its time in seconds; `-dirty` where files of the checkout differ from the commit. */
+/** Commit and its time in seconds; `-dirty` if files of the checkout differ from the commit. */
 function commitOf() {
   const commit = output('git', ['describe', '--always', '--dirty', '--exclude=*', '--abbrev=40']).trim()
   return { commit, seconds: Number(output('git', ['log', '-1', '--format=%ct'])) }

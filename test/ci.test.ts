@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { projectDir } from './helpers/server-process.js'
 
 const [functions = ''] =
-  /^left_out=\(\)[^]*?^report\(\) \{[^]*?^\}/m.exec(readFileSync(join(projectDir, '.ci/run'), 'utf8')) ?? []
+  /^skipped=\(\)[^]*?^report\(\) \{[^]*?^\}/m.exec(readFileSync(join(projectDir, '.ci/run'), 'utf8')) ?? []
 
 function reportOf(...calls: string[]): string {
   // Nothing is installed: `step` would run apt-get.
@@ -16,10 +16,10 @@ function reportOf(...calls: string[]): string {
   return stdout.trim()
 }
 
-test('.ci/run says that all passed only where nothing was left out', () => {
+test('.ci/run reports that all passed only if nothing was skipped', () => {
   expect(reportOf("provide 'true' something")).toBe('== all passed')
-  const left = reportOf("provide 'true' something", "provide 'false' nginx-light fonts")
-  expect(left).toBe(
-    '== all that ran passed; left out:\n   the tests that need nginx-light fonts (not installed)',
+  const report = reportOf("provide 'true' something", "provide 'false' nginx-light fonts")
+  expect(report).toBe(
+    '== all that ran passed; skipped:\n   the tests that need nginx-light fonts (not installed)',
   )
 })

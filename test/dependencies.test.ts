@@ -104,7 +104,7 @@ test('no dependency runs a script at installation', () => {
 })
 
 test('build dependencies are installed with any NODE_ENV', () => {
-  // NODE_ENV=production leaves out `dev`, unless it is in this list.
+  // NODE_ENV=production omits `dev`, unless it is in this list.
   const { stdout } = spawnSync('npm', ['config', 'list', '--json'], {
     cwd: projectDir,
     encoding: 'utf8',

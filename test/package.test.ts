@@ -53,7 +53,7 @@ test('the package contains the program, the client and the shipped models, and w
     'function function\n',
   )
 
-  // The packages of the program, where npm puts them: beside it.
+  // The packages of the program, where npm puts them: next to it.
   for (const name of readdirSync(join(projectDir, 'node_modules')).filter((entry) => !entry.startsWith('.')))
     symlinkSync(join(projectDir, 'node_modules', name), join(packages, name))
   const verified = run(join(installed, 'bin/understudy'), ['models', 'verify', 'transport-test-1'], project)

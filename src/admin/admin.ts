@@ -45,7 +45,7 @@ const watchMs = 1000
 const unpackCountMax = 2
 const unpackWaitingMax = 20
 
-/** Rejects with the error of the system where the port cannot be opened. */
+/** Rejects with the error of the system if the port cannot be opened. */
 export async function startAdmin(sources: ServerSources, options: AdminOptions): Promise<Admin> {
   const { host, port, token, tls, version } = options
   const { log } = sources

@@ -249,7 +249,7 @@ function joined(parts: readonly Html[], separator: string): Html {
   return new Html(parts.map(({ text }) => text).join(separator))
 }
 
-/** `#/components/schemas/Name` → `Name`; empty where it is not a reference. */
+/** `#/components/schemas/Name` → `Name`; empty if it is not a reference. */
 function nameOf({ $ref = '' }: Described): string {
   return $ref.slice($ref.lastIndexOf('/') + 1)
 }

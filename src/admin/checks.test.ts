@@ -27,7 +27,7 @@ test('the figures are those of the data directory; what cannot be read is null',
   expect(await new DiskSpace('/nowhere').read()).toEqual({ freeBytes: null, fileBytes: null })
 })
 
-test('the disk check fails where the disk does not respond', async () => {
+test('the disk check fails if the disk does not respond', async () => {
   expect((await checksOf([]).run()).at(-1)).toMatchObject({ check: 'disk', status: 'fail' })
 })
 

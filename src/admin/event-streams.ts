@@ -41,7 +41,7 @@ export class EventStreams {
     return this.#streams.size
   }
 
-  /** Throws `unavailable` where too many streams are open. */
+  /** Throws `unavailable` if too many streams are open. */
   open(): Stream {
     if (this.#streams.size >= streamCountMax)
       throw new ServiceError('unavailable', 'too many event streams are open', { retryAfterS: 10 })
@@ -53,7 +53,7 @@ export class EventStreams {
     }
   }
 
-  /** Sends an event to all streams. Costs nothing where there are none. */
+  /** Sends an event to all streams. Costs nothing if there are none. */
   send(name: EventName, data: object): void {
     if (this.#streams.size > 0) this.#broadcast(eventText(name, data))
   }

@@ -1,6 +1,6 @@
 /**
  * The target for first scores: at least 99 % of the candidates are scored within two cycles of `extracted_at`. The deadline
- * is the second five-minute boundary at or after it. Posts that were pending before the start are not counted.
+ * is the second five-minute boundary at or after it. Posts that were pending at startup are not counted.
  */
 import { firstScoreDeadline, outcome, type FirstScores } from '../contract/index.js'
 import type { CyclePlan } from '../pool/index.js'

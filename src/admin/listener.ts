@@ -99,7 +99,7 @@ export class AdminListener {
     return (address as AddressInfo | null)?.port ?? 0
   }
 
-  /** Throws where the files are not usable; then nothing changes. */
+  /** Throws if the files are not usable; then nothing changes. */
   renewCertificate(files: TlsFiles): void {
     if (this.#server instanceof https.Server) this.#server.setSecureContext(pemOf(files))
   }
@@ -163,7 +163,7 @@ export class AdminListener {
     if (found?.route.access !== 'open' && !access.accepts(request, this.port))
       throw new ServiceError(
         'unauthorized',
-        'the admin token is missing or wrong: open the address that the service prints at its start, or send ' +
+        'the admin token is missing or wrong: open the address that the service prints at startup, or send ' +
           'Authorization: Bearer with the content of admin-token in the data directory',
       )
     if (found === null) throw new ServiceError('not_found', 'there is nothing at this path')

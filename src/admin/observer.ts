@@ -76,7 +76,7 @@ export class Observer {
     setImmediate(() => this.#guard(() => this.#requestEnded(request)))
   }
 
-  /** First scores of the last 24 hours, and the share of those in time; null where there is none. */
+  /** First scores of the last 24 hours, and the share of those in time; null if there is none. */
   firstScores(nowMs: number): Now['first_scores'] {
     const sum = { on_time: 0, late: 0, never: 0 }
     for (const { received_at, first_scores } of this.points.items) {

@@ -1,5 +1,5 @@
 /**
- * The files of the operators' page, which the build writes into `dist/page`, as routes. They are read once, at the start.
+ * The files of the operators' page, which the build writes into `dist/page`, as routes. They are read once, at startup.
  * A name that contains the hash of its content never changes, so browsers keep those files; index.html names them.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'

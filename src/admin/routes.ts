@@ -10,7 +10,7 @@ export interface Call {
   /** The decoded path segments of the names in braces, in order. */
   readonly parameters: readonly string[]
   readonly query: URLSearchParams
-  /** The value of the header; '' where there is none. */
+  /** The value of the header; '' if there is none. */
   readonly acceptEncoding: string
 }
 

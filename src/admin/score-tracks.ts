@@ -67,7 +67,7 @@ export function findRow({ galleries, index }: Track, gallId: string, postNo: num
 
 /**
  * The rank of a row among the posts that have a score, and how many these are. 1 is the highest score, equal scores share a
- * rank; null where the row has no score.
+ * rank; null if the row has no score.
  */
 export function rankOf(
   { score, risingScores }: Track,

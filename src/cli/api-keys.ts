@@ -1,5 +1,5 @@
 /**
- * API keys and the admin token: read from files, generated where none is configured, and shown only by fingerprint.
+ * API keys and the admin token: read from files, generated if none is configured, and shown only by fingerprint.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -24,7 +24,7 @@ export interface GeneratedKeys {
 }
 
 /**
- * The keys in a file of the data directory: one is generated at the first start. Throws where the file exists and cannot
+ * The keys in a file of the data directory: one is generated at the first start. Throws if the file exists and cannot
  * be read or has no key: a new key would lock out the clients.
  */
 export function ensureGeneratedKey(dataDir: string, name: KeyFileName): GeneratedKeys {
@@ -34,8 +34,8 @@ export function ensureGeneratedKey(dataDir: string, name: KeyFileName): Generate
 }
 
 /**
- * The keys in a file of the data directory; empty where the file does not exist. Throws a `UsageError` where it has no
- * valid key, and where it cannot be read.
+ * The keys in a file of the data directory; empty if the file does not exist. Throws a `UsageError` if it has no
+ * valid key, and if it cannot be read.
  */
 export function findGeneratedKeys(dataDir: string, name: KeyFileName): readonly string[] {
   const file = join(dataDir, name)
@@ -43,7 +43,7 @@ export function findGeneratedKeys(dataDir: string, name: KeyFileName): readonly 
 }
 
 /**
- * The keys in a file, one per line or separated by commas. Throws a `UsageError` where there is none or an invalid one;
+ * The keys in a file, one per line or separated by commas. Throws a `UsageError` if there is none or an invalid one;
  * `name` names the file in its message.
  */
 export function readKeysFile(file: string, name = file): string[] {
@@ -67,7 +67,7 @@ export function readKeysFile(file: string, name = file): string[] {
   return given
 }
 
-/** False where the directory may not be searched: reading the file then gives the reason. */
+/** False if the directory may not be searched: reading the file then gives the reason. */
 function isMissing(file: string): boolean {
   try {
     return statSync(file, { throwIfNoEntry: false }) === undefined

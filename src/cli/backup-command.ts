@@ -1,5 +1,5 @@
 /**
- * `understudy backup`: copies a consistent snapshot of the data directory, with its server running or not.
+ * `understudy backup`: copies a consistent snapshot of the data directory. The server may be running.
  */
 import type { Command } from 'commander'
 import { resolve } from 'node:path'
@@ -13,7 +13,7 @@ import { contentsText } from './verify-command.js'
 export function addBackupCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('backup <dir>')
-    .description('copy the data to a new directory, with the server running or not; API keys are not copied')
+    .description('copy the data, without API keys, to a new directory; the server may be running')
     .option('--json', 'print JSON')
   addSettingFlags(command, ['dataDir']).action((dir: string, flags: Flags) => backup(dir, flags, context))
 }

@@ -33,11 +33,11 @@ export function addCheckCommand(program: Command, context: CommandContext): void
       'validate request bodies as the server would, and with --data-dir show what each cycle would change; stores nothing',
     )
     .addOption(
-      new Option('--kind <kind>', 'what the files contain (default: found from their members)').choices(
+      new Option('--kind <kind>', 'what the files contain (default: determined from their members)').choices(
         kinds,
       ),
     )
-    .option('--now <time>', "the service's clock, in RFC 3339 (default: the time now)")
+    .option('--now <time>', "the service's clock, in RFC 3339 (default: the current time)")
     .option('--json', 'print JSON: one line per file, with the key of every post')
   addSettingFlags(command, ['dataDir', 'clockSkewMs', 'codec']).action((files: string[], flags: CheckFlags) =>
     checkFiles(files, flags, context),

@@ -74,7 +74,7 @@ export function numberArgument(value: string): number {
   return number
 }
 
-/** A parser of whole numbers in a range. */
+/** A parser of integers in a range. */
 export function integerArgument(
   minimum: number,
   maximum = Number.MAX_SAFE_INTEGER,
@@ -83,8 +83,9 @@ export function integerArgument(
     const number = Number(value)
     if (value.trim() !== '' && Number.isInteger(number) && number >= minimum && number <= maximum)
       return number
-    const end = maximum === Number.MAX_SAFE_INTEGER ? '' : ` to ${maximum}`
-    throw new InvalidArgumentError(`It must be a whole number from ${minimum}${end}.`)
+    const range =
+      maximum === Number.MAX_SAFE_INTEGER ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`
+    throw new InvalidArgumentError(`It must be an integer ${range}.`)
   }
 }
 

@@ -28,7 +28,7 @@ export function keepFilesPrivate(): void {
 }
 
 /**
- * Creates a directory that only its owner can open; an existing one keeps its mode. Throws a `UsageError` where the path
+ * Creates a directory that only its owner can open; an existing one keeps its mode. Throws a `UsageError` if the path
  * is not a writable directory. `origin` is the source of the setting.
  */
 export function createDataDirectory(path: string, origin?: string): void {
@@ -61,7 +61,7 @@ export function replaceFile(file: string, content: string, mode?: number): void 
 
 /**
  * Creates or replaces a file atomically and durably: after a power cut it has the old content or the new one. The umask
- * of the process does not apply to `mode`; it decides where no mode is given.
+ * of the process does not apply to `mode`; it decides if no mode is given.
  */
 export function writeFileDurably(file: string, content: string, mode?: number): void {
   const partial = `${file}.partial`

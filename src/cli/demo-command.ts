@@ -29,7 +29,7 @@ const healthCheckEveryMs = 50
 const postsPerDayDefault = 4000
 const program = fileURLToPath(new URL('./main.js', import.meta.url))
 
-/** Settings that the demo leaves out, regardless of the environment. Its flags set the others that it needs. */
+/** Settings that the demo ignores, even if the environment has them. Its flags set the others that it needs. */
 const excludedSettings: readonly SettingName[] = [
   'apiKeys',
   'tlsCertFile',

@@ -23,7 +23,7 @@ export function addExplainCommand(program: Command, context: CommandContext): vo
     .option('--cycle <id>', 'the cycle to explain (default: the last that scored the post)')
     .option('--against <id>', 'also explain the change of the score since this cycle')
     .option('--json', 'print JSON')
-    .option('--texts', 'JSON with the body of the post')
+    .option('--texts', 'include the body of the post in the JSON')
   addSettingFlags(command, historySettingNames).action((gallId: string, postNo: number, flags: Flags) =>
     explain(gallId, postNo, flags, context),
   )

@@ -74,7 +74,7 @@ function cyclesText(cycles: readonly CycleSummary[]): string {
 
 const bars = '▁▂▃▄▅▆▇█'
 
-/** One character per value, or per group of values where there are many: its mean. */
+/** One character per value, or per group of values if there are many: its mean. */
 export function sparkline(values: readonly number[]): string {
   const cells = Math.min(values.length, sparklineCells)
   const means = Array.from({ length: cells }, (_, cell) => {

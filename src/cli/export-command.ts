@@ -50,7 +50,7 @@ export function addSqlCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('sql <statement>')
     .description('run one read-only SQL statement over the tables of an export, or of --data-dir')
-    .option('--export <dir>', 'a directory that `export` has written; it is much faster than --data-dir')
+    .option('--export <dir>', 'a directory written by `export`; much faster than --data-dir')
     .option('--rows <count>', 'maximum number of rows to print', integerArgument(1), 1000)
     .option('--json', 'print JSON: one line per row')
   addTableFlags(command).action((statement: string, flags: SqlFlags) => query(statement, flags, context))
@@ -59,7 +59,7 @@ export function addSqlCommand(program: Command, context: CommandContext): void {
 function addTableFlags(command: Command): Command {
   addRangeFlags(command).option(
     '--features [names]',
-    'add features to scores, separated by commas; without names all of the catalogue',
+    'add features to scores, separated by commas; without names, the whole catalogue',
   )
   return addSettingFlags(command, ['dataDir', 'codec'])
 }
@@ -100,7 +100,7 @@ async function writeTables(
   )
 }
 
-/** Throws where the directory has files. */
+/** Throws if the directory has files. */
 function createEmptyDirectory(directory: string): void {
   try {
     if (existsSync(directory) && readdirSync(directory).length > 0)

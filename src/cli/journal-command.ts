@@ -28,7 +28,7 @@ export function addJournalCommand(program: Command, context: CommandContext): vo
   const add = (usage: string, settings: readonly SettingName[] = []): Command =>
     addSettingFlags(journal.command(usage).option('--json', 'print JSON'), settings)
   add('migrate')
-    .description('create the tables, or bring them to the version of this program')
+    .description('create the tables, or upgrade them to the schema of this program')
     .action((flags: Flags) => migrate(flags, context))
   add('create <environment>')
     .description('create an environment without data')
@@ -37,13 +37,13 @@ export function addJournalCommand(program: Command, context: CommandContext): vo
     .description('show environments, owners and PostgreSQL standbys')
     .action((flags: Flags) => status(flags, context))
   add('import', ['dataDir', 'environment'])
-    .description('move the data directory, which no server may use, into a new environment')
+    .description('move the data directory into a new environment; no server may be running')
     .action((flags: Flags) => importData(flags, context))
   add('export <dir>', ['environment'])
     .description('copy an environment to a new data directory, which needs no journal')
     .action((dir: string, flags: Flags) => exportData(dir, flags, context))
   add('detach', ['dataDir'])
-    .description('make a data directory independent of its journal, which was lost')
+    .description('make a data directory independent of a lost journal')
     .action((flags: Flags) => detach(flags, context))
 }
 

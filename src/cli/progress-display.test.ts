@@ -36,7 +36,7 @@ function displayOn(isTerminal: boolean): {
   return { display, written, pass: (ms) => (nowMs += ms) }
 }
 
-test('a line has the figures of the progress, and retries where there are any', () => {
+test('a line has the figures of the progress, and retries if there are any', () => {
   const line =
     '2026-03-02 00:05 KST  cycle 144/288  2.0/s  pending 1234  scored 1200  p50 11.0 ms  p99 123 ms  images 56'
   expect(progressLine(progress)).toBe(line)
@@ -75,7 +75,7 @@ test.each([true, false])('the last progress is shown at the end; on a terminal: 
   expect(written.at(-1)?.endsWith('\n')).toBe(true)
 })
 
-test('a terminal shows an outage at once and updates its duration', () => {
+test('a terminal shows an outage immediately and updates its duration', () => {
   const { display, written, pass } = displayOn(true)
   display.update(progress)
   display.outage({ outageMs: 0, reason: 'status 503' })
@@ -87,7 +87,7 @@ test('a terminal shows an outage at once and updates its duration', () => {
   expect(written[3]).toBe(`${redraw}the service is available again after 5 s\n`)
 })
 
-test('an outage before the first cycle is printed as lines where the output is not a terminal', () => {
+test('an outage before the first cycle is printed as lines if the output is not a terminal', () => {
   const { display, written, pass } = displayOn(false)
   display.outage({ outageMs: 1200, reason: 'status 503' })
   display.outage({ outageMs: 1300, reason: 'status 503' })

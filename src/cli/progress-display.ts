@@ -36,7 +36,7 @@ export class ProgressDisplay {
     this.#showWhenDue(this.#line)
   }
 
-  /** Shows the start and the end (null) of an outage at once; in between as often as progress. */
+  /** Shows the start and the end (null) of an outage immediately; in between as often as progress. */
   outage(outage: Outage | null): void {
     const { write, isTerminal, now } = this.#target
     if (outage === null) {

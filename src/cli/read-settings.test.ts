@@ -49,7 +49,7 @@ describe('precedence', () => {
     ])
   })
 
-  test('UNDERSTUDY_CONFIG names the file where --config does not', () => {
+  test('UNDERSTUDY_CONFIG names the file if --config does not', () => {
     const other = settingsFile({ port: 4 }, 'other.json')
     expect(read({}, { UNDERSTUDY_CONFIG: config }).settings.port).toBe(3)
     expect(read({ config: other }, { UNDERSTUDY_CONFIG: config }).settings.port).toBe(4)
@@ -77,16 +77,8 @@ describe('precedence', () => {
 
 describe('refusals', () => {
   test.each([
-    [
-      'port',
-      { UNDERSTUDY_PORT: '80a' },
-      'port (from UNDERSTUDY_PORT) must be a whole number from 0 to 65535',
-    ],
-    [
-      'port',
-      { UNDERSTUDY_PORT: '70000' },
-      'port (from UNDERSTUDY_PORT) must be a whole number from 0 to 65535',
-    ],
+    ['port', { UNDERSTUDY_PORT: '80a' }, 'port (from UNDERSTUDY_PORT) must be an integer from 0 to 65535'],
+    ['port', { UNDERSTUDY_PORT: '70000' }, 'port (from UNDERSTUDY_PORT) must be an integer from 0 to 65535'],
     [
       'logLevel',
       { UNDERSTUDY_LOG_LEVEL: 'loud' },
@@ -119,7 +111,7 @@ describe('refusals', () => {
   test('the error for an invalid value in the file names the file and the key', () => {
     const config = settingsFile({ port: '8080' }, 'bad.json')
     expect(refusal({ config })).toBe(
-      `port (from ${config}:port) must be a whole number from 0 to 65535, not "8080"`,
+      `port (from ${config}:port) must be an integer from 0 to 65535, not "8080"`,
     )
   })
 
@@ -290,7 +282,7 @@ test('a number may be its minimum and its maximum, and no more', () => {
   for (const name of settingNames) {
     const { kind } = settingsTable[name]
     const [, minimum = NaN, maximum = NaN] =
-      /^a whole number from (\d+) to (\d+)$/.exec(kind.rule)?.map(Number) ?? []
+      /^an integer from (\d+) to (\d+)$/.exec(kind.rule)?.map(Number) ?? []
     if (Number.isNaN(maximum)) continue
     count++
     for (const value of [minimum, maximum]) {

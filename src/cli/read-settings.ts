@@ -31,7 +31,7 @@ export interface SettingsSources {
 }
 
 export interface EffectiveSettings {
-  /** Frozen. `apiKeys` is empty where no key is configured. */
+  /** Frozen. `apiKeys` is empty if no key is configured. */
   readonly settings: Settings
   /** The file with some of `apiKeys`, or null. */
   readonly apiKeysFile: string | null
@@ -136,7 +136,7 @@ function findOrigin(name: SettingName, sources: SettingsSources, file: ConfigFil
     return { label: flag, value: flags[key], isText: true, directory }
   }
   const variable = variableOf(name)
-  // Containers and unit files leave a variable out by setting it to an empty value.
+  // Containers and unit files unset a variable by giving it an empty value.
   if (env[variable]) return { label: variable, value: env[variable], isText: true, directory }
   if (file !== null && Object.hasOwn(file.members, key)) {
     return {
@@ -185,7 +185,7 @@ function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, se
     settings.tlsKeyFile,
   ]
   const warnings = secretPaths
-    .filter((path) => path !== undefined && isOpenToAll(path))
+    .filter((path) => path !== undefined && isWorldAccessible(path))
     .map((path) => `${path} contains secrets and is open to all users of this machine; run: chmod o= ${path}`)
   const { host, tlsCertFile } = settings
   if (tlsCertFile === undefined && !isLoopback(host)) {
@@ -198,10 +198,10 @@ function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, se
 }
 
 /**
- * False where the path does not exist or cannot be examined. Permissions of the group are accepted: secret stores provide
+ * False if the path does not exist or cannot be examined. Permissions of the group are accepted: secret stores provide
  * files with mode 0640 or 0440, and an operator may grant a backup access to the data directory.
  */
-function isOpenToAll(path: string): boolean {
+function isWorldAccessible(path: string): boolean {
   try {
     return (statSync(path).mode & 0o007) !== 0
   } catch {

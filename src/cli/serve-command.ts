@@ -1,11 +1,11 @@
 /**
- * `understudy serve`: reads the settings, generates an API key where none is configured, and runs the server until a
+ * `understudy serve`: reads the settings, generates an API key if none is configured, and runs the server until a
  * signal. SIGHUP reloads the settings.
  */
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
 import { lockDirectory } from '../store/index.js'
-import { adminSide, adminWarnings, ensureAdminToken, refuseKeyAsToken } from './admin-side.js'
+import { adminStarter, adminWarnings, ensureAdminToken, refuseKeyAsToken } from './admin-listener.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
 import { createDataDirectory, keepFilesPrivate } from './data-directory.js'
@@ -59,7 +59,7 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const isDefaultAdminPort = effective.origins.get('adminPort') === 'default'
   const isAdminPortTaken = adminPort !== 0 && adminPort === effective.settings.port
   if (isAdminPortTaken && !isDefaultAdminPort)
-    throw new UsageError(`port and adminPort must differ, and both are ${adminPort}`)
+    throw new UsageError(`port and adminPort must differ, but both are ${adminPort}`)
   if (adminPort !== 'off' && !isDefaultAdminPort) await checkPort(adminHost, adminPort, 'admin-')
   createDataDirectory(dataDir, effective.origins.get('dataDir'))
   // Before anything is written to the directory: it may be in use.
@@ -74,10 +74,10 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const startAdmin =
     token === null
       ? undefined
-      : adminSide({ settings, token, isDefaultPort: isDefaultAdminPort, env: sources.env, printMessage })
-  // Imported late: an invalid setting is reported at once, and other commands do not load the server.
+      : adminStarter({ settings, token, isDefaultPort: isDefaultAdminPort, env: sources.env, printMessage })
+  // Imported late: an invalid setting is reported immediately, and other commands do not load the server.
   const { startServer } = await import('../server/index.js')
-  // A signal during the start takes effect when the start is complete.
+  // A signal during startup takes effect when startup is complete.
   const sighup = handleSighup()
   const signal = Promise.race([stopSignal(), sighup.terminalGone])
   let current = (): Settings => settings
@@ -97,7 +97,7 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   await server.stopped
 }
 
-/** The settings that a start would use, with the generated keys of `dataDir`, which only a restart can change. */
+/** The settings that `serve` would use at startup, with the generated keys of `dataDir`, which only a restart can change. */
 function reread(sources: SettingsSources, dataDir: string, printMessage: PrintMessage): Settings {
   const { settings, warnings } = readSettings(sources)
   const complete = withKey(settings, dataDir, printMessage)
@@ -105,7 +105,7 @@ function reread(sources: SettingsSources, dataDir: string, printMessage: PrintMe
   return complete
 }
 
-/** The settings with the generated keys where none is configured. */
+/** The settings with the generated keys if none is configured. */
 function withKey(settings: Settings, dataDir: string, printMessage: PrintMessage): Settings {
   if (settings.apiKeys.length > 0) return settings
   const { keys, file, created } = ensureGeneratedKey(dataDir, 'api-key')

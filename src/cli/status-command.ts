@@ -13,7 +13,7 @@ import { reasonOf } from '../client/index.js'
 import type { Now } from '../contract/index.js'
 import { sizeText } from '../model/index.js'
 import { adminTokenVariable, type SettingName, type Settings } from '../settings/index.js'
-import { findAdminToken, tlsOf } from './admin-side.js'
+import { findAdminToken, tlsOf } from './admin-listener.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
 import { CommandError, UsageError } from './failure.js'
 import { percent } from './format.js'
@@ -112,7 +112,7 @@ async function pinnedConnection(url: string, certFile: string, signal: AbortSign
   if (isOwn) return socket
   socket.destroy()
   throw new CommandError(
-    `${url} presents another certificate than ${certFile}; if the file is new, send SIGHUP to the service`,
+    `${url} presents a different certificate from ${certFile}; if the file is new, send SIGHUP to the service`,
   )
 }
 

@@ -46,7 +46,7 @@ export function wrapCells(text: string, cellsMax: number): string[] {
   return [...lines, line.trimEnd()]
 }
 
-/** Width of wrapped text where stdout is not a terminal. */
+/** Width of wrapped text if stdout is not a terminal. */
 const textCellsDefault = 110
 const textCellsMin = 30
 
@@ -63,7 +63,7 @@ const gap = '  '
 const wrappedCellsMin = 10
 
 /**
- * Rows under a header with aligned columns; columns of numbers are right-aligned. Where the table is wider than `cellsMax`,
+ * Rows under a header with aligned columns; columns of numbers are right-aligned. If the table is wider than `cellsMax`,
  * the width of a terminal, the cells of one `column` are wrapped. Cells may come from clients and model packages: control
  * characters become spaces.
  */

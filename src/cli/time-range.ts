@@ -6,7 +6,7 @@ import { cycleIdForm, parseInstant } from '../contract/index.js'
 import { UsageError } from './failure.js'
 import type { Flags } from './read-settings.js'
 
-/** Cycles with `fromMs` ≤ `cycle_time` ≤ `toMs`, milliseconds since 1970; infinite where a flag is absent. */
+/** Cycles with `fromMs` ≤ `cycle_time` ≤ `toMs`, milliseconds since 1970; infinite if a flag is absent. */
 export interface TimeRange {
   readonly fromMs: number
   readonly toMs: number

@@ -1,5 +1,5 @@
 /**
- * `understudy verify`: reads a whole data directory, with its server running or not, and prints the problems.
+ * `understudy verify`: checks a whole data directory and prints the problems. The server may be running.
  */
 import type { Command } from 'commander'
 import { codeOf } from '../client/index.js'
@@ -49,7 +49,7 @@ export interface VerifyOptions {
 export function addVerifyCommand(program: Command, context: CommandContext): void {
   const command = program
     .command('verify')
-    .description('read a whole data directory, with its server running or not, and print the problems')
+    .description('check a whole data directory and print the problems; the server may be running')
     .option('--json', 'print JSON')
     .option('--all-images', `decode every stored image, not only ${imagesMax}`)
   addSettingFlags(command, ['dataDir']).action((flags: Flags) => verify(flags, context))
@@ -92,7 +92,7 @@ export async function verifyFile(file: string, { allImages, whole }: VerifyOptio
   return { file, sound: problemCount === 0, ...found, bytes, seconds, problems, problemCount }
 }
 
-/** Null where the file cannot be opened, which is reported. A file that this user may not read is not damaged. */
+/** Null if the file cannot be opened, which is reported. A file that this user may not read is not damaged. */
 async function open(
   file: string,
   whole: boolean,
@@ -111,7 +111,7 @@ async function open(
   }
 }
 
-/** Null where there is none, and where it cannot be read, which `inspectRecords` reports. */
+/** Null if there is none, and if it cannot be read, which `inspectRecords` reports. */
 function lastCycleId(store: Store): string | null {
   try {
     return store.lastCycle()?.cycleId ?? null
@@ -164,7 +164,7 @@ function reportText(report: VerifyReport): string {
   return lines.map((line) => `${line}\n`).join('')
 }
 
-/** The contents of a database in words. */
+/** A summary of the contents of a database. */
 export function contentsText(counts: RecordCounts, lastCycle: string | null, bytes: number): string {
   return (
     `${counts.cycles} cycles${lastCycle === null ? '' : `, the last ${lastCycle}`}, ${counts.images} images, ` +

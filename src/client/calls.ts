@@ -48,7 +48,7 @@ export async function jsonCall(id: JsonOperationId, json: string, gzip: boolean)
   return { id, method, path, headers: { ...type, 'Content-Encoding': 'gzip' }, body }
 }
 
-/** The upload of an image with its SHA-256. A browser computes hashes on secure pages only; elsewhere it is left out. */
+/** The upload of an image with its SHA-256. A browser computes hashes on secure pages only; elsewhere it is omitted. */
 export async function imageCall(key: ImageKey, jpeg: Uint8Array): Promise<Call> {
   const { gall_id, post_no, position } = key
   // A copy: the bytes must not change between two attempts.

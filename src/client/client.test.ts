@@ -123,7 +123,7 @@ test.each([
   ['the key has a space', { apiKey: 'Bearer key' }],
   ['a time is not a number', { backoffMsMax: NaN }],
   ['a time is longer than a timer', { attemptTimeoutMs: 2 ** 31 }],
-])('a client cannot be made where %s, and the error does not contain the key', (_what, wrong) => {
+])('a client cannot be made if %s, and the error does not contain the key', (_what, wrong) => {
   const make = (): Client => new Client({ url: 'http://localhost', apiKey: 'secret', ...wrong })
   expect(make).toThrow(TypeError)
   expect(make).not.toThrow(/secret|열쇠|Bearer/)
@@ -215,7 +215,7 @@ describe('retries', () => {
     expect(server.attemptCount).toBe(1)
   })
 
-  test('no attempt begins before Retry-After: where the timeout is shorter, the call ends at once', async () => {
+  test('no attempt begins before Retry-After: if the timeout is shorter, the call ends immediately', async () => {
     const server = new FaultyServer({ status: 503, headers: { 'Retry-After': '3600' }, body: unavailable })
     const { client, failures } = await connect(server)
     await expect(client.postCycle(large)).rejects.toMatchObject({ kind: 'unavailable', status: 503 })

@@ -60,7 +60,7 @@ export class Client {
   readonly #options: ClientOptions
   readonly #policy: RetryPolicy
 
-  /** Throws a `TypeError` where the address is not one, or the key cannot be the value of a header. */
+  /** Throws a `TypeError` if the address is not one, or the key cannot be the value of a header. */
   constructor(options: ClientOptions) {
     this.#base = new URL(options.url)
     if (!/^https?:$/.test(this.#base.protocol)) throw new TypeError('the url must be http or https')

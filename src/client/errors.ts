@@ -65,7 +65,7 @@ export function errorOf(call: Call, reply: Reply): ResponseError {
   return new ApiError(call, reply, kind, record)
 }
 
-/** The value, or undefined where the bytes are not JSON. */
+/** The value, or undefined if the bytes are not JSON. */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

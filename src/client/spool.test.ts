@@ -101,7 +101,7 @@ test('after a 500, which may concern one cycle only, the later ones are sent', a
   expect([responses, await spool.cycleIds()]).toEqual([[second.cycle_id], [first.cycle_id]])
 })
 
-test('where the response cannot be stored, the cycle stays', async () => {
+test('if the response cannot be stored, the cycle stays', async () => {
   const onResponse = (): Promise<void> => Promise.reject(new Error('disk full'))
   const spool = await open(new FaultyServer(responseTo(first)), { onResponse })
   await spool.add(first)

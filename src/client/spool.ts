@@ -55,7 +55,7 @@ export class Spool {
   }
 
   /**
-   * Writes a cycle to the spool. When it resolves, the cycle survives a crash and a power cut. Rejects where a cycle with
+   * Writes a cycle to the spool. When it resolves, the cycle survives a crash and a power cut. Rejects if a cycle with
    * this id is in the spool already with another body: the service may have processed that one.
    */
   async add(cycle: CycleRequest): Promise<void> {

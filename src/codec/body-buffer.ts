@@ -10,7 +10,7 @@ export function bodyBufferBytes(length: number): number {
   return length + bodyPaddingBytes
 }
 
-/** The body, or a copy where its buffer does not continue far enough after it. */
+/** The body, or a copy if its buffer does not continue far enough after it. */
 export function padded(body: Uint8Array): Uint8Array {
   return bodyBufferBytes(body.byteOffset + body.length) <= body.buffer.byteLength ? body : paddedCopy(body)
 }

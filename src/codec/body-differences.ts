@@ -11,7 +11,7 @@ const pathCharsMax = 200
 const textCharsMax = 40
 
 /**
- * The first differences of two bodies that both parse, such as `engagement[3].views: was 900, is 901`. Empty where the
+ * The first differences of two bodies that both parse, such as `engagement[3].views: was 900, is 901`. Empty if the
  * bodies have the same value.
  */
 export function bodyDifferences(was: Uint8Array, is: Uint8Array): FieldProblem[] {
@@ -142,7 +142,7 @@ interface Place {
 
 type Container = readonly unknown[] | Readonly<Record<string, unknown>>
 
-/** undefined where an object lacks the member. */
+/** undefined if an object lacks the member. */
 function childOf(container: Container, { names, next }: Place): unknown {
   const key = names === null ? next : (names[next] as string)
   return Object.hasOwn(container, key) ? (container as Record<string | number, unknown>)[key] : undefined

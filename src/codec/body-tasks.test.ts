@@ -16,7 +16,7 @@ function large(body: Uint8Array, bytes = inlineBytesMax): Buffer {
   return Buffer.concat([Buffer.alloc(bytes, ' '), body])
 }
 
-/** Many members, in reverse order where `reversed` is true. */
+/** Many members, in reverse order if `reversed` is true. */
 function manyMembers(reversed: boolean, last: unknown = 1): Buffer {
   const members = Array.from(
     { length: 30_000 },

@@ -1,6 +1,6 @@
 /**
  * Work on bodies that may take long: an intentionally invalid body takes up to half a second to examine, and two that
- * are made to be slow take several to compare. Small bodies are handled at once, large ones in a worker thread. Both ways
+ * are made to be slow take several to compare. Small bodies are handled immediately, large ones in a worker thread. Both ways
  * give the same values and the same errors.
  */
 import { ServiceError, type ErrorKind, type FieldProblem } from '../contract/index.js'

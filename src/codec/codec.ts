@@ -20,7 +20,7 @@ export interface Codec {
   decodeCycle(body: Uint8Array, arena?: Arena): CycleColumns
   /**
    * As `decodeCycle`, for a body from outside. The native codec reads one in a thread (`runBodyTask`) when it is far larger
-   * than a full cycle, or large and left to the reference: leave the body unchanged until then. Rejects where
+   * than a full cycle, or large and left to the reference: leave the body unchanged until then. Rejects if
    * `decodeCycle` throws, and with `unavailable`.
    */
   readCycle(body: Uint8Array, arena?: Arena): CycleColumns | Promise<CycleColumns>
@@ -63,7 +63,7 @@ export function loadCodec(choice: CodecChoice): { codec: Codec; note: string } {
 export function nativeCodec(addon: NativeAddon): Codec {
   const decode = createNativeDecode(addon)
   if (addon.columnOperations.join() !== columnOperations.join()) {
-    throw new Error('the native codec is of another version: its column operations are others')
+    throw new Error('the native codec has a different version: its column operations differ')
   }
   return {
     name: 'native',

@@ -139,12 +139,12 @@ function compute(operation: ColumnOperation, x: number, y: number): number {
       return x * y
     case 'divide':
       return x / y
-    // NaN where x is NaN.
+    // NaN if x is NaN.
     case 'atLeast':
       return y > x ? y : x
     case 'atMost':
       return y < x ? y : x
-    // 0 where one is NaN.
+    // 0 if one is NaN.
     case 'greater':
       return x > y ? 1 : 0
     case 'equal':

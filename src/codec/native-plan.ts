@@ -6,7 +6,7 @@
 import { cycleShape, rowShape, textMeasureNames } from '../contract/index.js'
 import type { MemberShape, ObjectShape, ValueShape } from '../contract/index.js'
 
-/** Kinds of `value_kind` in native/plan.h, with the types of their columns; the last ones may be left out. */
+/** Kinds of `value_kind` in native/plan.h, with the types of their columns; the last ones may be omitted. */
 const columnTypes = {
   ignored_text: [],
   fixed_text: [Uint32Array, Uint32Array],

@@ -32,7 +32,7 @@ test('unpacked columns have the values that were packed', () => {
   )
 })
 
-test('a fraction between two whole numbers is kept', () => {
+test('a fraction between two integers is kept', () => {
   const { columns } = unpackTable(packTable(null, 3, [Float64Array.of(1, 3, 2.5)]))
   expect([...(columns[0] ?? [])]).toEqual([1, 3, 2.5])
 })

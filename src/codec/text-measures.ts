@@ -1,6 +1,6 @@
 /**
- * Measures a title or a body: how many code points of which kind (see `textMeasureNames`). The counts leave markup out
- * where the text is HTML; the fingerprint covers every byte of the text in UTF-8, markup included.
+ * Measures a title or a body: how many code points of which kind (see `textMeasureNames`). The counts exclude markup
+ * if the text is HTML; the fingerprint covers every byte of the text in UTF-8, markup included.
  */
 import { textMeasureNames, type TextColumns, type TextMeasureName } from '../contract/index.js'
 

@@ -33,7 +33,7 @@ export interface CyclePoint {
   readonly stages_ms: Readonly<Record<string, number>>
   readonly pending: number
   readonly counts: Counts
-  /** Results by status, and by reason where there is one. */
+  /** Results by status, and by reason if there is one. */
   readonly results: readonly {
     readonly status: string
     readonly reason: string | null
@@ -79,7 +79,7 @@ export interface Now {
   readonly last_cycle_received_at: string | null
   /** When the cycle after the newest one is due. */
   readonly next_cycle_due_at: string | null
-  /** Of the last 24 hours. `share`: of those in time; null where there is none. */
+  /** Of the last 24 hours. `share`: of those in time; null if there is none. */
   readonly first_scores: FirstScores & { readonly share: number | null; readonly target: number }
   readonly queue: {
     readonly cycles: number

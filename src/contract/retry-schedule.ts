@@ -34,7 +34,7 @@ export class RetrySchedule {
 
   /**
    * Seconds until a caller should retry, at least 1, when `waitingCount` pieces of work wait and `slotCount` may run and
-   * wait at once. Returns the maximum without a reservation when all time until then is reserved.
+   * wait at the same time. Returns the maximum without a reservation when all time until then is reserved.
    */
   reserve(waitingCount: number, slotCount: number): number {
     const nowMs = this.#now()

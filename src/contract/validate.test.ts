@@ -86,7 +86,7 @@ describe('a cycle body', () => {
     expect(checkCycle(body)?.toError('bad_request', 'no').message).toBe('no; 1 more problem is not listed')
   })
 
-  test('names every invalid image position, and duplicates only where all positions are valid', () => {
+  test('names every invalid image position, and duplicates only if all positions are valid', () => {
     const problemsOf = (positions: unknown[]): unknown => {
       const body = completeCycle()
       body.candidates[1]!.image_positions = positions as number[]

@@ -16,7 +16,7 @@ import type { Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
 
 export interface Availability {
-  /** Hashes of the encoders of the model that scored; null where it had none. */
+  /** Hashes of the encoders of the model that scored; null if it had none. */
   readonly textEncoder: string | null
   readonly imageEncoder: string | null
   /** By scored row: 1 if the text was encoded. */

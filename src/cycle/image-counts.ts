@@ -1,6 +1,6 @@
 /**
  * Which images of each post are stored: their number is a feature of every pending post in every cycle. The positions are in
- * memory. Until they are loaded after a start, they are read from the store.
+ * memory. Until they are loaded after startup, they are read from the store.
  */
 import { PostMap } from '../pool/index.js'
 import type { ImageKey, Store } from '../store/index.js'
@@ -29,7 +29,7 @@ export class ImageCounts {
   async load(): Promise<void> {
     const isClosed = (): boolean => this.#store.closed
     let read = 0
-    // The rest of the start has priority.
+    // The rest of the startup has priority.
     await nextTurn()
     if (isClosed()) return
     for (const key of this.#store.imageKeys()) {

@@ -1,6 +1,6 @@
 /**
  * A model is tried on the pending posts before it scores. A failure keeps it from replacing another one, and is a
- * warning where no other one serves, and for a shadow.
+ * warning if no other one serves, and for a shadow.
  */
 import { beforeEach, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'

@@ -70,7 +70,7 @@ export class CyclePipeline {
     this.#pool = loadPool(parts.store)
   }
 
-  /** Calls `listener` for each stored cycle, before its response is sent. A listener returns at once and does not throw. */
+  /** Calls `listener` for each stored cycle, before its response is sent. A listener returns immediately and does not throw. */
   onStored(listener: (event: CycleStored) => void): void {
     this.#onStored.push(listener)
   }

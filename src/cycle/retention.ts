@@ -65,7 +65,7 @@ export class Retention {
     this.#parts = parts
   }
 
-  /** To be called when a cycle is stored. Returns at once; the work runs in later turns of the event loop. */
+  /** To be called when a cycle is stored. Returns immediately; the work runs in later turns of the event loop. */
   wake(): void {
     const { store, log } = this.#parts
     this.#working ??= this.#work(store.expiry)

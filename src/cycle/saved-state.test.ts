@@ -1,4 +1,4 @@
-/** The pool that a store holds, as a start reads it. */
+/** The pool that a store holds, as read at startup. */
 import { expect, test } from 'vitest'
 import {
   bytesOf,
@@ -19,7 +19,7 @@ import { loadPool } from './saved-state.js'
 import { CycleService } from './service.js'
 import { StageClock } from './stage-clock.js'
 
-/** The pool that a start reads after a service has stored `cycles`. */
+/** The pool read at startup after a service has stored `cycles`. */
 async function restartAfter(cycles: readonly CycleRequest[]): Promise<Pool> {
   const contents = createMemoryContents()
   const model = new FakeModel()

@@ -1,5 +1,5 @@
 /**
- * The pool on disk: the records that a cycle stores of it, and the pool rebuilt from them at the start.
+ * The pool on disk: the records that a cycle stores of it, and the pool rebuilt from them at startup.
  *
  *   entered  columns of the posts that entered with one cycle: key, byte range in the request, what never changes
  *   left     keys of the posts that left with one cycle, with reason, tier and times
@@ -30,7 +30,7 @@ export function postName(gallId: string, postNo: number): string {
   return `${gallId}/${postNo}`
 }
 
-/** Names of the posts of an `entered` or a `left` record, by row; none where there is no record. */
+/** Names of the posts of an `entered` or a `left` record, by row; none if there is no record. */
 export function savedNames(packed: Uint8Array | null | undefined): string[] {
   if (packed === null || packed === undefined) return []
   const { header, columns } = unpackTable(packed)
@@ -59,7 +59,7 @@ export interface SavedDepartures extends SavedPosts {
   readonly decidedAtMs: Float64Array
 }
 
-/** The posts of an `entered` record; null where there is no record. */
+/** The posts of an `entered` record; null if there is no record. */
 export function savedEntries(packed: Uint8Array | undefined): SavedEntries | null {
   if (packed === undefined) return null
   const { gallIds, columns } = openPosts(packed, 'entered')
@@ -69,7 +69,7 @@ export function savedEntries(packed: Uint8Array | undefined): SavedEntries | nul
   return { gallIds, postNo, rowStart, rowEnd, posts: postColumnsOf(posts) }
 }
 
-/** The posts of a `left` record; null where there is no record. */
+/** The posts of a `left` record; null if there is no record. */
 export function savedDepartures(packed: Uint8Array | undefined): SavedDepartures | null {
   if (packed === undefined) return null
   const { gallIds, columns } = openPosts(packed, 'left')

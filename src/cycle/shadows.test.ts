@@ -95,9 +95,9 @@ describe('a shadow', () => {
     const alone = await submit(cycle(0, [1]))
     await service.models.addShadow(shadow)
     expect(await submit(cycle(0, [1]))).toBe(alone)
-    const beside = await submit(cycle(1, [2], [1, 2]))
-    expect(beside).toContain('"model_version":"m1"')
-    expect(beside).not.toContain('s1')
+    const response = await submit(cycle(1, [2], [1, 2]))
+    expect(response).toContain('"model_version":"m1"')
+    expect(response).not.toContain('s1')
   })
 
   test('that is slow delays no response: it skips cycles until it is done', async () => {
@@ -140,7 +140,7 @@ describe('a shadow', () => {
     encoder.failing = false
     await submit(cycle(1, [2], [1, 2]))
     await scored(2)
-    // The background encodes what the failure left out.
+    // The background encodes what was not encoded because of the failure.
     await vi.waitUntil(() => contents.embeddings.size === 4, patience)
     await submit(cycle(2, [], [1, 2]))
     await scored(3)

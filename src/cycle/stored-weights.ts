@@ -61,7 +61,7 @@ export class StoredWeights {
     return weights
   }
 
-  /** Reads the history again. Stores the first weights where none are stored, if this process may write. */
+  /** Reads the history again. Stores the first weights if none are stored, if this process may write. */
   async reload(): Promise<void> {
     const stored = this.#store.listWeights()
     if (stored.length > 0) this.#history = stored

@@ -1,6 +1,6 @@
 /**
  * Visits in the order in which their cycles arrived, from the records of entered and left posts. The
- * report takes cycles in order of `cycle_time`, which differs only where cycles arrived late.
+ * report takes cycles in order of `cycle_time`, which differs only if cycles arrived late.
  */
 import type { Candidate } from '../contract/index.js'
 import { readCandidates, readEvaluationEvents, savedDepartures, savedEntries } from '../cycle/index.js'
@@ -14,7 +14,7 @@ export interface ArrivalVisit {
   readonly postNo: number
   /**
    * The cycle that brought the post, and its row among the posts that entered with it: null for a post that left with the
-   * same call. Null where that cycle has expired.
+   * same call. Null if that cycle has expired.
    */
   readonly entered: { readonly position: Position; readonly row: number | null } | null
   /** Null while the post is pending. */
@@ -42,7 +42,7 @@ export function isPendingAt({ entered, left }: ArrivalVisit, position: Position)
   return position >= (entered?.position ?? 0) && position < (left?.position ?? Infinity)
 }
 
-/** The candidate with which a visit began; null where its record has expired. */
+/** The candidate with which a visit began; null if its record has expired. */
 export async function candidateOf(store: Store, { entered }: ArrivalVisit): Promise<Candidate | null> {
   if (entered === null || entered.row === null) return null
   const [record] = await readCandidates(store, entered.position, [entered.row])
@@ -103,7 +103,7 @@ export class ArrivalVisits {
     }
   }
 
-  /** Of a post that came and left with one call, or whose entry has expired. */
+  /** Of a post that entered and left with one call, or whose entry has expired. */
   #withoutEntry(gallId: string, postNo: number, position: Position): ArrivalVisit {
     const record = this.#store.readEvaluation(position)
     const candidates = record && readEvaluationEvents(record).candidates

@@ -208,7 +208,7 @@ function keyAt(posts: PostKeys, row: number): PostKey {
   return { gall_id: gallIdAt(posts, row), post_no: posts.postNo[row] as number }
 }
 
-/** The kind of a body by its members; a cycle where they are ambiguous. */
+/** The kind of a body by its members; a cycle if they are ambiguous. */
 export function kindOfBody(json: Uint8Array): BodyKind {
   let value: unknown
   try {

@@ -52,9 +52,9 @@ export interface Comparison {
   readonly sources: Both<Readonly<Record<ScoreSource, number>>>
   /** Heads that have a weight in these cycles and that a version lacks. */
   readonly lacking_heads: Both<readonly HeadName[]>
-  /** Texts and images that a replay left out because they crash the encoder. */
+  /** Texts and images that a replay skipped because they crash the encoder. */
   readonly skipped: Both<SkippedFigures>
-  /** Of all scores as one list; null where there are none. */
+  /** Of all scores as one list; null if there are none. */
   readonly pooled: Both<ScoreFigures> | null
   /** Medians over the cycles that have the figure. */
   readonly median: AgreementFigures | null
@@ -83,7 +83,7 @@ interface SkippedFigures {
 export interface MoverFigures extends Omit<Mover, 'row'> {
   readonly gall_id: string
   readonly post_no: number
-  /** Null where the record of its entry has expired. */
+  /** Null if the record of its entry has expired. */
   readonly title: string | null
   readonly cycle_id: string
   readonly posts: number

@@ -12,10 +12,10 @@ export const quantileShares = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1] as const
 
 /** How much two models agree, as `models compare --json` prints it. */
 export interface AgreementFigures {
-  /** Spearman's rank correlation, ties sharing their mean rank; null where one side ranks all posts the same. */
+  /** Spearman's rank correlation, ties sharing their mean rank; null if one side ranks all posts the same. */
   readonly rank_correlation: number | null
   /**
-   * By depth: share of the first model's best that are among the second's; null for fewer posts, and where one side ranks
+   * By depth: share of the first model's best that are among the second's; null for fewer posts, and if one side ranks
    * all posts the same.
    */
   readonly overlap: Readonly<Record<string, number | null>>
@@ -52,7 +52,7 @@ export function compareScores(first: Float64Array, second: Float64Array): Agreem
   }
 }
 
-/** The posts whose ranks differ most, at most `countMax` of them; none where one side ranks all posts the same. */
+/** The posts whose ranks differ most, at most `countMax` of them; none if one side ranks all posts the same. */
 export function largestMovers(first: Float64Array, second: Float64Array, countMax: number): Mover[] {
   if (!varies(first) || !varies(second)) return []
   // From the best score.

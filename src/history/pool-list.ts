@@ -29,7 +29,7 @@ export interface PoolListing {
   readonly posts: readonly PendingPostRow[]
 }
 
-/** The pool after the cycle `cycleId`, by default after the last one to arrive. Throws where the cycle is not stored. */
+/** The pool after the cycle `cycleId`, by default after the last one to arrive. Throws if the cycle is not stored. */
 export function listPool(store: Store, cycleId = store.lastCycle()?.cycleId): PoolListing {
   if (cycleId === undefined) return { cycle_id: null, pending: 0, digest: poolDigest([]), posts: [] }
   const posts = pendingResults(readResponse(store, cycleId)).map(

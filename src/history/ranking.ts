@@ -59,7 +59,7 @@ export function ndcg(
   return gain / ideal
 }
 
-/** Area under the ROC curve: the share of pairs in order, ties counting half. Null where a class is empty. */
+/** Area under the ROC curve: the share of pairs in order, ties counting half. Null if a class is empty. */
 export function rocAuc(scores: Float64Array, isPositive: Uint8Array): number | null {
   const ranks = averageRanks(scores)
   let [positives, rankSum] = [0, 0]
@@ -92,7 +92,7 @@ export function averagePrecision(scores: Float64Array, isPositive: Uint8Array): 
   return sum
 }
 
-/** Spearman's correlation over the rows in which both are numbers. Null for fewer than two, or where one side is constant. */
+/** Spearman's correlation over the rows in which both are numbers. Null for fewer than two, or if one side is constant. */
 export function spearman(first: Float64Array, second: Float64Array): number | null {
   const rows = [...first.keys()].filter((row) => !Number.isNaN(first[row]) && !Number.isNaN(second[row]))
   const a = averageRanks(Float64Array.from(rows, (row) => first[row] as number))

@@ -35,7 +35,7 @@ export interface RecordedRemovals extends Pick<
   readonly entry: Int32Array
 }
 
-/** One row per pending post, in the order of the response's results. Unknown posts are left out. */
+/** One row per pending post, in the order of the response's results. Unknown posts are omitted. */
 export interface RecordedRows {
   readonly entry: Int32Array
   /** Index in `outcomeCodes`. */
@@ -71,7 +71,7 @@ export class RecordedCycles {
     return this.cycles.filter(({ cycleAtMs }) => cycleAtMs >= fromMs && cycleAtMs <= toMs)
   }
 
-  /** Throws where the record of the cycle is damaged. */
+  /** Throws if the record of the cycle is damaged. */
   read(cycle: StoredCycle): RecordedCycle {
     const record = this.#recordOf(cycle)
     const rows = readEvaluationRows(record, cycle.position)

@@ -17,7 +17,7 @@ export class RecordedEntries {
   /** Milliseconds since 1970 with a fraction; NaN for null and for an entry of an expired record. */
   readonly createdMs: number[] = []
   readonly extractedMs: number[] = []
-  /** Indexes in `sourceCodes` and `galleryTypeCodes`; `absentCode` where absent or unknown. */
+  /** Indexes in `sourceCodes` and `galleryTypeCodes`; `absentCode` if absent or unknown. */
   readonly source: number[] = []
   readonly galleryType: number[] = []
   readonly #store: Store
@@ -29,7 +29,7 @@ export class RecordedEntries {
     this.#store = store
   }
 
-  /** The number of a post; a new one where no record named the post so far. */
+  /** The number of a post; a new one if no record named the post so far. */
   postOf(gallId: string, postNo: number): number {
     const known = this.#byName.get(gallId, postNo)
     if (known !== undefined) return known
@@ -79,7 +79,7 @@ export class RecordedEntries {
     return found
   }
 
-  /** Names the post of an entry, where no record did and the name is not that of another post. Returns the post. */
+  /** Names the post of an entry, if no record did and the name is not that of another post. Returns the post. */
   name(entry: number, gallId: string, postNo: number): number {
     const post = this.post[entry] as number
     if (this.gallIds[post] === null && this.#byName.get(gallId, postNo) === undefined) {

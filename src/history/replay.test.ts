@@ -107,7 +107,7 @@ describe('a replay begins', () => {
     expect([1, 2, 3, 4].map((position) => firstNeeded(store, position))).toEqual([1, 2, 3, 4])
   })
 
-  test('with the cycle itself where nothing was pending', async () => {
+  test('with the cycle itself if nothing was pending', async () => {
     const { store } = await served([cycleBody(0), cycleBody(1)])
     expect(firstNeeded(store, 2)).toBe(2)
   })

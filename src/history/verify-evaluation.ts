@@ -1,5 +1,5 @@
 /**
- * Verifies the evaluation record of a cycle against its response, and against the plan of its request where all cycles
+ * Verifies the evaluation record of a cycle against its response, and against the plan of its request if all cycles
  * before it are stored.
  */
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
@@ -15,9 +15,9 @@ import type { Position } from '../store/index.js'
 import { outcomeCodeOf, pendingResults } from './records.js'
 
 export interface EvaluationChecks {
-  /** Null where it cannot be read. */
+  /** Null if it cannot be read. */
   readonly response: CycleResponse | null
-  /** The request and its plan; null where earlier cycles have expired. */
+  /** The request and its plan; null if earlier cycles have expired. */
   readonly expected: { readonly cycle: CycleColumns; readonly plan: CyclePlan } | null
   /** Called with one line for each problem. */
   readonly report: (problem: string) => void

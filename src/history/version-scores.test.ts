@@ -89,7 +89,7 @@ const posts = (scored: Compared | undefined): number[] | undefined =>
   scored?.posts.map(({ postNo }) => postNo)
 
 describe('scores of two models', () => {
-  test('come from the response and from the shadow where these exist', async () => {
+  test('come from the response and from the shadow if these exist', async () => {
     await service.models.addShadow(new EncodingModel('s1', new FakeTextEncoder(otherHash)))
     await submit(cycle(0, [2, 1], [1, 2]))
     await vi.waitUntil(() => contents.shadowScores.size === 1, { timeout: 20_000, interval: 5 })
@@ -193,7 +193,7 @@ describe('scores of two models', () => {
 })
 
 describe('heads that a model lacks', () => {
-  test('are found in a response, a shadow and a replay, where they have a weight', async () => {
+  test('are found in a response, a shadow and a replay, if they have a weight', async () => {
     const shadow = new EncodingModel('s1', new FakeTextEncoder(otherHash))
     await service.models.addShadow(shadow)
     await submit(cycle(0, [1]))

@@ -39,7 +39,7 @@ export interface ScoresOptions {
   readonly codec: Codec
   /** Loads a model for cycles that it has not scored. Called at most once per version. */
   readonly load: (version: string) => Promise<Model>
-  /** Called once for each text and image that a replay leaves out. */
+  /** Called once for each text and image that a replay skips. */
   readonly onExcluded: (version: string, left: ExcludedInput) => void
 }
 
@@ -66,7 +66,7 @@ export class ReplayedScores {
 
 /**
  * Scores for the cycles with `fromMs` ≤ `cycle_time` ≤ `toMs` that a version has neither served nor scored as a shadow. Cycles
- * whose request has expired are left out. Rejects with the errors of `load` and of a replay.
+ * whose request has expired are skipped. Rejects with the errors of `load` and of a replay.
  */
 export async function replayScores(
   store: Store,
@@ -127,7 +127,7 @@ export async function* sourcedScores(
   }
 }
 
-/** The stored heads of a shadow; undefined where there are none. */
+/** The stored heads of a shadow; undefined if there are none. */
 export function shadowHeads(
   store: Store,
   { position }: StoredCycle,
@@ -145,7 +145,7 @@ function sourceOf(store: Store, cycle: StoredCycle, version: string): ScoreSourc
 
 interface ScoredRows extends Pick<SourcedCycle, 'posts'> {
   readonly scores: Float64Array
-  /** Null where the response has no such head. */
+  /** Null if the response has no such head. */
   readonly heads: Readonly<Record<HeadName, true | null>>
 }
 
@@ -170,7 +170,7 @@ export function weightsOf(history: WeightsHistory, weightsVersion: string): Weig
   return setting.weights
 }
 
-/** Throws where the heads are not those of `count` rows. `whose`: names them. */
+/** Throws if the heads are not those of `count` rows. `whose`: names them. */
 export function weightedScores(
   heads: HeadColumns,
   weights: Weights,

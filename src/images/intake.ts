@@ -147,7 +147,7 @@ function isHarmless(error: unknown): boolean {
 }
 
 /**
- * The JPEG without the causes of harmless warnings up to its first scan: bytes between segments are left out, the JFIF
+ * The JPEG without the causes of harmless warnings up to its first scan: bytes between segments are removed, the JFIF
  * revision and an unknown Adobe colour transform are replaced by the values that libjpeg assumes. ISO 10918-1, annex B.
  */
 function withoutHarmlessCauses(bytes: Uint8Array): Uint8Array {

@@ -31,7 +31,7 @@ test('passes every check, with golden cases of scikit-learn', async () => {
   expect(checks.find(({ check }) => check === 'golden')?.sentence).toMatch(/^12 golden cases/)
 })
 
-test('reads features that are 0 where they are missing, as train_demo.py assumes', async () => {
+test('reads features that are 0 if they are missing, as train_demo.py assumes', async () => {
   const { manifest } = await readPackage(modelsDir, version)
   const missing = featureNames(manifest).map((name) => [name, findFeature(name)?.missing])
   expect(missing.filter(([, value]) => value !== 0)).toEqual([])

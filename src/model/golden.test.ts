@@ -34,7 +34,7 @@ describe('a file of golden cases is refused, naming file and place, when', () =>
   test.each<[string, unknown, RegExp]>([
     ['it is not JSON', undefined, /golden\.json is not JSON/],
     ['it holds something else', { cases: 1 }, /golden\.json: cases must be an array, and is 1/],
-    ['it is a list', [valid], /golden\.json: the file must be an object, and is an array/],
+    ['it is a list', [valid], /golden\.json: the file must contain an object, not an array/],
     ['it is nothing', null, /golden\.json: the file must be an object, and is null/],
     ['it has no cases', { cases: [] }, /cases must not be empty/],
     [
@@ -53,7 +53,7 @@ describe('a file of golden cases is refused, naming file and place, when', () =>
       /cases\[0\]\.features lacks up_log, and has uplog, which the manifest does not name/,
     ],
     [
-      'a value is null where missing ones are imputed',
+      'a value is null if missing ones are imputed',
       { cases: [{ ...valid, features: { views_log: 1, up_log: null } }] },
       /features\.up_log is null, but the model takes imputed values/,
     ],

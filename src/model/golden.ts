@@ -43,7 +43,7 @@ export interface GoldenMismatch {
 
 const validate = typia.createValidateEquals<GoldenFile>()
 
-/** The golden cases of a package, or null where its manifest names none. Throws a `ModelError` for an invalid file. */
+/** The golden cases of a package, or null if its manifest names none. Throws a `ModelError` for an invalid file. */
 export async function readGolden({ directory, manifest }: ModelPackage): Promise<GoldenFile | null> {
   const { golden } = manifest
   if (golden === undefined) return null

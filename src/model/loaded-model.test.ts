@@ -137,7 +137,7 @@ describe('a model with encoders', () => {
   const title = (text: string) => Buffer.from(JSON.stringify({ title: text, body_html: null }))
   const example = () => load({ ...quiet(), modelsDir, version: 'example-1' })
 
-  test('encodes texts and images to vectors, and to zeros where they cannot be read', async () => {
+  test('encodes texts and images to vectors, and to zeros if they cannot be read', async () => {
     const { text, image, processes } = await example()
     expect(processes.map(({ role }) => role)).toEqual(['heads', 'text', 'image'])
     const texts = await text!.encode([title('안녕'), Buffer.from('no JSON'), title('안녕')], 10_000)

@@ -44,7 +44,7 @@ const warmUpCounts = [1, 256]
 export interface LoadedModel extends Model {
   /** Hash of all that shapes its scores. */
   readonly identity: string
-  /** False while the process of the heads is being replaced: `predict` rejects at once. */
+  /** False while the process of the heads is being replaced: `predict` rejects immediately. */
   readonly available: boolean
   /** Those that run now. */
   readonly processes: readonly { readonly role: Role; readonly pid: number }[]

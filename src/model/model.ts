@@ -17,7 +17,7 @@ export interface Model {
   readonly image: ImageEncoder | null
   /**
    * One batch for all rows. Heads come as `inputs.count` float32 values each, finite and in 0..1. Rejects with a
-   * `ModelError` when the model fails or breaks that promise. When this returns its promise, the features are computed and
+   * `ModelError` when the model fails or violates this. When this returns its promise, the features are computed and
    * sent to the process of the model, unless other batches wait.
    */
   predict(inputs: ModelInputs): Promise<HeadColumns>
@@ -28,7 +28,7 @@ export interface TextEncoder {
   readonly hash: string
   readonly dim: number
   /**
-   * Vectors of candidates, each the raw JSON object of the request. Texts that do not fit into the time budget are left out;
+   * Vectors of candidates, each the raw JSON object of the request. Texts that do not fit into the time budget are skipped;
    * default: there is no budget. Rejects with a `ModelError` when the encoder fails.
    */
   encode(records: readonly Uint8Array[], budgetMs?: number): Promise<Vectors>
@@ -47,7 +47,7 @@ export interface ImageEncoder {
 }
 
 export interface Vectors {
-  /** Row-major [items, dim]; zeros where not encoded. */
+  /** Row-major [items, dim]; zeros if not encoded. */
   readonly vectors: Float32Array
   /** By item: 1 if its row is a vector. */
   readonly encoded: Uint8Array

@@ -18,7 +18,7 @@ export interface PoolOptions {
   readonly normalize?: boolean
 }
 
-/** Writes the vector of `item` to `target` [dim]. False where it is not finite; then `target` is zeros. */
+/** Writes the vector of `item` to `target` [dim]. False if it is not finite; then `target` is zeros. */
 export function poolOutput(
   { values, dims }: EncoderOutput,
   item: number,

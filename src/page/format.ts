@@ -116,7 +116,7 @@ export function signed(value: number, digits: number): string {
   return value > 0 ? `+${text}` : text
 }
 
-/** `+1.2k/h`; nothing where nothing changes. */
+/** `+1.2k/h`; an empty text if nothing changes. */
 export function rate(perHour: number | null | undefined): string {
   return perHour ? `${perHour > 0 ? '+' : ''}${compact(perHour)}/h` : ''
 }

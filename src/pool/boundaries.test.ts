@@ -91,7 +91,7 @@ test('a snapshot of the same instant in a later cycle replaces the kept one', ()
 })
 
 test.each([
-  ['exactly seven days after its removal is left out', 604_800_000, []],
+  ['exactly seven days after its removal is ignored', 604_800_000, []],
   ['seven days and a cycle after its removal is of an unknown post', 605_100_000, [0]],
 ])('engagement of a post %s', (_title, ageMs, unknownRows) => {
   const index = 1 + ageMs / 300_000

@@ -21,7 +21,7 @@ const runRowsMin = 32
 /** Where the rows of a column come from. */
 export class Sources {
   readonly rows: Int32Array
-  /** First slot of each run; null where runs are short. */
+  /** First slot of each run; null if runs are short. */
   readonly runs: readonly number[] | null
 
   constructor(rows: Int32Array) {

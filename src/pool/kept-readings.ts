@@ -52,7 +52,7 @@ export function keepReadings(
 
 /**
  * A reading older than the latest one is scored against the reading before itself. Returns `previous` with that reading
- * in its place. Where the older reading is the second newest, it replaces the one in `previous`.
+ * in its place. If the older reading is the second newest, it replaces the one in `previous`.
  */
 function keepOlderReadings(
   previous: Record<(typeof readingNames)[number], Float64Array>,
@@ -72,7 +72,7 @@ function keepOlderReadings(
   return before
 }
 
-/** Order in time of a reading and a kept one; positive where nothing is kept. */
+/** Order in time of a reading and a kept one; positive if nothing is kept. */
 function compareReadings(a: ReadingColumns, rowA: number, b: ReadingColumns, rowB: number): number {
   const keptAtMs = b.observedAtMs[rowB] as number
   if (isNaN(keptAtMs)) return 1

@@ -29,7 +29,7 @@ export function nextKeys(
   arena: Arena,
 ): NextKeys {
   const galleries: string[] = []
-  /** New codes by codes of `codesBefore`; -1 where there is none yet. */
+  /** New codes by codes of `codesBefore`; -1 if there is none yet. */
   const newCodes = new Int32Array(pool.galleries.length + requested.length).fill(-1)
   const { rows } = sources
   const gallery = arena.uint32(rows.length)

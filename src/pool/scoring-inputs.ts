@@ -17,15 +17,15 @@ export interface ScoringInputs {
   readonly posts: PostColumns
   /** By engagement row. Rows to score have status `ok`; a null counter is NaN. */
   readonly engagement: EngagementColumns
-  /** By slot: the latest reading before the one that is scored; `observedAtMs` is NaN where there is none. */
+  /** By slot: the latest reading before the one that is scored; `observedAtMs` is NaN if there is none. */
   readonly previous: ReadingColumns
-  /** By slot: the admin snapshot in use; `snapshotAtMs` is NaN where there is none. */
+  /** By slot: the admin snapshot in use; `snapshotAtMs` is NaN if there is none. */
   readonly snapshot: SnapshotColumns
   /** By slot: images of the post that are stored. */
   readonly imagesStored: Uint32Array
   /** By slot: images of the post that the model's encoder has encoded; 0 for a model without one. */
   readonly imagesEncoded: Uint32Array
-  /** By slot: 1 where the model's encoder has encoded the post's text; 0 for a model without one. */
+  /** By slot: 1 if the model's encoder has encoded the post's text; 0 for a model without one. */
   readonly textEncoded: Uint8Array
 }
 

@@ -21,10 +21,10 @@ export interface PoolState extends PoolKeys {
   readonly enteredPosition: Float64Array
   readonly enteredRow: Float64Array
   readonly posts: PostColumns
-  /** The last two `ok` readings, for rates; `observedAtMs` is NaN where there is none. */
+  /** The last two `ok` readings, for rates; `observedAtMs` is NaN if there is none. */
   readonly latest: ReadingColumns
   readonly previous: ReadingColumns
-  /** The latest admin snapshot; `snapshotAtMs` is NaN where there is none. */
+  /** The latest admin snapshot; `snapshotAtMs` is NaN if there is none. */
   readonly snapshot: SnapshotColumns
   /** Latest `cycle_time` of all cycles so far; -Infinity before the first. */
   readonly newestCycleMs: number

@@ -32,7 +32,7 @@ export class ApiKeys {
   }
 }
 
-/** Two different texts have different bytes in UTF-16, even where they are not valid Unicode. */
+/** Two different texts have different bytes in UTF-16, even if they are not valid Unicode. */
 function digestOf(text: string): Buffer {
   return createHash('sha256').update(text, 'utf16le').digest()
 }

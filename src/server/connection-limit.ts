@@ -49,7 +49,7 @@ export class ConnectionLimit {
     return this.#openCount
   }
 
-  /** The limit in force: the setting, or less where the system grants too few descriptors. */
+  /** The limit in force: the setting, or less if the system grants too few descriptors. */
   get max(): number {
     return this.#max
   }
@@ -108,7 +108,7 @@ class RateLimitedWarning {
   }
 }
 
-/** RLIMIT_NOFILE, which Node raises to the hard limit at its start. Infinity where /proc is missing. */
+/** RLIMIT_NOFILE, which Node raises to the hard limit at its start. Infinity if /proc is missing. */
 function grantedDescriptors(): number {
   try {
     const granted = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]

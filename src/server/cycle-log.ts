@@ -24,7 +24,7 @@ export class CycleLog extends StageClock {
     this.#cycleId = findCycleId(json)
   }
 
-  /** Null where the body has none, or was not received. */
+  /** Null if the body has none, or was not received. */
   get cycleId(): string | null {
     return this.#cycleId
   }

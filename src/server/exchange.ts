@@ -44,7 +44,7 @@ export class Exchange {
   readonly wantsTiming: boolean
   /** The trace that the request belongs to, if its header names one. */
   readonly trace: TraceParent | null
-  /** Method and path of the operation; null where no operation fits. */
+  /** Method and path of the operation; null if no operation fits. */
   operation: string | null = null
   /** Set for a cycle. */
   stages: CycleLog | null = null
@@ -86,7 +86,7 @@ export class Exchange {
   }
 
   /**
-   * Sends the response, unless the client has disconnected. `close` announces that the connection ends with it. Where the
+   * Sends the response, unless the client has disconnected. `close` announces that the connection ends with it. If the
    * connection does end, the rest of the request's body is drained first.
    */
   async send(response: OutgoingResponse, close: boolean): Promise<void> {

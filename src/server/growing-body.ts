@@ -25,7 +25,7 @@ export class GrowingBody {
   #buffer: Buffer
   #length = 0
 
-  /** `bytesMax`: the announced length of the body, or its limit where none is announced. */
+  /** `bytesMax`: the announced length of the body, or its limit if none is announced. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
     this.#buffer = Buffer.allocUnsafeSlow(bodyBufferBytes(Math.min(bytesMax, firstBytes)))

@@ -27,7 +27,7 @@ export interface HttpListener {
   readonly certificateDates: CertificateDates | null
   /**
    * Uses the certificate in these files for new connections. Open connections keep theirs, and none is refused or closed.
-   * Returns false where the files have not changed, and without TLS. Throws where the files are not usable or the
+   * Returns false if the files have not changed, and without TLS. Throws if the files are not usable or the
    * certificate is not valid at `now`; then nothing changes.
    */
   renewCertificate(certificate: Certificate, now: number): boolean

@@ -30,7 +30,7 @@ export function parseImageKey(segments: readonly string[], claimedSha256: string
 /** uWebSockets.js replaces bytes that are not UTF-8 with this character: two such paths would look the same. */
 const undecoded = '\ufffd'
 
-/** The text of a path segment; undefined where its bytes or percent escapes are malformed or not UTF-8. */
+/** The text of a path segment; undefined if its bytes or percent escapes are malformed or not UTF-8. */
 export function decodeSegment(segment: string): string | undefined {
   if (segment.includes(undecoded)) return undefined
   try {

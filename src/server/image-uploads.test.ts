@@ -1,4 +1,4 @@
-/** Image uploads where storage fails. */
+/** Image uploads when storage fails. */
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
 import { hashUpload, ImageSemaphore, normaliseImage } from '../images/index.js'
@@ -38,7 +38,7 @@ test('an image that is stored although its write reported an error counts as cre
   expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: false })
 })
 
-test('an image whose write fails does not count as created, even where another one is stored', async () => {
+test('an image whose write fails does not count as created, even if another one is stored', async () => {
   const { uploads, created, store } = failingUploads(false)
   await expect(uploads.put(key, await jpeg(), undefined)).rejects.toMatchObject({ status: 503 })
   expect(created).toEqual([])

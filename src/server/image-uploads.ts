@@ -63,7 +63,7 @@ export class ImageUploads {
   }
 
   /**
-   * Hash and normalised image. Where the same bytes are stored under this key, the stored image: it need not be decoded
+   * Hash and normalised image. If the same bytes are stored under this key, the stored image: it need not be decoded
    * again. It is written again anyway, since retention may be removing it, and to refresh its arrival time.
    */
   async #examine(

@@ -8,7 +8,7 @@ import type { BodyReservation } from './body-admission.js'
 import { GrowingBody } from './growing-body.js'
 
 /**
- * If the connection ends with the response, uWebSockets.js closes it at once. The kernel then resets the connection of a
+ * If the connection ends with the response, uWebSockets.js closes it immediately. The kernel then resets the connection of a
  * client that is still sending, and the client loses the response. So the rest of the body is drained first. This is the
  * time limit of draining.
  */
@@ -48,7 +48,7 @@ export class IncomingBody {
 
   /**
    * Resolves with the whole body. Must be called in the turn of the event loop in which the request arrived. Rejects with
-   * what `onStart` throws, with `too_large` past `bytesMax`, with `unavailable` where the body is not admitted, and with
+   * what `onStart` throws, with `too_large` past `bytesMax`, with `unavailable` if the body is not admitted, and with
    * the error of `refuse`. Closes the connection of a client whose body takes longer than `timeMsMax`.
    */
   read(bytesMax: number, timeMsMax: number, onStart: OnBodyStart = () => undefined): Promise<Uint8Array> {
@@ -86,7 +86,7 @@ export class IncomingBody {
         stop()
         resolve(bytes)
       }
-      // uWebSockets.js reports the end of an absent body only where the head arrived in one piece.
+      // uWebSockets.js reports the end of an absent body only if the head arrived in one piece.
       if (!isPresent) receive(new ArrayBuffer(0), true)
       else this.#listen(receive)
     })
@@ -144,8 +144,8 @@ export class IncomingBody {
   }
 
   /**
-   * Only where the body is read: with the last byte that it delivers to a listener, uWebSockets.js takes the time limit off
-   * the connection, also the one for idle connections where the response has been sent before.
+   * Only if the body is read: with the last byte that it delivers to a listener, uWebSockets.js takes the time limit off
+   * the connection, also the one for idle connections if the response was sent earlier.
    */
   #listen(onBytes: (chunk: ArrayBuffer, isLast: boolean) => void): void {
     this.#onBytes = onBytes

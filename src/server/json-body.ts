@@ -27,7 +27,7 @@ export async function readJsonBody(
   return { json, gzip: bytes }
 }
 
-/** The decompressed body. Rejects with `too_large`, or with `bad_request` where it is not valid gzip. */
+/** The decompressed body. Rejects with `too_large`, or with `bad_request` if it is not valid gzip. */
 export async function gunzipBody(bytes: Uint8Array): Promise<Uint8Array> {
   const { json, bytesRead } = await decompress(bytes).catch((error: unknown) => {
     if (error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')

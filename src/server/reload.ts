@@ -1,6 +1,6 @@
 /**
  * Reads the settings again while the server runs (SIGHUP). All changes that need no restart are applied together, or none
- * where the new settings are not valid.
+ * if the new settings are not valid.
  */
 import type { ImageSemaphore } from '../images/index.js'
 import type { ModelLog } from '../model/index.js'
@@ -47,7 +47,7 @@ export interface ReloadParts {
 }
 
 /**
- * Applies the changed settings, or changes nothing, logs the reason and returns false. `read` reads the settings as a start does, and
+ * Applies the changed settings, or changes nothing, logs the reason and returns false. `read` reads the settings as at startup, and
  * throws an `Error` with a message of one line.
  */
 export function reload(parts: ReloadParts, read: () => Settings): boolean {

@@ -26,7 +26,7 @@ export interface EndedRequest {
   readonly method: string
   /** Without its query; a long one is cut. */
   readonly path: string
-  /** Method and path of the operation; null where no operation fits. */
+  /** Method and path of the operation; null if no operation fits. */
   readonly operation: string | null
   /** 0: the client disconnected before the response. */
   readonly status: number
@@ -51,7 +51,7 @@ export interface RequestHandlerParts {
   readonly responseBodies: BodyAdmission
   readonly log: Logger
   readonly operationParts: OperationParts
-  /** Returns at once and does not throw. */
+  /** Returns immediately and does not throw. */
   readonly onEnded?: (request: EndedRequest) => void
 }
 
@@ -75,7 +75,7 @@ export class RequestHandler {
     this.#respond(exchange)
       .catch((error: unknown) => this.#errorResponse(exchange, error))
       .then((outgoing) => {
-        // Nothing reads the request's body any more, and sending the response may take long.
+        // Nothing reads the request's body from here on, and sending the response may take long.
         exchange.body.release()
         return exchange.send(outgoing, this.#closing)
       })
@@ -140,7 +140,7 @@ export class RequestHandler {
     return encoded
   }
 
-  /** The epoch in which this process answers; it differs each time that it becomes the owner. Throws on a standby. */
+  /** The epoch in which this process serves; it differs each time that it becomes the owner. Throws on a standby. */
   #term(): number {
     const { role, replication } = this.#parts.operationParts.store
     if (role === 'standby') throw standby()

@@ -4,7 +4,7 @@
  */
 import type { HttpRequest } from 'uWebSockets.js'
 
-/** Repeated header lines of one name are one value, joined by commas (RFC 9110, 5.2). '' where there is none. */
+/** Repeated header lines of one name are one value, joined by commas (RFC 9110, 5.2). '' if there is none. */
 export interface RequestHeaders {
   readonly authorization: string
   readonly contentType: string

@@ -1,5 +1,5 @@
 /**
- * gzip for responses, where the client accepts it. Compression runs in the thread pool.
+ * gzip for responses, if the client accepts it. Compression runs in the thread pool.
  */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'

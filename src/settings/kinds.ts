@@ -8,21 +8,21 @@ import { checkWeights, type WeightsRequest } from '../contract/index.js'
 export interface SettingKind<Value> {
   /** Completes "must be …". */
   readonly rule: string
-  /** The rule for the JSON file, where it differs. */
+  /** The rule for the JSON file, if it differs. */
   readonly ruleInFile?: string
   /** `directory`: the base of a relative path. */
   fromText(text: string, directory: string): Value | undefined
   fromJson(value: unknown, directory: string): Value | undefined
 }
 
-/** A whole number. */
+/** An integer. */
 export function integer(minimum: number, maximum: number): SettingKind<number> {
   const check = (value: unknown): number | undefined =>
     typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum
       ? value
       : undefined
   return {
-    rule: `a whole number from ${minimum} to ${maximum}`,
+    rule: `an integer from ${minimum} to ${maximum}`,
     fromText: (text) => (/^\d{1,15}$/.test(text) ? check(Number(text)) : undefined),
     fromJson: check,
   }
@@ -30,7 +30,7 @@ export function integer(minimum: number, maximum: number): SettingKind<number> {
 
 /** A port to listen on, or `off`. */
 export const portOrOff: SettingKind<number | 'off'> = {
-  rule: 'a whole number from 0 to 65535, or off',
+  rule: 'an integer from 0 to 65535, or off',
   fromText: (value, directory) => (value === 'off' ? value : integer(0, 65_535).fromText(value, directory)),
   fromJson: (value, directory) => (value === 'off' ? value : integer(0, 65_535).fromJson(value, directory)),
 }
@@ -89,7 +89,7 @@ function ofText<Value extends string>(
   }
 }
 
-/** The value, or undefined where the text is not JSON. */
+/** The value, or undefined if the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -8,14 +8,14 @@ import type { ExecutionProvider } from '../model/index.js'
 import { integer, listOf, oneOf, path, portOrOff, text, weights, type SettingKind } from './kinds.js'
 
 interface SettingRow {
-  /** The key in the JSON file, where it differs from the name. Flag and variable derive from it. */
+  /** The key in the JSON file, if it differs from the name. Flag and variable derive from it. */
   readonly key?: string
   /** On the first row of a group: its heading on the help page. */
   readonly group?: string
   readonly kind: SettingKind<unknown>
   /** The default; `directory` is the working directory. A setting without one may be absent. */
   readonly fallback?: (directory: string) => unknown
-  /** The default in words, where its value does not describe it. */
+  /** The default in words, if its value does not describe it. */
   readonly defaultText?: string
   readonly description: string
   /** Changes that need a restart: all, or only setting and removing the value. SIGHUP applies the others. */
@@ -139,7 +139,7 @@ const rows = {
   connectionsMax: {
     kind: integer(16, 1_000_000),
     fallback: () => 2048,
-    description: 'Open connections. The next one is closed at once.',
+    description: 'Open connections. The next one is closed immediately.',
   },
   bodyReadMsMax: {
     kind: integer(100, 3_600_000),
@@ -235,7 +235,7 @@ const rows = {
   codec: {
     kind: oneOf(['auto', 'native', 'reference']),
     fallback: () => 'auto',
-    description: 'Decoder and encoder of cycles. `auto` selects the native codec where it loads.',
+    description: 'Decoder and encoder of cycles. `auto` selects the native codec if it loads.',
     needsRestart: 'change',
   },
 } satisfies Record<string, SettingRow>
@@ -298,7 +298,7 @@ export function needsRestart(name: SettingName, now: unknown, requested: unknown
   return rule === 'set or unset' ? (now === undefined) !== (requested === undefined) : rule === 'change'
 }
 
-/** The description, with a note where a change needs a restart. */
+/** The description, with a note if a change needs a restart. */
 export function helpTextOf(name: SettingName): string {
   const { description, needsRestart: rule } = settingsTable[name]
   if (rule === undefined) return description

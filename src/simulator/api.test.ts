@@ -1,4 +1,4 @@
-/** The operations of the simulated client on real sockets: outages, and calls that are broken off on purpose. */
+/** The operations of the simulated client on real sockets: outages, and calls that are aborted on purpose. */
 import { createServer, type AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { FaultyServer, type Step } from '../../test/helpers/faulty-server.js'
@@ -63,7 +63,7 @@ test('a status that the operation does not have is a violation, and a wrong key 
   await expect(api.health()).rejects.toMatchObject({ kind: 'unauthorized' })
 })
 
-test('a body that is broken off arrives in part or in whole, and the client continues', async () => {
+test('an aborted body arrives in part or completely, and the client continues', async () => {
   const server = new FaultyServer('silent', 'silent', { body: bodyExamples.CycleResponse })
   const api = await connect(server)
   const call = await api.cycleCall(JSON.stringify({ text: 'x'.repeat(300_000) }), new Rng('without gzip', 2))
@@ -76,7 +76,7 @@ test('a body that is broken off arrives in part or in whole, and the client cont
   expect(api.bodyBytesSent).toBe(2 * length + (length >> 1))
 })
 
-test('breaking off a call to an unavailable service is not an error', async () => {
+test('aborting a call to an unavailable service is not an error', async () => {
   const api = new Api({
     url: `http://127.0.0.1:${await closedPort()}`,
     apiKey: 'key',

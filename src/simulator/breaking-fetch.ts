@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type BrokenCall = 'body-cut' | 'response-unread'
 
 const pieceBytes = 64 * 1024
-/** How long the service has to start on a call that is broken off. */
+/** How long the service has to start on a call that is aborted. */
 const breakOffAfterMs = 3
 
 /** Rejects always. `onSent` receives the number of bytes of the body that are sent. */
@@ -33,6 +33,6 @@ export function breakingFetch(how: BrokenCall, onSent: (bytes: number) => void):
     const signals = [broken.signal, ...(init?.signal ? [init.signal] : [])]
     await fetch(url, { ...init, body: stream, duplex: 'half', signal: AbortSignal.any(signals) })
     broken.abort()
-    throw new Error('the call was broken off')
+    throw new Error('the call was aborted')
   }
 }

@@ -105,7 +105,7 @@ function recordOf(
           cycle_id: lastResponse.cycle_id,
         }
       : { type: 'operator' },
-    // A field that is a number where it is present (interface.md 2.8): left out for a post without a score.
+    // A field that is a number if it is present (interface.md 2.8): omitted for a post without a score.
     ...(typeof ranked?.score === 'number' ? { score_at_placement: ranked.score } : {}),
     views_at_placement: counters.views,
     up_at_placement: counters.up,

@@ -182,7 +182,7 @@ export function removalOf({ gallId, postNo, departure }: QueuedPost, cycleAtMs: 
   }
 }
 
-/** RFC 3339 in KST; with milliseconds only where they are not zero, because sources differ in precision. */
+/** RFC 3339 in KST; with milliseconds only if they are not zero, because sources differ in precision. */
 export function kst(ms: number): string {
   const text = new Date(ms + kstOffsetMs).toISOString()
   return text.slice(0, text.endsWith('.000Z') ? -5 : -1) + '+09:00'

@@ -69,7 +69,7 @@ export const zeroTotals = {
   /** Uploads of images that the service had stored already. */
   imagesRepeated: 0,
   outcomes: 0,
-  /** Calls repeated, duplicated or broken off on purpose; none may change a response. */
+  /** Calls repeated, duplicated or aborted on purpose; none may change a response. */
   faults: 0,
   restarts: 0,
   /** Stored responses read again and found unchanged. */

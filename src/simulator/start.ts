@@ -45,7 +45,7 @@ export async function findStart(api: Api, settings: Settings, health: Health): P
 
 /**
  * Galleries of the posts in the last response. A finished simulation has removed its posts with its last cycle, so
- * where that response has no posts, the cycle five minutes earlier is read.
+ * if that response has no posts, the cycle five minutes earlier is read.
  */
 async function lastGalleries(api: Api, lastCycleId: string): Promise<readonly string[]> {
   const last = await api.storedResult(lastCycleId)

@@ -67,7 +67,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(results).toEqual(['created', 'same', 'same', 'same', ...Array<string>(4).fill('different')])
     })
 
-    test('the hash of an image is read without its bytes, and of none where there is none', async () => {
+    test('the hash of an image is read without its bytes, and of none if there is none', async () => {
       const store = await newStore()
       const key = { gallId: 'g', postNo: 1, position: 2 }
       await store.putImage(key, imageSample(3))

@@ -54,7 +54,7 @@ export interface CycleRecord extends CycleHeader {
   readonly pool: Uint8Array
   /** Which texts and images the model had of the scored posts, packed; null or absent: nothing was scored. */
   readonly availability?: Uint8Array | null
-  /** Posts that came and left, and the scores, packed; kept after the cycle has expired. */
+  /** Posts that entered and left, and the scores, packed; kept after the cycle has expired. */
   readonly evaluation?: Uint8Array | null
   /** Vectors of the texts that entered with this cycle. */
   readonly texts?: EncodedTexts | null
@@ -81,7 +81,7 @@ export interface StoredImage {
   readonly height: number
   /** JPEG of at most 1024 px on the long edge, without metadata. */
   readonly normalised: Uint8Array
-  /** When it came; without it, now. */
+  /** When it arrived; default: now. */
   readonly arrivedAtMs?: number
 }
 
@@ -103,7 +103,7 @@ export interface OutcomeEntry {
   readonly placementId: string
   /** The record as JSON; it replaces the whole earlier record. */
   readonly record: Uint8Array
-  /** When it came, to the second. Absent from what earlier versions stored. */
+  /** When it arrived, to the second. Absent from what earlier versions stored. */
   readonly arrivedAtMs?: number
 }
 
@@ -138,7 +138,7 @@ export interface Page<Row> {
 
 /** How records leave the store. Each call that removes is one small transaction. */
 export interface ExpiryRecords {
-  /** Whether a cycle of this id was stored once and is not any more. */
+  /** Whether a cycle of this id was stored once and no longer is. */
   isExpired(cycleId: string): boolean
   /** Of the oldest cycle that is stored; 1 in an empty store. */
   firstPosition(): Position
@@ -187,7 +187,7 @@ export interface Replication {
 export interface CycleRecords {
   /**
    * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
-   * stored already, when its position is taken, or when storage refuses writes. Copies the bytes of `record` at once.
+   * stored already, when its position is taken, or when storage refuses writes. Copies the bytes of `record` immediately.
    */
   appendCycle(record: CycleRecord): Promise<Position>
   findCycle(cycleId: string): StoredCycle | undefined
@@ -201,7 +201,7 @@ export interface CycleRecords {
   /** Packed columns of the posts that entered, or left, with one cycle. */
   readEntered(position: Position): Uint8Array | undefined
   readLeft(position: Position): Uint8Array | undefined
-  /** Undefined where nothing was scored, and for cycles of earlier versions. */
+  /** Undefined if nothing was scored, and for cycles of earlier versions. */
   readAvailability(position: Position): Uint8Array | undefined
   /** Undefined for cycles of earlier versions. */
   readEvaluation(position: Position): Uint8Array | undefined
@@ -225,7 +225,7 @@ export interface ImageRecords {
 
 /** Weights and outcomes. */
 export interface HistoryRecords {
-  /** Appends to the history of weights. Rejects if it does not have `count` entries, where that is given. */
+  /** Appends to the history of weights. Rejects if it does not have `count` entries, if that is given. */
   appendWeights(entry: WeightsEntry, count?: number): Promise<void>
   /** All weights ever set, oldest first. */
   listWeights(): WeightsEntry[]
@@ -242,7 +242,7 @@ export interface EnvironmentRole {
   /** Null without a journal. */
   readonly replication: Replication | null
   /**
-   * Whether this process may answer calls. Without a journal it is always the owner; with one, the processes of an
+   * Whether this process may serve calls. Without a journal it is always the owner; with one, the processes of an
    * environment are its owner and its standbys.
    */
   readonly role: 'owner' | 'standby'

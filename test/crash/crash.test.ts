@@ -1,5 +1,5 @@
 /**
- * SIGKILL at random instants, under load and during the start. After each restart everything that was ever acknowledged
+ * SIGKILL at random instants, under load and during startup. After each restart everything that was ever acknowledged
  * is requested again. `CRASH_KILLS` kills (`npm run test:crash`), `CRASH_SEED` repeats a run as far as time allows.
  */
 import { setTimeout as delay } from 'node:timers/promises'

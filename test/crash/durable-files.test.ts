@@ -1,6 +1,6 @@
 /**
  * Files that this program creates survive a power cut: strace records the order of write, fsync, rename and fsync of the
- * directory. Skipped where strace is missing or not allowed.
+ * directory. Skipped if strace is missing or not allowed.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync } from 'node:fs'

@@ -7,7 +7,7 @@ import { projectDir } from '../helpers/server-process.js'
 
 const compiler = process.env['CXX'] ?? 'g++'
 
-/** True on other systems than Linux, where the library is not preloaded, and without a compiler. */
+/** True on systems other than Linux, where the library is not preloaded, and without a compiler. */
 export const shimImpossible =
   process.platform !== 'linux' || spawnSync(compiler, ['--version']).error !== undefined
 

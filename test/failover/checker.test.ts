@@ -23,12 +23,12 @@ function cycle(
   startedMs: number,
   parts: { weights?: string; model?: string; sha256?: string } = {},
 ) {
-  const { weights = 'initial', model = 'm', sha256 = `answer ${index}` } = parts
+  const { weights = 'initial', model = 'm', sha256 = `response ${index}` } = parts
   const labels = { cycleMs: cycleStartMs + index * 300_000, weights, model }
   return attempt({ kind: 'cycle', cycleId: id(index) }, startedMs, { content: { sha256, labels } })
 }
 
-function scores(index: number, startedMs: number, sha256 = `answer ${index}`): Attempt {
+function scores(index: number, startedMs: number, sha256 = `response ${index}`): Attempt {
   return attempt({ kind: 'scores', cycleId: id(index) }, startedMs, { content: { sha256 } })
 }
 
@@ -53,7 +53,7 @@ const correct: History = {
     refused({ kind: 'cycle', cycleId: id(1) }, 20, null),
     refused({ kind: 'cycle', cycleId: id(1) }, 30, 503),
     cycle(1, 40, { weights: 'w1' }),
-    // The first attempt, which a process that was suspended answers late.
+    // The first attempt, to which a suspended process responds late.
     { ...cycle(1, 15, { weights: 'w1' }), endedMs: 90 },
     scores(0, 100),
     scores(1, 101),
@@ -94,7 +94,7 @@ test('a correct history has no violation', () => {
   expect(checkHistory(correct)).toEqual([])
 })
 
-test('a process that has lost its lease may answer reads from before while the clock of the database is wrong', () => {
+test('a process that has lost its lease may serve earlier reads while the clock of the database is wrong', () => {
   const stale = refused({ kind: 'scores', cycleId: id(1) }, 60, 404)
   expect(checkHistory(withAttempts(stale))).toHaveLength(1)
   expect(checkHistory({ ...withAttempts(stale), staleReads: [{ fromMs: 50, toMs: 70 }] })).toEqual([])
@@ -102,11 +102,11 @@ test('a process that has lost its lease may answer reads from before while the c
 
 test.each<[string, History, string]>([
   [
-    'a second answer to a cycle',
+    'a second response to a cycle',
     withAttempts(cycle(1, 50, { weights: 'w1', sha256: 'other' })),
-    'two answers',
+    'two responses',
   ],
-  ['another stored response', withAttempts(scores(0, 110, 'other')), 'two answers'],
+  ['another stored response', withAttempts(scores(0, 110, 'other')), 'two responses'],
   [
     'a cycle that was acknowledged although only the lost primary had it',
     {

@@ -5,18 +5,18 @@ import type { Attempt, History } from './history.js'
 
 type Rule = (history: Acknowledged) => Iterable<string>
 
-/** A history with what its successful answers promise. */
+/** A history with what its successful responses guarantee. */
 interface Acknowledged extends History {
   readonly successes: readonly (Attempt & { readonly endedMs: number })[]
   /** By cycle id: the time of the first acknowledgement. */
   readonly cycles: ReadonlyMap<string, { readonly atMs: number; readonly sent: string | null }>
 }
 
-/** Answers of a load balancer or a process that cannot serve the call now. */
+/** Responses of a load balancer or a process that cannot serve the call now. */
 const temporaryStatuses: readonly (number | null)[] = [null, 502, 503, 504]
 
 const rules: readonly Rule[] = [
-  oneAnswer,
+  oneResponse,
   onlyExpectedStatuses,
   nothingLost,
   readAgain,
@@ -48,8 +48,8 @@ export function checkHistory(history: History, countMax = 20): string[] {
   return found
 }
 
-/** No cycle has two answers, whoever gave them and however late they came. */
-function* oneAnswer({ successes }: Acknowledged): Iterable<string> {
+/** No cycle has two responses, whoever sent them and however late they arrived. */
+function* oneResponse({ successes }: Acknowledged): Iterable<string> {
   const first = new Map<string, Attempt>()
   for (const attempt of successes) {
     const { operation, content, via } = attempt
@@ -57,11 +57,11 @@ function* oneAnswer({ successes }: Acknowledged): Iterable<string> {
     const known = first.get(operation.cycleId) ?? attempt
     first.set(operation.cycleId, known)
     if (known.content?.sha256 !== content?.sha256)
-      yield `cycle ${operation.cycleId} has two answers: one from ${known.via}, one from ${via}`
+      yield `cycle ${operation.cycleId} has two responses: one from ${known.via}, one from ${via}`
   }
 }
 
-/** A call gets its answer, or is refused for a time. Only other bytes under a known id are a conflict. */
+/** A call gets its response, or is refused temporarily. Only other bytes under a known id are a conflict. */
 function* onlyExpectedStatuses({ attempts, cycles, successes }: Acknowledged): Iterable<string> {
   const images = new Map(
     successes.flatMap(({ operation, sent }) => (operation.kind === 'image' ? [[operation.path, sent]] : [])),

@@ -1,7 +1,7 @@
 /**
- * The client of the failover tests. It sends each call until it is answered, through the load balancer or directly to a
+ * The client of the failover tests. It sends each call until it gets a response, through the load balancer or directly to a
  * process, as a client with a stale address does, and records every attempt. An attempt that takes too long is repeated, and
- * its answer is still recorded when it comes.
+ * its response is still recorded when it arrives.
  */
 import http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -17,9 +17,9 @@ export interface Endpoint {
 const retryMs = 50
 /** After this time a call is sent again, and the first attempt stays open. A process may hang; the balancer notices. */
 const patienceMs = { direct: 1000, balancer: 3000 }
-/** An attempt without an answer after this time never gets one. */
+/** An attempt without a response after this time never gets one. */
 const attemptMsMax = 90_000
-/** A call that gets no answer for so long ends the test. */
+/** A call that gets no response for so long ends the test. */
 const callMsMax = 120_000
 const directShare = 0.2
 
@@ -45,7 +45,7 @@ export class FailoverClient {
     this.#options = options
   }
 
-  /** Resolves with the first answer that is not a temporary refusal; null if there is none for a long time. */
+  /** Resolves with the first response that is not a temporary refusal; null if there is none for a long time. */
   async send(call: Call): Promise<Reply | null> {
     const { random, balancer, processes } = this.#options
     const operation = operationOf(call)
@@ -54,8 +54,11 @@ export class FailoverClient {
     while (performance.now() < deadline && !this.#isClosed) {
       const isDirect = random.chance(directShare)
       const attempt = this.#attempt(call, operation, isDirect ? random.pick(processes) : balancer)
-      const answer = await Promise.race([attempt, delay(patienceMs[isDirect ? 'direct' : 'balancer'], null)])
-      if (answer !== null && answer.status < 500) return answer
+      const response = await Promise.race([
+        attempt,
+        delay(patienceMs[isDirect ? 'direct' : 'balancer'], null),
+      ])
+      if (response !== null && response.status < 500) return response
       await delay(retryMs)
     }
     return null
@@ -106,18 +109,18 @@ export class FailoverClient {
       ...{ endedMs: null, status: null, content: null },
     }
     this.attempts.push(attempt)
-    const answer = await this.#answer(call, endpoint.port)
+    const response = await this.#fetch(call, endpoint.port)
     attempt.endedMs = performance.now()
-    attempt.status = answer?.status ?? null
-    attempt.content = answer === null ? null : contentOf(operation, answer)
+    attempt.status = response?.status ?? null
+    attempt.content = response === null ? null : contentOf(operation, response)
     if (operation.kind === 'cycle' && attempt.content !== null && !this.#cycleIds.has(operation.cycleId)) {
       this.#cycleIds.add(operation.cycleId)
       this.#newCycles.push({ startedMs: attempt.startedMs, endedMs: attempt.endedMs })
     }
-    return answer
+    return response
   }
 
-  #answer({ method, path, body }: Call, port: number): Promise<Reply | null> {
+  #fetch({ method, path, body }: Call, port: number): Promise<Reply | null> {
     const { key } = this.#options
     const type = path.startsWith('/v1/images/') ? 'image/jpeg' : 'application/json'
     return new Promise((resolve) => {

@@ -76,7 +76,7 @@ export class Database {
     return this.#parts.fakeTime !== null
   }
 
-  /** Makes the clock of this server differ from that of the machine, at once. */
+  /** Makes the clock of this server differ from that of the machine, immediately. */
   set clockOffsetS(seconds: number) {
     writeFileSync(this.#clockFile, `${seconds < 0 ? '' : '+'}${seconds}s\n`)
   }
@@ -123,7 +123,7 @@ export class Database {
     await this.control('stop', '-m', 'fast')
   }
 
-  /** Ends all processes at once, as the loss of the machine does. */
+  /** Ends all processes at the same time, as the loss of the machine does. */
   async kill(): Promise<void> {
     const { postmaster, others } = await this.#processes()
     // The postmaster first: it would start a recovery.

@@ -43,7 +43,7 @@ const settings = [
 export interface DatabasesOptions {
   /** Whether a commit waits for a standby. False only to show that the checker finds what is then lost. */
   readonly isSynchronous: boolean
-  /** Whether clocks can be set, where libfaketime is installed. */
+  /** Whether clocks can be set, which needs libfaketime. */
   readonly hasClocks: boolean
 }
 

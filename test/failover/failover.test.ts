@@ -10,8 +10,7 @@ import { haproxyMissing } from './haproxy.js'
 
 const bin = findPostgres()
 const isMissing = bin === null || haproxyMissing
-if (isMissing)
-  console.log('left out: test/failover/failover.test.ts needs PostgreSQL 15 or later and HAProxy')
+if (isMissing) console.log('skipped: test/failover/failover.test.ts needs PostgreSQL 15 or later and HAProxy')
 
 const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 5)
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 1_000_000)

@@ -100,9 +100,9 @@ export async function failover(plan: FailoverPlan): Promise<FailoverFigures> {
 }
 
 function usableFaults({ faults, print }: FailoverPlan, site: Site): Fault[] {
-  return faults.filter(({ name, leftOut }) => {
-    const reason = leftOut?.(site) ?? null
-    if (reason !== null) print(`left out: ${name}: ${reason}`)
+  return faults.filter(({ name, skipReason }) => {
+    const reason = skipReason?.(site) ?? null
+    if (reason !== null) print(`skipped: ${name}: ${reason}`)
     return reason === null
   })
 }
@@ -225,7 +225,7 @@ class EnvironmentRun {
     const client = this.#connected
     while (!signal.aborted) {
       await this.#load.step(client)
-      if (this.#load.unacknowledgedCount > 0) throw new Violation('calls were not answered for a long time')
+      if (this.#load.unacknowledgedCount > 0) throw new Violation('calls had no response for a long time')
       if (this.#isCalm) await delay(pauseMs)
     }
   }

@@ -26,8 +26,8 @@ export interface Round {
 
 export interface Fault {
   readonly name: string
-  /** Why the fault is left out here; null: it is not. */
-  readonly leftOut?: (site: Site) => string | null
+  /** Why this site skips the fault; null: it does not. */
+  readonly skipReason?: (site: Site) => string | null
   readonly run: (round: Round) => Promise<void>
 }
 
@@ -285,7 +285,7 @@ const databaseFaults: readonly Fault[] = [
   },
   {
     name: 'the disk of the primary is full',
-    leftOut: ({ databases }) =>
+    skipReason: ({ databases }) =>
       databases.primary.canFillDisk ? null : 'the primary has no file system of its own: that needs root',
     run: async ({ site: { databases }, random, outage }) => {
       const { primary } = databases
@@ -293,7 +293,7 @@ const databaseFaults: readonly Fault[] = [
       await delay(2000 + random.below(6000))
       await outage(takeoverMsMax, async () => {
         primary.freeDisk()
-        // It ends where it cannot write its log.
+        // It ends if it cannot write its log.
         if (!(await primary.isAccepting())) {
           await primary.kill()
           await primary.start()
@@ -303,7 +303,7 @@ const databaseFaults: readonly Fault[] = [
   },
   {
     name: 'the clock of the primary jumps',
-    leftOut: ({ databases }) => (databases.primary.canSetClock ? null : 'libfaketime is not installed'),
+    skipReason: ({ databases }) => (databases.primary.canSetClock ? null : 'libfaketime is not installed'),
     run: async ({ site: { databases }, random, outage, withWrongClock }) => {
       const { primary } = databases
       await withWrongClock(async () => {
@@ -315,7 +315,7 @@ const databaseFaults: readonly Fault[] = [
     },
   },
   {
-    name: 'the owner and the primary are killed at once',
+    name: 'the owner and the primary are killed together',
     run: async ({ site, outage }) => {
       const { databases } = site
       const { primary } = databases
@@ -338,7 +338,7 @@ export const shortFaults: readonly Fault[] = [
   'the owner is stopped gracefully',
   'the owner is suspended for longer than the lease',
   'the connections of the owner are reset',
-  'the owner and the primary are killed at once',
+  'the owner and the primary are killed together',
 ].map(faultNamed)
 
 export function faultNamed(name: string): Fault {

@@ -36,9 +36,9 @@ export interface Attempt {
   readonly via: string
   /** Milliseconds of one monotonic clock. */
   readonly startedMs: number
-  /** Null as long as there is no answer. */
+  /** Null until there is a response. */
   endedMs: number | null
-  /** Null: the connection ended without an answer. */
+  /** Null: the connection ended without a response. */
   status: number | null
   /** Of a 200 or 201. */
   content: Content | null
@@ -62,7 +62,7 @@ export interface StoredJournal {
 export interface History {
   readonly attempts: readonly Attempt[]
   readonly outages: readonly Outage[]
-  /** While the database's clock is wrong, a process that has lost its lease may answer reads from before. */
+  /** While the database's clock is wrong, a process that has lost its lease may serve earlier reads. */
   readonly staleReads: readonly { readonly fromMs: number; readonly toMs: number }[]
   /** Everything acknowledged was read again after this time. */
   readonly readAgainMs: number
@@ -87,7 +87,7 @@ export function operationOf({ method, path, body }: Call): Operation {
   return { kind: 'outcomes', placementIds: json.outcomes.map((outcome) => outcome.placement_id) }
 }
 
-/** What an answer to `operation` says; null where it is not a success. */
+/** The result in a response to `operation`; null if it is not a success. */
 export function contentOf(operation: Operation, { status, body }: Reply): Content | null {
   if (status !== 200 && status !== 201) return null
   const sha256 = sha256Of(body)

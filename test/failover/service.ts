@@ -25,7 +25,7 @@ const model = 'example-1'
 const startMsMax = 60_000
 const roleMsMax = 2000
 
-/** Without an answer: null. */
+/** Without a response: null. */
 export type Role = 'owner' | 'standby' | null
 
 export class Service {
@@ -98,7 +98,7 @@ export class Service {
     writeSync(this.#clock, bytes, 0, bytes.length, 0)
   }
 
-  /** Resolves when it listens. While the database is not reachable the start fails, and is tried again. */
+  /** Resolves when it listens. While the database is not reachable startup fails and is retried. */
   async start(): Promise<void> {
     const deadline = performance.now() + startMsMax
     for (;;) {
@@ -112,7 +112,7 @@ export class Service {
     }
   }
 
-  /** Ends it and its children at once, as the loss of the machine does. */
+  /** Ends it and its children at the same time, as the loss of the machine does. */
   async kill(): Promise<void> {
     const children = childrenOf(this.server.pid as number)
     this.thaw()

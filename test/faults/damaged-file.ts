@@ -15,7 +15,7 @@ export interface Case {
 export interface Finding {
   /** The problems that `verify` reports. */
   readonly problems: readonly string[]
-  /** Why the start is refused; null where it is not. */
+  /** Why the service refuses to start; null if it starts. */
   readonly refusal: string | null
   /** Reads that ended with a StoreError. */
   readonly failed: number

@@ -193,7 +193,7 @@ describe.skipIf(shimImpossible)('while the data file fails with', () => {
   )
 })
 
-/** True where this process may mount: as root, and not in a narrow container. */
+/** True if this process may mount: as root, and not in a narrow container. */
 function mountable(): boolean {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false
   return spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
@@ -247,7 +247,7 @@ test.skipIf(!mountable())(
 )
 
 test.skipIf(!mountable())(
-  'a start and a verify report a disk without room for a lock file, and both succeed once there is room (needs root)',
+  'serve and verify report a disk without room for a lock file, and both succeed once there is room (needs root)',
   async () => {
     const dataDir = smallDisk('size=1m')
     await (await openLmdbStore({ dataDir })).close()

@@ -1,7 +1,7 @@
 /**
  * Flipped bits in the pages of the data file itself: first pages, branches, leaves, headers of large records, the list of
  * free pages. `PAGE_FLIPS` is the number of files (`npm run test:faults`), `PAGE_SEED` repeats a run. No flip ends or hangs
- * the process or makes it return data that was not stored; where a record cannot be found, `verify` reports it.
+ * the process or makes it return data that was not stored; if a record cannot be found, `verify` reports it.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'

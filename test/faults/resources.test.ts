@@ -151,7 +151,7 @@ describe('a model that cannot be loaded', () => {
   })
 })
 
-describe('a start is refused with a clear error, and the file stays unchanged,', () => {
+describe('serve exits with a clear error, and the file stays unchanged,', () => {
   async function database(): Promise<Buffer> {
     const dataDir = join(scratchDir(), 'sound')
     const store = await openLmdbStore({ dataDir })
@@ -179,7 +179,7 @@ describe('a start is refused with a clear error, and the file stays unchanged,',
     ['text', 'is not a database', () => Buffer.from('not a database at all\n'.repeat(1000))],
     ['without its meta pages', 'is not a database', (file: Buffer) => Buffer.from(file).fill(0, 0, 8192)],
     ['cut within its first pages', 'is truncated', (file: Buffer) => file.subarray(0, 5000)],
-  ])('where the data file is %s', async (_, message, damage) => {
+  ])('if the data file is %s', async (_, message, damage) => {
     const dataDir = mkdtempSync(join(scratchDir(), 'data-'))
     const path = join(dataDir, 'understudy.mdb')
     const damaged = damage(await database())
@@ -194,7 +194,7 @@ describe('a start is refused with a clear error, and the file stays unchanged,',
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   const unreachable = user.uid !== undefined && spawnSync(executable, ['--version'], user).status !== 0
 
-  test.skipIf(unreachable)('where the data directory may not be written', async () => {
+  test.skipIf(unreachable)('if the data directory may not be written', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'understudy-read-only-'))
     onTestFinished(() => {
       rmSync(dataDir, { recursive: true })

@@ -17,7 +17,7 @@ export class Random {
     return (mixed ^ (mixed >>> 14)) >>> 0
   }
 
-  /** A whole number from 0 up to `count`, exclusive. */
+  /** An integer from 0 up to `count`, exclusive. */
   below(count: number): number {
     return this.bits() % count
   }

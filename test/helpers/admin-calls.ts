@@ -16,7 +16,7 @@ export interface AdminCall extends https.RequestOptions {
   readonly path: string
 }
 
-/** Over TLS where `ca` is given. */
+/** Over TLS if `ca` is given. */
 export function callAdmin(call: AdminCall): Promise<AdminReply> {
   return new Promise((resolve, reject) => {
     const { request } = call.ca === undefined ? http : https

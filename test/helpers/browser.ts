@@ -14,7 +14,7 @@ const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 export const browserMissing = !existsSync(executablePath)
 
 /** Not in version control. */
-export const picturesDir = join(projectDir, 'test/pictures')
+export const screenshotsDir = join(projectDir, 'test/screenshots')
 
 export const widths = [390, 900, 1440] as const
 const heights: Readonly<Record<(typeof widths)[number], number>> = { 390: 844, 900: 1000, 1440: 900 }
@@ -45,7 +45,7 @@ export interface Visitor {
   readonly problems: string[]
 }
 
-/** A page of its own, signed in. Another time zone than KST shows where the page depends on it. */
+/** A page of its own, signed in. A time zone other than KST reveals code that depends on it. */
 export async function visit(
   browser: Browser,
   { url, token }: Admin,
@@ -92,14 +92,14 @@ export async function violations(page: Page): Promise<string[]> {
 }
 
 /** Screenshots of a view at each width, dark and light. */
-export async function takePictures(page: Page, name: string): Promise<void> {
-  mkdirSync(picturesDir, { recursive: true })
+export async function takeScreenshots(page: Page, name: string): Promise<void> {
+  mkdirSync(screenshotsDir, { recursive: true })
   for (const width of widths)
     for (const colorScheme of ['dark', 'light'] as const) {
       await page.emulateMedia({ colorScheme })
       await page.setViewportSize({ width, height: heights[width] })
       await settled(page)
-      await page.screenshot({ path: join(picturesDir, `${name}-${width}-${colorScheme}.png`) })
+      await page.screenshot({ path: join(screenshotsDir, `${name}-${width}-${colorScheme}.png`) })
     }
   await page.emulateMedia({ colorScheme: null })
   await page.setViewportSize({ width: 1440, height: 900 })

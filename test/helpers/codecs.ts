@@ -1,5 +1,5 @@
 /**
- * All available codecs, for suites that apply to each: the reference alone where the addon is not built.
+ * All available codecs, for suites that apply to each: only the reference if the addon is not built.
  */
 import { loadCodec, referenceCodec, type Codec } from '../../src/codec/index.js'
 

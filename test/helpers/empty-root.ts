@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path'
 /** The user and group in the root: nobody. */
 const user = 65534
 
-/** Why processes cannot be isolated here; null where they can. */
+/** Why processes cannot be isolated here; null if they can. */
 export function missingForEmptyRoot(): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'it needs root on Linux'
   const { status, stderr } = spawnSync(

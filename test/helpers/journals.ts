@@ -14,7 +14,7 @@ import { silentLog } from './silent-log.js'
 import { findPostgres, startPostgres, type PostgresCluster } from './postgres.js'
 
 export const postgresBin = findPostgres()
-if (postgresBin === null) console.log('PostgreSQL 15 is not installed: the tests of the journal are left out')
+if (postgresBin === null) console.log('PostgreSQL 15 is not installed: the tests of the journal are skipped')
 
 const started = new Map<number, Promise<PostgresCluster>>()
 afterAll(async () => {

@@ -208,7 +208,7 @@ export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, t
   }
 }
 
-/** `before`: candidates of the posts that were pending before the first cycle; null where the window is the whole history. */
+/** `before`: candidates of the posts that were pending before the first cycle; null if the window is the whole history. */
 function readVisits(
   cycles: readonly NaiveCycle[],
   before: ReadonlyMap<string, Candidate> | null,

@@ -11,7 +11,7 @@ import { freePort } from './server-process.js'
 const versionsDir = '/usr/lib/postgresql'
 const user = 'postgres'
 
-/** The programs of the newest PostgreSQL, 15 or later; null where there is none. */
+/** The programs of the newest PostgreSQL, 15 or later; null if there is none. */
 export function findPostgres(): string | null {
   if (!existsSync(versionsDir)) return null
   const [newest] = readdirSync(versionsDir)

@@ -125,7 +125,7 @@ export class ServerProcess {
     rmSync(this.dataDir, { recursive: true, force: true })
   }
 
-  /** Rejects where the response is not one that docs/openapi.json describes. */
+  /** Rejects if the response is not one that docs/openapi.json describes. */
   call({ method = 'GET', path, body, headers: sent = {}, key = this.key }: Call): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const request = http.request(

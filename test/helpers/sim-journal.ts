@@ -288,7 +288,7 @@ export class SimServers {
 
   async #fail(ms: number): Promise<never> {
     await this.#world.wait(ms)
-    throw new Error('no answer')
+    throw new Error('no response')
   }
 
   async #commit<Result>(

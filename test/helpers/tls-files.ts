@@ -1,5 +1,5 @@
 /**
- * Self-signed certificates, created with openssl where it is installed.
+ * Self-signed certificates, created with openssl if it is installed.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

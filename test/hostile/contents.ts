@@ -135,7 +135,7 @@ export async function galleryViolations(target: Target, round: number): Promise<
       body,
       headers: { 'Content-Type': 'image/jpeg' },
     })
-    // Each has an image of its own: where two segments are one gallery, the second is 409.
+    // Each has an image of its own: if two segments are one gallery, the second is 409.
     if (!allowed.includes(reply.status)) violations.push(`gallery ${segment.slice(0, 40)}: ${reply.status}`)
   }
   const escapes = ['\\ud800', '\\udc00a', '\\u0000', '\\u202e', '\\uffff', '__proto__', '\\u0041']

@@ -23,7 +23,7 @@ const everyMs = 2
 const schedulerFile = '/proc/self/schedstat'
 const nsPerMs = 1e6
 
-/** Zeros where the system has no figures. */
+/** Zeros if the system has no figures. */
 function threadTimes(): { workedMs: number; waitedMs: number } {
   try {
     const [worked, waited] = readFileSync(schedulerFile, 'latin1').split(' ').map(Number)

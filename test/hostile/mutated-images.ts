@@ -178,7 +178,7 @@ export function mutatedImage(random: Random, jpegs: readonly Buffer[]): MutatedI
   let mutation = ''
   for (let count = random.pick([1, 1, 1, 2, 3]); count > 0; count--) {
     mutation = random.pick(Object.keys(mutations))
-    // What is left after a mutation may have no structure any more.
+    // What is left after a mutation may have no structure.
     if (bytes.length > 100) bytes = (mutations[mutation] as Mutation)(random, bytes, random.pick(jpegs))
   }
   return { mutation, bytes }

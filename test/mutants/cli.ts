@@ -149,7 +149,7 @@ export const cliMutants: readonly MutantGroup[] = [
     killedBy: ['src/cli/progress-display.test.ts'],
     mutants: [
       {
-        breaks: 'an outage is shown at once',
+        breaks: 'an outage is shown immediately',
         find: 'if (this.#outageSinceMs === null) this.#shownAtMs = -Infinity',
         replace: '',
       },

@@ -35,7 +35,7 @@ export const clientMutants: readonly MutantGroup[] = [
     killedBy: ['src/client/client.test.ts'],
     mutants: [
       {
-        breaks: 'where Retry-After is beyond the retry timeout, the call ends at once',
+        breaks: 'if Retry-After is beyond the retry timeout, the call ends immediately',
         find: 'performance.now() + nextMs > giveUpAtMs',
         replace: 'performance.now() > giveUpAtMs',
       },

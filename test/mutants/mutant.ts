@@ -1,5 +1,5 @@
 /**
- * What a mutant is: a small, realistic bug and the tests that must find it. Each file beside this one lists the mutants
+ * What a mutant is: a small, realistic bug and the tests that must find it. Each file in this folder lists the mutants
  * of one folder; `run.ts` applies them one after the other.
  */
 
@@ -11,7 +11,7 @@ export interface Edit {
   readonly replace: string
 }
 
-/** Test files of the quick lane, or the simulation. */
+/** Test files of the quick suite, or the simulation. */
 export type KillingTests = readonly string[] | 'simulation'
 
 /** Mutants of one file that the same tests find. */

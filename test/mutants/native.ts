@@ -94,7 +94,7 @@ export const nativeMutants: readonly MutantGroup[] = [
     killedBy: ['src/codec/column-program.test.ts'],
     mutants: [
       {
-        breaks: 'coalesce takes the second operand where the first is NaN',
+        breaks: 'coalesce takes the second operand if the first is NaN',
         find: 'return x == x ? x : y;',
         replace: 'return y == y ? y : x;',
       },

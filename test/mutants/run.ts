@@ -1,5 +1,5 @@
 /**
- * `npm run test:mutants`: shows that the tests find bugs. Applies each mutant of the lists beside this file to a copy of
+ * `npm run test:mutants`: shows that the tests find bugs. Applies each mutant of the lists in this folder to a copy of
  * the tree and runs the tests that are named for it, or the simulation; exits 1 if one survives.
  *
  *   npm run test:mutants -- --slice 3/40     every 40th mutant, from the third on

@@ -144,7 +144,7 @@ export const scriptsMutants: readonly MutantGroup[] = [
         replace: '"$node"',
       },
       {
-        breaks: 'npm installs Node beside a package that another project depends on',
+        breaks: 'npm installs Node next to a package that another project depends on',
         find: 'for packages in "$root/.." "$root/node_modules"; do',
         replace: 'for packages in "$root/node_modules"; do',
       },

@@ -81,7 +81,7 @@ export const simulatorMutants: readonly MutantGroup[] = [
     killedBy: ['src/simulator/api.test.ts'],
     mutants: [
       {
-        breaks: 'a call whose response is not read arrives in whole',
+        breaks: 'a call whose response is not read arrives completely',
         find: "if (how === 'response-unread') pieces.close()",
         replace: '',
       },

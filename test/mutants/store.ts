@@ -216,8 +216,8 @@ export const storeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a statement has a time limit',
-        find: 'await Promise.race([answer, limit])',
-        replace: 'await answer',
+        find: 'await Promise.race([result, limit])',
+        replace: 'await result',
       },
     ],
   },
@@ -241,7 +241,7 @@ export const storeMutants: readonly MutantGroup[] = [
         replace: 'r.key = p.key and r.part > p.part_last + 9',
       },
       {
-        breaks: 'a view with a lost entry is told so',
+        breaks: 'a view with a lost entry receives an error',
         find: "entry?.['token'] !== token",
         replace: 'entry === undefined',
       },
@@ -267,22 +267,22 @@ export const storeMutants: readonly MutantGroup[] = [
     killedBy: ['src/store/journal/replica.test.ts', 'src/store/journal/replica-simulation.test.ts'],
     mutants: [
       {
-        breaks: 'an owner whose lease has expired does not answer',
+        breaks: 'an owner whose lease has expired does not serve',
         find: "this.#phase === 'owner' && this.#parts.now() < this.#validUntil ?",
         replace: "this.#phase === 'owner' ?",
       },
       {
-        breaks: 'an unknown outcome is settled before the next answer',
+        breaks: 'an unknown outcome is settled before the next response',
         find: "    this.#phase = 'uncertain'\n    this.#parts.log.warn(",
         replace: '    this.#parts.log.warn(',
       },
       {
-        breaks: 'a new owner reads the journal before it answers',
+        breaks: 'a new owner reads the journal before it serves',
         find: "if (!this.#isIn('following', lease)) return\n    await this.#follow()",
         replace: "if (!this.#isIn('following', lease)) return",
       },
       {
-        breaks: 'memory is brought up to date before the first answer',
+        breaks: 'memory is brought up to date before the first response',
         find: 'await this.#notify({ isComplete: false, imagesStored: [], imagesRemoved: [] })',
         replace: '',
       },
@@ -308,7 +308,7 @@ export const storeMutants: readonly MutantGroup[] = [
     killedBy: ['src/store/journal/view.test.ts'],
     mutants: [
       {
-        breaks: 'what an interrupted reading has taken does not stay where the journal lacks it',
+        breaks: 'what an interrupted reading has taken does not stay if the journal lacks it',
         find: '        this.#state.partial,\n',
         replace: '        null,\n',
       },

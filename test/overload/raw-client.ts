@@ -1,5 +1,5 @@
 /**
- * A client with little overhead: prepared bytes on plain sockets that stay open. Where client and server share a
+ * A client with little overhead: prepared bytes on plain sockets that stay open. If client and server share a
  * machine, the CPU time of the client is lost to the server.
  */
 import { connect, type Socket } from 'node:net'

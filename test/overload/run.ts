@@ -130,7 +130,7 @@ async function checkRetries(traffic: Traffic, peak: number, firstNumber: number)
       percent(tries.filter((other) => other <= count).length / tries.length)
     const most = Math.max(...tries)
     console.log(
-      `${traffic.name}: ${tries.length} calls at ${factor} times the peak that respect Retry-After: accepted at once ${part(1)}, ` +
+      `${traffic.name}: ${tries.length} calls at ${factor} times the peak that respect Retry-After: accepted immediately ${part(1)}, ` +
         `after two tries ${part(2)}, after three ${part(3)}, all after ${most}`,
     )
     if (most > retrying.attemptsMax)

@@ -112,7 +112,7 @@ export class SimModel implements Model {
   }
 }
 
-/** Reads the columns at once, because the next cycle uses them again. */
+/** Reads the columns immediately, because the next cycle uses them again. */
 function headsOf(version: string, inputs: ModelInputs): HeadColumns {
   const { count, slots, readings, engagement, previous, snapshot, imagesStored, text } = inputs
   const rows = Array.from({ length: count }, (_, row) => {

@@ -1,6 +1,6 @@
 /**
  * A store on simulated hardware. Its contents survive a crash. Every write is an event, and the seed decides its outcome:
- * done at once, done late, refused, done but reported as failed, or a crash before or after it is done. Writes are atomic
+ * done immediately, done late, refused, done but reported as failed, or a crash before or after it is done. Writes are atomic
  * and ordered, as the store's interface requires.
  */
 import { createMemoryStore, StoreError, type Store } from '../../src/store/index.js'

@@ -59,7 +59,7 @@ export async function takeSample(target: SoakTarget, client: SoakClient): Promis
   }
 }
 
-/** Memory that no file backs, shared with children or not; 0 where the system does not report it. */
+/** Memory that no file backs, shared with children or not; 0 if the system does not report it. */
 function ownMib(pid: number): number {
   try {
     const status = readFileSync(`/proc/${String(pid)}/status`, 'utf8')

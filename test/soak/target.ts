@@ -55,9 +55,9 @@ export class SoakTarget extends Target {
   /** Activates the model while the server runs. Resolves when the server has logged it. */
   async keepFor(days: KeptDays): Promise<void> {
     this.#writeConfig(days)
-    const said = this.server.log.split(reloaded).length
+    const countBefore = this.server.log.split(reloaded).length
     process.kill(this.server.pid as number, 'SIGHUP')
-    while (this.server.log.split(reloaded).length === said) await delay(10)
+    while (this.server.log.split(reloaded).length === countBefore) await delay(10)
   }
 
   #writeConfig({ cycles, images, outcomes }: KeptDays): void {

@@ -1,6 +1,6 @@
 /**
- * The API documentation and the login form in a real Chromium, under the Content-Security-Policy. Left out, with one line,
- * where Chromium is not installed.
+ * The API documentation and the login form in a real Chromium, under the Content-Security-Policy. Skipped, with one line,
+ * if Chromium is not installed.
  */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -10,13 +10,13 @@ import {
   launch,
   overflows,
   startedAdmin,
-  takePictures,
+  takeScreenshots,
   violations,
   type Admin,
 } from '../helpers/browser.js'
 
 if (browserMissing)
-  console.log('left out: test/system/admin-pages.test.ts needs Chromium at /usr/bin/chromium')
+  console.log('skipped: test/system/admin-pages.test.ts needs Chromium at /usr/bin/chromium')
 
 describe.skipIf(browserMissing)('without a script', () => {
   let admin: Admin
@@ -50,7 +50,7 @@ describe.skipIf(browserMissing)('without a script', () => {
       await page.setViewportSize({ width, height: 900 })
       expect(await overflows(page), `at ${width} px`).toEqual([])
     }
-    await takePictures(page, name)
+    await takeScreenshots(page, name)
   }
 
   test('/docs shows every operation, parameter, error and type of the OpenAPI document', async () => {

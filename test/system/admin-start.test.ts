@@ -18,7 +18,7 @@ describe('the port', () => {
     return other
   }
 
-  test('that is taken stops the start where it was given, before anything is written', async () => {
+  test('that is in use prevents startup if it was configured, before anything is written', async () => {
     const other = await taken(0)
     const { port } = other.address() as AddressInfo
     const dataDir = join(scratchDir(), 'data')
@@ -43,12 +43,12 @@ describe('the port', () => {
     other?.close()
   })
 
-  test('that is the port of the service stops the start where it was given', () => {
+  test('that is the port of the service prevents startup if it was configured', () => {
     const args = ['--port', '8181', '--admin-port', '8181', '--data-dir', join(scratchDir(), 'data')]
     const { status, stderr } = spawnSync(executable, ['serve', ...args], { encoding: 'utf8' })
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: 'understudy: port and adminPort must differ, and both are 8181\n',
+      stderr: 'understudy: port and adminPort must differ, but both are 8181\n',
     })
   })
 
@@ -76,17 +76,17 @@ describe('the printed address', () => {
     return address()
   }
 
-  test('leaves the token out where standard error is the journal', async () => {
+  test('omits the token if standard error is the journal', async () => {
     const journal = (file: string): string => `${statSync(file).dev}:${statSync(file).ino}`
     expect(await printed(journal)).toMatch(/\/ with the token in .*admin-token$/)
   })
 
-  test('has the token where a process of a unit writes to a file', async () => {
+  test('has the token if a process of a unit writes to a file', async () => {
     expect(await printed(() => '0:0')).toMatch(/\/\?token=[\w-]+$/)
   })
 })
 
-test('a token of the environment is used and printed nowhere; one that is an API key stops the start', async () => {
+test('a token of the environment is used and printed nowhere; one that is an API key prevents startup', async () => {
   const port = await freePort()
   const secret = 'token-of-the-environment'
   const env = { UNDERSTUDY_ADMIN_PORT: String(port), UNDERSTUDY_ADMIN_TOKEN: secret }

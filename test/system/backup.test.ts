@@ -262,7 +262,7 @@ describe('a backup that fails', () => {
     expect(dangling.stderr).toBe(`understudy: ${link} is a link to nothing\n`)
   })
 
-  test.runIf(process.platform === 'linux')('fails where the file system cannot create directories', () => {
+  test.runIf(process.platform === 'linux')('fails if the file system cannot create directories', () => {
     const refused = understudy('backup', '/proc/nope/copy', '--data-dir', server.dataDir)
     expect(refused.stderr).toMatch(/^understudy: \/proc\/nope\/copy cannot be created: ENOENT: .*\n$/)
     expect(refused.status).toBe(1)

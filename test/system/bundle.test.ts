@@ -63,7 +63,7 @@ describe.skipIf(process.platform !== 'linux')('the bundle', () => {
       .filter((file) => /\.node$|\.so(\.\d+)*$|^bin\//.test(file))
       .map((file) => join(bundle, file))
 
-  test('has its SHA-256 beside it, in the format of sha256sum', () => {
+  test('has its SHA-256 next to it, in the format of sha256sum', () => {
     const sha256 = createHash('sha256').update(readFileSync(archive)).digest('hex')
     expect(readFileSync(`${archive}.sha256`, 'utf8')).toBe(`${sha256}  ${name}.tar.gz\n`)
   })
@@ -115,7 +115,7 @@ describe.skipIf(process.platform !== 'linux')('the bundle', () => {
     expect(licences.filter((_, at) => (texts[at]?.length ?? 0) < 700)).toEqual([])
   })
 
-  test('needs the libraries of the machine that docs/install.md lists, in versions no later than it says', ({
+  test('needs the libraries of the machine that docs/install.md lists, in versions no later than it states', ({
     skip,
   }) => {
     const libraries = systemLibraries(binaries()).map((path) => path.split('/').at(-1) ?? '')
@@ -133,7 +133,7 @@ describe.skipIf(process.platform !== 'linux')('the bundle', () => {
   })
 
   const missing = missingForEmptyRoot()
-  if (missing !== null) console.log(`left out: the bundle in an empty root: ${missing}`)
+  if (missing !== null) console.log(`skipped: the bundle in an empty root: ${missing}`)
 
   test.skipIf(missing !== null)(
     'serves in a read-only root that contains nothing else, stops, and repeats the same bytes after a restart',

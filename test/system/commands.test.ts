@@ -89,12 +89,12 @@ describe('wrong usage', () => {
     [[], 2, ''],
     [['perform'], 2, "understudy: unknown command 'perform'\n"],
     [['serve', '--prot', '1'], 2, "understudy: unknown option '--prot'"],
-    [['serve', '--port', 'x'], 2, 'understudy: port (from --port) must be a whole number'],
+    [['serve', '--port', 'x'], 2, 'understudy: port (from --port) must be an integer'],
     [['simulate', '--hours', 'x'], 2, "understudy: option '--hours <number>' argument 'x' is invalid"],
     [['serv'], 2, "understudy: unknown command 'serv' (Did you mean serve?)\n"],
     [['simulate', '--data-dir', 'nowhere'], 2, 'understudy: no API key: set UNDERSTUDY_API_KEYS'],
     [['simulate', '--api-key', 'k'], 2, "understudy: unknown option '--api-key'"],
-    [['demo', '--port', '-1'], 2, "argument '-1' is invalid. It must be a whole number from 0 to 65535.\n"],
+    [['demo', '--port', '-1'], 2, "argument '-1' is invalid. It must be an integer from 0 to 65535.\n"],
     [
       ['config', '--api-keys-file', '/none'],
       2,
@@ -159,7 +159,7 @@ describe('wrong usage', () => {
   })
 
   test.runIf(process.platform === 'linux')(
-    'a data directory where none can be made ends with 2 at once',
+    'a data directory that cannot be created ends with 2 immediately',
     () => {
       const { status, stderr } = call(['serve', '--port', '0', '--data-dir', '/proc/understudy'])
       expect(stderr).toMatch(
@@ -303,7 +303,7 @@ describe('serve', () => {
     expect(output).not.toContain('stack')
   })
 
-  test('exits on a signal during the start', async () => {
+  test('exits on a signal during startup', async () => {
     const server = start(['serve', '--port', '0', '--data-dir', join(root, 'early')])
     server.child.kill('SIGTERM')
     expect([0, 'SIGTERM']).toContain(await server.ended)

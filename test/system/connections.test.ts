@@ -112,7 +112,7 @@ test('a pipelining client gets responses in order, or its connection is closed',
 test('a request gets its response wherever its headers are split in two', async () => {
   const server = await started()
   const request = head(server, 'POST /v1/cycles', 'Content-Length: 0')
-  // uWebSockets.js may respond with 505 where the request line itself is split: nginx in front sends it whole.
+  // uWebSockets.js may respond with 505 if the request line itself is split: nginx in front sends it whole.
   const first = request.indexOf('\r\n') + 2
   for (let cut = first; cut < request.length; cut += 7) {
     const socket = connect(server.port, '127.0.0.1').setNoDelay()

@@ -1,7 +1,7 @@
 /**
  * The files of deploy/ for several processes: real HAProxy and nginx send calls to the one that is ready, Patroni accepts its
- * configuration, and the Kubernetes manifest keeps the rules that a standby needs. Each part is left out, with one line,
- * where its program is missing.
+ * configuration, and the Kubernetes manifest keeps the rules that a standby needs. Each part is skipped, with one line,
+ * if its program is missing.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -26,9 +26,9 @@ for (const [name, missing] of [
   ['Patroni', patroniMissing],
 ] as const)
   if (missing)
-    console.log(`left out: the test of ${name} in test/system/deploy-ha.test.ts needs it, and openssl`)
+    console.log(`skipped: the test of ${name} in test/system/deploy-ha.test.ts needs it, and openssl`)
 
-/** A process that is the owner or a standby: as `/readyz` of its admin listener, and as its own listener answers. */
+/** A process that is the owner or a standby: as `/readyz` of its admin listener, and of its own listener. */
 class FakeProcess {
   readonly name: string
   isOwner = false
@@ -92,7 +92,7 @@ async function posted(
   }
 }
 
-/** Sends calls until one is answered with 200; all others must be refused with 503. */
+/** Sends calls until one returns 200; all others must be refused with 503. */
 async function served(url: string, body: string): Promise<string> {
   for (;;) {
     const { response, text } = await posted(url, body)
@@ -109,7 +109,7 @@ async function expectRouting(url: string, processes: readonly FakeProcess[]): Pr
   first.isOwner = false
   second.isOwner = true
   expect(await served(url, body)).toBe('b')
-  // Where a connection ended with the process that was marked down, the client has sent it again.
+  // If a connection ended with the process that was marked down, the client has sent it again.
   expect(new Set(second.bodies)).toEqual(new Set([body]))
   second.isOwner = false
   const { response } = await posted(url, body)

@@ -246,7 +246,7 @@ describe('explain', () => {
     expect(failure('g', '3', '--cycle', id(3))[0]).toContain('has no score of g/3: it was not pending')
     expect(failure('g', '3', '--cycle', '20200101T0000')[0]).toContain('has no cycle 20200101T0000')
     expect(failure('g', 'x')).toEqual([
-      "understudy: command-argument value 'x' is invalid for argument 'post_no'. It must be a whole number from 1.\n",
+      "understudy: command-argument value 'x' is invalid for argument 'post_no'. It must be an integer of at least 1.\n",
       2,
     ])
   })

@@ -1,5 +1,5 @@
 /**
- * `understudy export` and `understudy sql` as processes, beside the server of the data directory.
+ * `understudy export` and `understudy sql` as processes, while the server of the data directory runs.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'

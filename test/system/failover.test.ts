@@ -20,7 +20,7 @@ const bodyOf = (index: number): CycleRequest =>
 describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 180_000 }, () => {
   const servers: ServerProcess[] = []
   const adminPorts = new Map<ServerProcess, number>()
-  const answers: { readonly index: number; readonly text: string }[] = []
+  const responses: { readonly index: number; readonly text: string }[] = []
   let owner: ServerProcess
   let standby: ServerProcess
   let index = 0
@@ -37,7 +37,7 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
     return server
   }
 
-  /** Sends to the servers in turn, as a load balancer does, until one answers. */
+  /** Sends to the servers in turn, as a load balancer does, until one responds. */
   async function sent(call: (server: ServerProcess) => Promise<Reply>): Promise<Reply> {
     for (let attempt = 0; ; attempt++) {
       const server = servers[attempt % servers.length] as ServerProcess
@@ -51,17 +51,17 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
   async function cycle(): Promise<void> {
     const reply = await sent((server) => server.postCycle(bodyOf(index)))
     expect(reply.status).toBe(200)
-    answers.push({ index, text: reply.text })
+    responses.push({ index, text: reply.text })
     index++
   }
 
   /** Every response that was given is given again, byte for byte, and no cycle is missing. */
   async function check(): Promise<void> {
-    for (const answer of answers) {
-      const reply = await sent((server) => server.postCycle(bodyOf(answer.index)))
-      expect(reply.text).toBe(answer.text)
+    for (const response of responses) {
+      const reply = await sent((server) => server.postCycle(bodyOf(response.index)))
+      expect(reply.text).toBe(response.text)
       const { results } = JSON.parse(reply.text) as CycleResponse
-      expect(results).toHaveLength(answer.index + 1)
+      expect(results).toHaveLength(response.index + 1)
     }
   }
 
@@ -76,7 +76,7 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
   }, 180_000)
   afterAll(() => Promise.all(servers.map((server) => server.dispose())))
 
-  test('the owner answers; a standby answers 503 with the reason', async () => {
+  test('the owner serves; a standby returns 503 with the reason', async () => {
     for (let i = 0; i < 3; i++) await cycle()
     const refused = await standby.postCycle(bodyOf(0))
     expect(refused.status).toBe(503)

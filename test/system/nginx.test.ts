@@ -1,6 +1,6 @@
 /**
  * The standard deployment: the real nginx with deploy/nginx.conf in front of a real server. Only paths, ports and limits that
- * a test must reach are substituted. Left out, with one line, where nginx is not installed.
+ * a test must reach are substituted. Skipped, with one line, if nginx is not installed.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { freePort, projectDir, ServerProcess } from '../helpers/server-process.j
 import { makeTlsFiles, opensslMissing } from '../helpers/tls-files.js'
 
 const isMissing = spawnSync('nginx', ['-v']).error !== undefined || opensslMissing
-if (isMissing) console.log('left out: test/system/nginx.test.ts needs nginx and openssl')
+if (isMissing) console.log('skipped: test/system/nginx.test.ts needs nginx and openssl')
 
 const connectionsMax = 8
 

@@ -1,6 +1,6 @@
 /**
- * The connection of the operators' page: failing and hanging queries, a service that stops answering, hidden tabs, wrong
- * clocks, and answers that cross events. Left out, with one line, where Chromium is not installed.
+ * The connection of the operators' page: failing and hanging queries, a service that stops responding, hidden tabs, wrong
+ * clocks, and responses that cross events. Skipped, with one line, if Chromium is not installed.
  */
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
@@ -10,7 +10,7 @@ import {
   browserMissing,
   launch,
   leave,
-  picturesDir,
+  screenshotsDir,
   startedAdmin,
   visit,
   type Admin,
@@ -19,11 +19,11 @@ import {
 import { smallJpeg } from '../helpers/jpegs.js'
 
 if (browserMissing)
-  console.log('left out: test/system/page-connection.test.ts needs Chromium at /usr/bin/chromium')
+  console.log('skipped: test/system/page-connection.test.ts needs Chromium at /usr/bin/chromium')
 
 const unavailable = {
   status: 503,
-  json: { error: { code: 'unavailable', message: 'the disk does not answer' } },
+  json: { error: { code: 'unavailable', message: 'the disk does not respond' } },
 }
 
 describe.skipIf(browserMissing)('the page', () => {
@@ -73,9 +73,9 @@ describe.skipIf(browserMissing)('the page', () => {
     await open('')
     await page.route('**/api/now', (route) => route.fulfill(unavailable))
     await postCycle()
-    const notice = /^Stale since \d\d:\d\d:\d\d KST \(state\), because the disk does not answer\.$/
+    const notice = /^Stale since \d\d:\d\d:\d\d KST \(state\), because the disk does not respond\.$/
     await stale(notice).waitFor()
-    await page.screenshot({ path: join(picturesDir, 'stale.png') })
+    await page.screenshot({ path: join(screenshotsDir, 'stale.png') })
     await page.unroute('**/api/now')
     // Without another event.
     await stale('Stale').waitFor({ state: 'detached' })
@@ -136,10 +136,10 @@ describe.skipIf(browserMissing)('the page', () => {
   test('shows a cycle once that is stored while the charts are read', async () => {
     visitor = await visit(browser, admin)
     page = visitor.page
-    // Every answer is older than the cycle, whose event comes first.
-    let answer: Promise<{ readonly body: Buffer }> | null = null
+    // Every response is older than the cycle, whose event comes first.
+    let response: Promise<{ readonly body: Buffer }> | null = null
     await page.route('**/api/series', async (route) => {
-      answer ??= (async () => {
+      response ??= (async () => {
         const body = await (await route.fetch()).body()
         // Events of before the stream is open do not arrive.
         for (const part of ['.live', '.health']) await page.locator(`.service-state ${part}`).waitFor()
@@ -147,7 +147,7 @@ describe.skipIf(browserMissing)('the page', () => {
         await page.getByRole('status').filter({ hasText: 'Cycle 03-01' }).waitFor({ state: 'attached' })
         return { body }
       })()
-      await route.fulfill({ contentType: 'application/json', ...(await answer) })
+      await route.fulfill({ contentType: 'application/json', ...(await response) })
     })
     await page.reload()
     await page.getByRole('heading', { name: new RegExp(`, ${nextCycle + 1} cycles$`) }).waitFor()
@@ -156,7 +156,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.getByRole('heading', { name: new RegExp(`, ${nextCycle} cycles$`) }).waitFor()
   })
 
-  test('fetches a picture once', async () => {
+  test('fetches an image once', async () => {
     await open('')
     const requests = () => admin.server.log.split('"path":"/api/posts/g/1/images/1"').length - 1
     const width = () => page.evaluate<number>("document.querySelector('.thumbnail[src]')?.naturalWidth")

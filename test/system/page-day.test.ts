@@ -1,13 +1,13 @@
 /**
- * A page that stays open for a day of cycles, over a restart of the service: what it holds does not grow. Left out, with one
- * line, where Chromium is not installed.
+ * A page that stays open for a day of cycles, over a restart of the service: what it holds does not grow. Skipped, with one
+ * line, if Chromium is not installed.
  */
 import type { Browser, CDPSession } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { browserMissing, launch, settled, startedAdmin, visit, type Admin } from '../helpers/browser.js'
 
-if (browserMissing) console.log('left out: test/system/page-day.test.ts needs Chromium at /usr/bin/chromium')
+if (browserMissing) console.log('skipped: test/system/page-day.test.ts needs Chromium at /usr/bin/chromium')
 
 interface Held {
   readonly heapBytes: number

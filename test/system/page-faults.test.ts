@@ -1,6 +1,6 @@
 /**
- * The operators' page where something is wrong: no token, hostile texts in every field, a server that restarts, a browser that
- * is left open. And what the page weighs. Left out, with one line, where Chromium is not installed.
+ * The operators' page when something is wrong: no token, hostile texts in every field, a server that restarts, a browser that
+ * is left open. And what the page weighs. Skipped, with one line, if Chromium is not installed.
  */
 import type { Browser, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,7 +8,7 @@ import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodi
 import { browserMissing, launch, settled, startedAdmin, visit, type Admin } from '../helpers/browser.js'
 
 if (browserMissing)
-  console.log('left out: test/system/page-faults.test.ts needs Chromium at /usr/bin/chromium')
+  console.log('skipped: test/system/page-faults.test.ts needs Chromium at /usr/bin/chromium')
 
 /** Whatever interprets it leaves an element that the page itself never has, or changes the title. */
 const hostile = `"><img src=x onerror="document.title='hit'"><script>document.title='hit'</script><iframe srcdoc="x"></iframe>\u202e{{7*7}}`

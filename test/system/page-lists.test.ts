@@ -1,6 +1,6 @@
 /**
- * Cycles and Post on the operators' page: lists longer than one answer, filters, restarts, hostile calls, empty and failing
- * states. Left out, with one line, where Chromium is not installed.
+ * Cycles and Post on the operators' page: lists longer than one response, filters, restarts, hostile calls, empty and failing
+ * states. Skipped, with one line, if Chromium is not installed.
  */
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -10,15 +10,14 @@ import {
   launch,
   leave,
   startedAdmin,
-  takePictures,
+  takeScreenshots,
   violations,
   visit,
   type Admin,
   type Visitor,
 } from '../helpers/browser.js'
 
-if (browserMissing)
-  console.log('left out: test/system/page-lists.test.ts needs Chromium at /usr/bin/chromium')
+if (browserMissing) console.log('skipped: test/system/page-lists.test.ts needs Chromium at /usr/bin/chromium')
 
 const hostile = `"><img src=x onerror="document.title='hit'"><script>document.title='hit'</script>\u202e`
 const intruders = '#page :is(script, iframe, object, embed, [onerror], img[src="x"])'
@@ -111,15 +110,15 @@ describe.skipIf(browserMissing)('the page', () => {
     await open('picks')
     const post = page.getByRole('link', { name: '제목 1 ㅋㅋ' })
     await post.waitFor()
-    let answer = (): void => undefined
-    const held = new Promise<void>((resolve) => (answer = resolve))
+    let respond = (): void => undefined
+    const held = new Promise<void>((resolve) => (respond = resolve))
     await page.route('**/api/picks?*q=*', async (route) => {
       await held
       await route.fulfill(unavailable)
     })
     await page.getByRole('searchbox').fill('제목')
     await page.locator('.list[aria-busy=true]').getByText('Loading picks').waitFor()
-    answer()
+    respond()
     await page.getByText('No picks: too busy').waitFor()
     expect(await post.count()).toBe(0)
     expect(await page.getByRole('combobox', { name: 'Gallery' }).locator('option').allInnerTexts()).toContain(
@@ -229,6 +228,6 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(new Set(blocks).size).toBe(blocks.length)
     expect(inFlightMax).toBeLessThanOrEqual(2)
     expect(await violations(page)).toEqual([])
-    await takePictures(page, 'stored')
+    await takeScreenshots(page, 'stored')
   })
 })

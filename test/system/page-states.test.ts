@@ -1,6 +1,6 @@
 /**
- * The operators' page in states that are rare: no cycle yet, no answer, a model that cannot be loaded, hostile names, few
- * posts, another time zone. Left out, with one line, where Chromium is not installed.
+ * The operators' page in states that are rare: no cycle yet, no response, a model that cannot be loaded, hostile names, few
+ * posts, another time zone. Skipped, with one line, if Chromium is not installed.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ import { modelsDir as shipped, sigmoidGraph, writePackage } from '../helpers/mod
 import { projectDir } from '../helpers/server-process.js'
 
 if (browserMissing)
-  console.log('left out: test/system/page-states.test.ts needs Chromium at /usr/bin/chromium')
+  console.log('skipped: test/system/page-states.test.ts needs Chromium at /usr/bin/chromium')
 
 /** Whatever interprets it leaves an element that the page itself never has, or changes the title. */
 const hostile = `"><img src=x onerror="document.title='hit'"><script>document.title='hit'</script>\u202e{{7*7}}`
@@ -105,7 +105,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await leave({ page, context })
   })
 
-  test('the axes of counts have whole numbers, and the times are round in Korea, wherever the reader is', async () => {
+  test('the axes of counts have integers, and the times are round in Korea, wherever the reader is', async () => {
     // Two posts: an axis with fractions would repeat its labels. 12 hours: the ticks are hours.
     for (let index = 0; index <= 144; index += 12) await cycleOfTwo(index)
     const { page, context } = await visit(browser, admin, 'Asia/Kathmandu')

@@ -1,6 +1,6 @@
 /**
  * The operators' page in a real Chromium, on a real server: every view with its data, live changes, keyboard, axe-core,
- * pictures. Left out, with one line, where Chromium is not installed.
+ * screenshots. Skipped, with one line, if Chromium is not installed.
  */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ import {
   pressOnceShown,
   settled,
   startedAdmin,
-  takePictures,
+  takeScreenshots,
   unreachableControls,
   violations,
   visit,
@@ -24,11 +24,11 @@ import {
 } from '../helpers/browser.js'
 import { smallJpeg } from '../helpers/jpegs.js'
 
-if (browserMissing) console.log('left out: test/system/page.test.ts needs Chromium at /usr/bin/chromium')
+if (browserMissing) console.log('skipped: test/system/page.test.ts needs Chromium at /usr/bin/chromium')
 
 const postCount = 5000
-/** Posts with a picture; the second one leaves. */
-const pictured = [1, 200]
+/** Posts with an image; the second one leaves. */
+const withImage = [1, 200]
 const title = '유니폼 vs 원정 경기 뭐가 나음? ㅋㅋ'
 
 /** Scrolls through the list and returns the largest number of rows that existed at once. */
@@ -69,12 +69,12 @@ describe.skipIf(browserMissing)('the page', () => {
       candidate(`g${1 + Math.floor(i / 1000)}`, i + 1, {
         title: `${title} ${i + 1}`,
         body_html: `<p>본문 ${i + 1}</p><p>둘째 줄 &amp; 끝</p>`,
-        images_in_post: pictured.includes(i + 1) ? 1 : 0,
-        ...(pictured.includes(i + 1) ? { image_positions: [1] } : {}),
+        images_in_post: withImage.includes(i + 1) ? 1 : 0,
+        ...(withImage.includes(i + 1) ? { image_positions: [1] } : {}),
       }),
     )
     await postCycle({ candidates })
-    for (const postNo of pictured) {
+    for (const postNo of withImage) {
       const image = {
         path: `/v1/images/g1/${postNo}/01`,
         body: await smallJpeg(90),
@@ -113,7 +113,7 @@ describe.skipIf(browserMissing)('the page', () => {
       expect(await page.getByRole('img', { name }).count()).toBe(1)
   })
 
-  test('Now follows the cycles without being asked, and announces them', async () => {
+  test('Now follows the cycles without a reload, and announces them', async () => {
     await open('now')
     // From then on it receives events, and has announced what it found.
     for (const part of ['.live', '.health']) await page.locator(`.service-state ${part}`).waitFor()
@@ -185,13 +185,13 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.getByText('No pending post matches.').waitFor()
   })
 
-  test('Post shows the text as text, the picture, the timeline and the visits', async () => {
+  test('Post shows the text as text, the image, the timeline and the visits', async () => {
     await open('posts/g1/1')
     await page.getByRole('heading', { name: `${title} 1`, exact: true }).waitFor()
     expect(await page.locator('.post-text').innerText()).toBe('본문 1\n\n둘째 줄 & 끝')
     await page.getByRole('button', { name: 'As received' }).click()
     expect(await page.locator('.post-text').innerText()).toContain('<p>본문 1</p>')
-    const width = () => page.evaluate<number>("document.querySelector('.pictures img').naturalWidth")
+    const width = () => page.evaluate<number>("document.querySelector('.images img').naturalWidth")
     await expect.poll(width).toBe(64)
     expect(await page.getByRole('img', { name: /^Score\. Newest: score 0\./ }).count()).toBe(1)
     const visits = page.getByRole('table', { name: /Stays of the post/ })
@@ -207,7 +207,7 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(await page.getByRole('region', { name: 'Outcome' }).innerText()).toMatch(/saved\s+main/)
     // Of the cycle before the one with which it left.
     expect(await page.getByRole('region', { name: 'Last counters' }).innerText()).toMatch(/2,433\s+views/)
-    const width = () => page.evaluate<number>("document.querySelector('.pictures img').naturalWidth")
+    const width = () => page.evaluate<number>("document.querySelector('.images img').naturalWidth")
     await expect.poll(width).toBe(64)
     await page
       .getByRole('table', { name: /Stays of the post/ })
@@ -377,7 +377,7 @@ describe.skipIf(browserMissing)('the page', () => {
   })
 
   test.each(['now', 'picks', 'posts/g1/1', 'report', 'models', 'cycles'])(
-    '%s has no violation of axe-core, fits three widths, and is pictured',
+    '%s has no violation of axe-core, fits three widths, and has screenshots',
     async (view) => {
       await open(view)
       if (view.startsWith('posts')) await page.getByRole('table', { name: /Inputs/ }).waitFor()
@@ -390,7 +390,7 @@ describe.skipIf(browserMissing)('the page', () => {
           expect(await violations(page), `${width} ${colorScheme}`).toEqual([])
           expect(await overflows(page), `${width}`).toEqual([])
         }
-      await takePictures(page, view.split('/')[0] ?? view)
+      await takeScreenshots(page, view.split('/')[0] ?? view)
     },
   )
 })

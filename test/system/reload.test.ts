@@ -74,7 +74,7 @@ test('limits and the log level change; changes that need a restart are named in 
   const apiKeys = ['one-key-0123456789']
   const { server, write } = await startedOnFile({ apiKeys, logLevel: 'info', clockSkewMs: 0 })
   const key = 'one-key-0123456789'
-  // The next boundary: ahead of the clock, but by less than five minutes. The one after it where the clock passed it.
+  // The next boundary: ahead of the clock, but by less than five minutes. The one after it if the clock passed it.
   const post = async (): Promise<number> => {
     const index = Math.floor((Date.now() - cycleMs(0)) / cycleBoundaryMs) + 1
     const body = JSON.stringify(cycleBody(index))
@@ -120,7 +120,7 @@ test('settings with an error change nothing, and one log line names the reason',
   expect(await statusOf(server, 'other-key-0123456789')).toBe(200)
 })
 
-test('a signal during the start takes effect after the start', async () => {
+test('a signal during startup takes effect after startup', async () => {
   const { server, write } = await startedOnFile({ apiKeys: ['old-key-0123456789'] })
   await server.kill('SIGTERM')
   const starting = server.start()

@@ -41,7 +41,7 @@ describe('connections', () => {
     return sockets.filter((_, index) => open[index])
   }
 
-  test('past the limit are closed at once and logged, until others are closed', async () => {
+  test('past the limit are closed immediately and logged, until others are closed', async () => {
     const server = await started({ UNDERSTUDY_CONNECTIONS_MAX: '16' })
     const held = await open('127.0.0.1', server.port, 40)
     expect(held).toHaveLength(16)
@@ -139,7 +139,7 @@ describe('files', () => {
     expect(new Set(modesBelow(base))).toEqual(new Set(['directory 700', 'file 600']))
   })
 
-  test('and directories that other users can read are a warning at the start, with the command that fixes it', async () => {
+  test('and directories that other users can read are a warning at startup, with the command that fixes it', async () => {
     const base = scratchDir()
     const dataDir = join(base, 'open')
     mkdirSync(dataDir)

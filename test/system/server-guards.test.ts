@@ -44,12 +44,12 @@ test('a response has Connection: close for every spelling of a request that has 
     socket.write(head(server, 'GET /v1/weights', ...headers))
     return response.finally(() => socket.destroy())
   }
-  const said = /^HTTP\/1\.1 200 [^{]*\r\nConnection: close\r\n/
+  const closing = /^HTTP\/1\.1 200 [^{]*\r\nConnection: close\r\n/
   for (const options of ['close', 'Close', 'keep-alive, close', 'TE,close', 'close, TE'])
-    expect(await responseTo(`Connection: ${options}`), options).toMatch(said)
-  expect(await responseTo('Connection: TE', 'TE: trailers', 'Connection: close')).toMatch(said)
+    expect(await responseTo(`Connection: ${options}`), options).toMatch(closing)
+  expect(await responseTo('Connection: TE', 'TE: trailers', 'Connection: close')).toMatch(closing)
   for (const options of ['keep-alive', 'TE, closed', 'x-close'])
-    expect(await responseTo(`Connection: ${options}`), options).not.toMatch(said)
+    expect(await responseTo(`Connection: ${options}`), options).not.toMatch(closing)
 })
 
 test('a valid key after a scheme is 401, and the message explains how to send keys', async () => {
@@ -198,7 +198,7 @@ describe('a body that is too large is 413', () => {
     expect(await put(imageBytesMax)).toBe(201)
   })
 
-  test('also where its length is not announced', async () => {
+  test('also if its length is not announced', async () => {
     const server = await started()
     const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
     const response = firstBytes(socket)

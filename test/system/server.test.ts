@@ -181,7 +181,7 @@ test('health names the weights in force, and not those that begin later', async 
   expect(weights_version).toBe(time < first_cycle_time ? 'initial' : 'later')
 })
 
-test('Server-Timing has the time of each stage of a cycle, where the client requests it', async () => {
+test('Server-Timing has the time of each stage of a cycle, if the client requests it', async () => {
   const server = await started()
   const post = (path: string, headers: Record<string, string>, index: number) =>
     server.call({ method: 'POST', path, headers, body: JSON.stringify(cycleBody(index)) })

@@ -10,7 +10,7 @@ import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, freePort, projectDir, ServerProcess } from '../helpers/server-process.js'
 import { ended, scratchDir, started } from '../helpers/servers.js'
 
-test('a start on a port in use leaves no handle open that keeps the process alive', async () => {
+test('startup on a port in use leaves no handle open that keeps the process alive', async () => {
   // Other than `understudy serve`, which tries the port before, and ends whatever is left.
   const taken = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => taken.once('listening', resolve))
@@ -39,7 +39,7 @@ test('a start on a port in use leaves no handle open that keeps the process aliv
   expect({ code, signal }).toEqual({ code: 0, signal: null })
 })
 
-test('a start under a small limit of address space is one line and writes nothing', () => {
+test('serve under a small limit of address space prints one line and writes nothing', () => {
   for (const kibibytes of [600_000, 4_000_000, 16_000_000, 70_000_000]) {
     const dataDir = join(scratchDir(), 'data')
     const command = `ulimit -c 0; ulimit -v ${kibibytes}; exec '${executable}' serve --port 0 --data-dir '${dataDir}'`
@@ -50,7 +50,7 @@ test('a start under a small limit of address space is one line and writes nothin
   }
 })
 
-test('a start that cannot read the stored pool names the file and the remedy', async () => {
+test('startup that cannot read the stored pool names the file and the remedy', async () => {
   const dataDir = scratchDir()
   const server = new ServerProcess({}, dataDir)
   ended(server)
@@ -191,7 +191,7 @@ describe('SIGTERM', () => {
   })
 })
 
-test('SIGTERM during the start ends the server with 0', async () => {
+test('SIGTERM during startup ends the server with 0', async () => {
   const server = new ServerProcess()
   try {
     const starting = server.start().catch(() => null)
@@ -203,7 +203,7 @@ test('SIGTERM during the start ends the server with 0', async () => {
   }
 })
 
-describe('a start', () => {
+describe('startup', () => {
   const serve = (env: Record<string, string>) =>
     spawnSync(executable, ['serve'], { env: { ...process.env, ...env }, encoding: 'utf8', timeout: 30_000 })
 

@@ -1,6 +1,6 @@
 /**
- * docs/tutorial.md: its commands run as written, in order, in a temporary directory. Only the port is substituted. Left out, with
- * one line, where Python has no scikit-learn or no onnx.
+ * docs/tutorial.md: its commands run as written, in order, in a temporary directory. Only the port is substituted. Skipped, with
+ * one line, if Python has no scikit-learn or no onnx.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ const path = [process.env['PATH'] ?? '', `/usr/bin:${process.env['PATH'] ?? ''}`
   return spawnSync('python3', ['-c', 'import sklearn, onnx'], { env }).status === 0
 })
 if (path === undefined)
-  console.log('left out: test/system/tutorial.test.ts needs python3-sklearn and python3-onnx')
+  console.log('skipped: test/system/tutorial.test.ts needs python3-sklearn and python3-onnx')
 
 const page = readFileSync(join(projectDir, 'docs/tutorial.md'), 'utf8')
 const commands = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block]) => block)

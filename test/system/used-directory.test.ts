@@ -7,7 +7,7 @@ import { openLmdbStore } from '../../src/store/index.js'
 import { executable } from '../helpers/server-process.js'
 import { scratchDir } from '../helpers/servers.js'
 
-test('a start on a directory that is in use writes nothing into it', async () => {
+test('serve on a directory that is in use writes nothing into it', async () => {
   const dataDir = join(scratchDir(), 'in use')
   const store = await openLmdbStore({ dataDir })
   const before = readdirSync(dataDir)

@@ -50,7 +50,7 @@ export function setReadings(metrics: Metrics, all: Readonly<Record<ReadName, Rea
 
 type Labels = Readonly<Record<string, string>>
 
-/** All combinations of the values of bounded labels; none where a label is open. */
+/** All combinations of the values of bounded labels; none if a label is open. */
 function combinations(labels: Readonly<Record<string, readonly string[] | 'open'>>): Labels[] {
   return Object.entries(labels).reduce<Labels[]>(
     (all, [label, values]) =>

@@ -130,7 +130,7 @@ export const metricTable = {
   ready: gauge('understudy_ready', '1 if no health check fails.'),
   owner: gauge(
     'understudy_owner',
-    '1 if this process answers the calls of its environment, 0 for a standby; always 1 without a journal.',
+    '1 if this process serves the calls of its environment, 0 for a standby; always 1 without a journal.',
   ),
   journalUsable: gauge(
     'understudy_journal_usable',

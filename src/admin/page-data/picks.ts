@@ -51,7 +51,7 @@ export function integerOf(
   if (text === null) return fallback
   const value = Number(text)
   if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value
-  throw new ServiceError('bad_request', `${name} must be a whole number from ${min} to ${max}`)
+  throw new ServiceError('bad_request', `${name} must be an integer from ${min} to ${max}`)
 }
 
 export interface PicksParts {

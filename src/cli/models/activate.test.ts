@@ -66,7 +66,7 @@ describe('activate', () => {
     })
   })
 
-  test('does not change ACTIVE where verification fails', () => {
+  test('does not change ACTIVE if verification fails', () => {
     writeFileSync(join(modelsDir, 'ACTIVE'), 'v0\n')
     writeFileSync(join(modelsDir, 'v1', 'golden.json'), '{}')
     const { status, stderr } = models('activate', 'v1')
@@ -172,7 +172,7 @@ describe('shadow', () => {
     expect(existsSync(join(modelsDir, 'SHADOW'))).toBe(false)
   })
 
-  test('does not change SHADOW where verification fails', () => {
+  test('does not change SHADOW if verification fails', () => {
     addVersion('v2')
     writeFileSync(join(modelsDir, 'v2', 'head.onnx'), '')
     expect(models('shadow', 'v1', 'v2').status).toBe(1)

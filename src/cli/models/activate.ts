@@ -105,7 +105,7 @@ async function checkShadows(versions: readonly string[], modelsDir: string): Pro
 }
 
 /**
- * Throws a `CommandError` where a server has loaded the version with other files. `known`: the identity that the store has
+ * Throws a `CommandError` if a server has loaded the version with other files. `known`: the identity that the store has
  * of the version, if any.
  */
 export function checkIdentity(

@@ -48,7 +48,7 @@ export function loadOptions(
 
 /**
  * Calls `use` with a read-only snapshot of the store, at low priority: the server of the store may need the processors.
- * Throws a `UsageError` where the directory does not exist.
+ * Throws a `UsageError` if the directory does not exist.
  */
 export async function withStore<T>(dataDir: string, use: (store: Store) => T | Promise<T>): Promise<T> {
   if (!existsSync(dataDir) || !statSync(dataDir).isDirectory())
@@ -75,7 +75,7 @@ export function positionOf(store: Store, cycleId: string): Position {
   throw new CommandError(`the data directory has no cycle ${cycleId}: ${stored}`)
 }
 
-/** The positions from cycle `from` to cycle `to`. Throws a `UsageError` where `to` arrived before `from`. */
+/** The positions from cycle `from` to cycle `to`. Throws a `UsageError` if `to` arrived before `from`. */
 export function rangeOf(store: Store, from: string, to: string): { from: Position; to: Position } {
   const range = { from: positionOf(store, from), to: positionOf(store, to) }
   if (range.to < range.from) throw new UsageError(`cycle ${to} arrived before cycle ${from}`)

@@ -120,10 +120,10 @@ function caseOf(
   return { name, record: inputs.textEncoded[slot] === 1 ? recordOf(slot) : null, images }
 }
 
-/** A message about an input that a replay leaves out. */
+/** A message about an input that a replay skips. */
 export function excludedInputText({ what, gallId, postNo, problem }: ExcludedInput): string {
   const whose = what === 'text' ? 'the text' : 'an image'
-  return `${whose} of ${gallId}/${postNo} crashes the ${what} encoder and is left out: ${problem}\n`
+  return `${whose} of ${gallId}/${postNo} crashes the ${what} encoder and is skipped: ${problem}\n`
 }
 
 function sha256(content: string | Uint8Array): string {

@@ -47,7 +47,7 @@ describe('golden', () => {
     expect(cases[6]?.features?.['views_log']).toBeCloseTo(Math.log1p(700), 5)
     changeManifest('v1', line)
     expect(models('verify', 'v1').stdout).toMatch(
-      /\nPASS {2}golden {7}7 golden cases: the largest difference of a head is [\d.e-]+, and may/,
+      /\nPASS {2}golden {7}7 golden cases: the largest difference of a head is [\d.e-]+; the tolerance is/,
     )
   })
 
@@ -89,7 +89,7 @@ describe('golden', () => {
       'no cases',
       ['--cycle', 'x', '--cases', '0'],
       2,
-      /'--cases <count>' argument '0' is invalid. It must be a whole number from 1 to 1000/,
+      /'--cases <count>' argument '0' is invalid. It must be an integer from 1 to 1000/,
     ],
     ['no cycle', [], 2, /required option '--cycle <id>'/],
   ])('refuses %s', (_, flags, code, message) => {
@@ -142,7 +142,7 @@ describe('matrix', () => {
     expect(models('matrix', ...flags).stderr).toContain(`cannot write ${out}`)
   })
 
-  test('writes all features where none are named', async () => {
+  test('writes all features if none are named', async () => {
     const dataDir = await servedDirectory(1)
     const out = join(scratchDir(), 'matrix.csv')
     models('matrix', '--data-dir', dataDir, '--from', cycleId, '--to', cycleId, '--out', out)
@@ -243,7 +243,7 @@ describe('compare', () => {
     expect(median.rank_correlation).toBe(per_cycle[0].rank_correlation)
   })
 
-  test('has no agreement and no movers where a version gives all posts the same score', async () => {
+  test('has no agreement and no movers if a version gives all posts the same score', async () => {
     const dataDir = await servedDirectory(12, [], () => 37)
     const { stdout, status } = models('compare', 'fake-1', 'v1', '--data-dir', dataDir)
     expect(status).toBe(0)
@@ -288,7 +288,7 @@ describe('compare', () => {
     [
       ['v1', 'v2', '--cycles', '0'],
       2,
-      /'--cycles <count>' argument '0' is invalid. It must be a whole number from 1 to 2016/,
+      /'--cycles <count>' argument '0' is invalid. It must be an integer from 1 to 2016/,
     ],
     [
       ['v1', 'v2', '--cycles', '3', '--from', 'x'],

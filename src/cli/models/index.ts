@@ -103,7 +103,7 @@ function addHistoryCommands(add: Add, context: CommandContext): void {
     .requiredOption('--out <file>', 'the CSV file; it must not exist')
     .option('--features <names>', 'features in this order, separated by commas (default: all)')
     .addOption(
-      new Option('--missing <how>', '`nan` writes an empty cell where a value is missing')
+      new Option('--missing <how>', '`nan` writes an empty cell if a value is missing')
         .choices(['imputed', 'nan'])
         .default('imputed'),
     )

@@ -117,7 +117,7 @@ describe('verify', () => {
     expect(status).toBe(0)
   })
 
-  test('checks the active version where none is given', () => {
+  test('checks the active version if none is given', () => {
     expect(models('verify').stderr).toMatch(/ACTIVE does not exist/)
     writeFileSync(join(modelsDir, 'ACTIVE'), 'v1\n')
     expect(models('verify').stdout).toContain('v1 passed verification')

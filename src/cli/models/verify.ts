@@ -41,7 +41,7 @@ export async function verify(
   throwIfFailed(report)
 }
 
-/** Verifies a package, and prints each check when it has finished. Throws a `CommandError` where one fails. */
+/** Verifies a package, and prints each check when it has finished. Throws a `CommandError` if one fails. */
 export async function requireVerified(
   options: VerifyOptions,
   { print, columns }: CommandContext,

@@ -8,18 +8,18 @@ export interface PlottedEstimate extends Estimate {
 
 export interface PlotScale {
   readonly from: number
-  /** Where absent: the highest end of an interval. */
+  /** If absent: the highest end of an interval. */
   readonly to?: number
   /** A value to compare with, drawn as a dashed line. */
   readonly mark?: number
 }
 
 const rowHeight = 22
-// Narrow, so that the text stays legible on a telephone; the page widens the plot elsewhere.
+// Narrow, so that the text stays legible on a phone; the page widens the plot elsewhere.
 const [left, width, right, top, bottom] = [185, 230, 50, 8, 22]
 const labelCellsMax = 24
 
-/** Estimates without a value are left out. Values are shares. */
+/** Estimates without a value are omitted. Values are shares. */
 export function intervalPlot(title: string, estimates: readonly PlottedEstimate[], scale: PlotScale): string {
   const rows = estimates.filter(({ value }) => value !== null)
   if (rows.length === 0) return ''

@@ -1,4 +1,4 @@
-/** A report as text for a terminal: one screen in words, then tables. */
+/** A report as text for a terminal: one screen of sentences, then tables. */
 import type { Evaluation } from '../../history/index.js'
 import { formatTable, wrapCells } from '../text-table.js'
 import { rankerTable, reportTables, type ReportTable } from './tables.js'

@@ -41,7 +41,7 @@ export function rankerTable({ rankers }: Evaluation): ReportTable {
   }
 }
 
-/** Tables without rows are left out. */
+/** Tables without rows are omitted. */
 export function reportTables(evaluation: Evaluation): ReportTable[] {
   return [
     metricTable(evaluation),

@@ -28,7 +28,7 @@ constexpr double infinity = __builtin_inf();
   constexpr uint64_t one_bits = 0x3ff0000000000000;
   constexpr uint64_t root_half_bits = 0x3fe6a09e00000000;
   constexpr uint64_t mantissa_bits = 0x000fffffffffffff;
-  constexpr uint64_t whole_bits = 0x4330000000000000;  // 2^52 with a whole number in its last bits
+  constexpr uint64_t whole_bits = 0x4330000000000000;  // 2^52 with an integer in its last bits
   const double size = x < 0 ? -x : x;
   const double sum = 1.0 + size;
   uint64_t shifted;

@@ -49,13 +49,13 @@ class decoder {
   [[nodiscard]] const decode_plan& plan() const noexcept { return plan_; }
 
  private:
-  // Each takes the token at which a value starts and returns the token after the value, or null where it refuses the body.
+  // Each takes the token at which a value starts and returns the token after the value, or null if it refuses the body.
   const uint32_t* decode_object(object_plan& plan, uint32_t object, uint32_t row, const uint32_t* at);
   const uint32_t* decode_member(member_plan& member, uint32_t row, const uint32_t* at);
   const uint32_t* decode_rows(uint32_t object, const uint32_t* at);
   const uint32_t* decode_integers(const member_plan& member, uint32_t row, const uint32_t* at);
 
-  // Values of one token at `token`; `next` is the token after it. False where they refuse the body.
+  // Values of one token at `token`; `next` is the token after it. False if they refuse the body.
   bool decode_scalar(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   bool decode_integer(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   bool decode_fixed_text(const member_plan& member, uint32_t row, const uint8_t* token);

@@ -24,7 +24,7 @@ Napi::Array texts(Napi::Env env, const std::vector<std::string_view>& list) {
 
 padded_bytes read_body(const Napi::Uint8Array& body) {
   const Napi::Value buffer = body.ArrayBuffer();
-  // Where the buffer is shared, the bytes after the body are unknown.
+  // If the buffer is shared, the bytes after the body are unknown.
   const size_t buffer_bytes = buffer.IsArrayBuffer() ? buffer.As<Napi::ArrayBuffer>().ByteLength() : 0;
   if (body.ByteOffset() + body.ByteLength() + body_padding_bytes > buffer_bytes)
     throw Napi::RangeError::New(body.Env(), "the body has no padding after it");

@@ -185,7 +185,7 @@ class SharedCaches<Cache extends { encoder: Encoder }, Encoder extends { readonl
     shared.cache.encoder = encoder
   }
 
-  /** Returns the cache when no model uses it any more. */
+  /** Returns the cache when no model uses it. */
   remove(encoder: Encoder): Cache | undefined {
     const shared = this.#shared.get(encoder.hash)
     const index = shared?.encoders.indexOf(encoder) ?? -1

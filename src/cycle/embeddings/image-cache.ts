@@ -120,7 +120,7 @@ export class ImageCache {
     this.sweep(state)
   }
 
-  /** Removes posts that are not pending any more, once they are the majority. Their stored vectors stay. */
+  /** Removes posts that are no longer pending, once they are the majority. Their stored vectors stay. */
   sweep({ galleries, gallery, postNo, count }: PoolState): void {
     if (this.#postCount < Math.max(sweepCountMin, 2 * count)) return
     const pending = new PostMap<string, PostEntry>()
@@ -137,7 +137,7 @@ export class ImageCache {
     this.#vectors.retain(ids)
   }
 
-  /** Nothing is encoded any more. */
+  /** Stops encoding. */
   close(): Promise<void> {
     return this.#queue.close()
   }

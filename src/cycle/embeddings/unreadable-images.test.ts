@@ -1,4 +1,4 @@
-/** Images that the store cannot read: they are left out, and the others are encoded. */
+/** Images that the store cannot read: they are skipped, and the others are encoded. */
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
 import { emptyPool } from '../../pool/index.js'
@@ -46,7 +46,7 @@ async function put(postNo: number): Promise<ImageKey> {
 const givenUp = (): object[] =>
   lines.filter(({ message }) => message.startsWith('an image cannot be read')).map(({ fields }) => fields)
 
-test('an image that cannot be read is left out and logged, and the others of its batch are encoded', async () => {
+test('an image that cannot be read is skipped and logged, and the others of its batch are encoded', async () => {
   const keys = [await put(1), await put(2), await put(3)]
   unreadable.add(2)
   for (const key of keys) cache.add(key)

@@ -1,5 +1,5 @@
 /**
- * Estimates with their bootstrap intervals. The unit that a bootstrap draws is the KST day, or the decision cycle where
+ * Estimates with their bootstrap intervals. The unit that a bootstrap draws is the KST day, or the decision cycle if
  * the window has few days with saves.
  */
 import type { Interval, UnitSums } from './intervals.js'
@@ -27,7 +27,7 @@ export class Units {
   readonly #times: readonly number[]
   readonly #draws: number | undefined
 
-  /** `draws`: of each bootstrap; 2,000 where absent. */
+  /** `draws`: of each bootstrap; 2,000 if absent. */
   constructor(window: EvaluationWindow, draws?: number) {
     this.#window = window
     this.#draws = draws

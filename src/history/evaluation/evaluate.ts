@@ -22,14 +22,14 @@ import { baselineRankers, modelRanker, versionRanker, type Ranker } from './rank
 import { readWindow, type EvaluationWindow } from './window.js'
 
 export interface EvaluationOptions {
-  /** Cycles with from ≤ cycle_time ≤ to, milliseconds since 1970; everything where absent. */
+  /** Cycles with from ≤ cycle_time ≤ to, milliseconds since 1970; everything if absent. */
   readonly fromMs?: number
   readonly toMs?: number
   /** Versions to rank in addition to the model that served. Without them: those that left shadow scores in the window. */
   readonly versions?: readonly string[]
   /** Scores of cycles that a version neither served nor scored as a shadow. */
   readonly replayed?: ReplayedScores
-  /** Draws of each bootstrap; 2,000 where absent. */
+  /** Draws of each bootstrap; 2,000 if absent. */
   readonly draws?: number
 }
 
@@ -57,7 +57,7 @@ export interface Evaluation {
   readonly by: Readonly<Record<GroupKind, readonly GroupFigures[]>>
 }
 
-/** Throws where the record of a cycle is damaged. */
+/** Throws if the record of a cycle is damaged. */
 export function evaluate(store: Store, options: EvaluationOptions = {}): Evaluation {
   const { fromMs = -Infinity, toMs = Infinity } = options
   const stored = new RecordedCycles(store)

@@ -20,7 +20,7 @@ export interface LateVisit {
   readonly firstMs: number | null
   /** Up to the first score, or to the decision, or to the end of the window. */
   readonly minutesLate: number
-  /** Status or reason of the latest result up to the deadline; `no_cycle` where no cycle had a result. */
+  /** Status or reason of the latest result up to the deadline; `no_cycle` if no cycle had a result. */
   readonly reason: string
 }
 

@@ -37,7 +37,7 @@ export class UnitSums {
     return denominator > 0 ? numerator / denominator : null
   }
 
-  /** 95 %. Null without data. Draws whose denominator is 0 are left out. */
+  /** 95 %. Null without data. Draws whose denominator is 0 are omitted. */
   interval(draws = drawsDefault): Interval | null {
     const units = [...this.#units.values()]
     if (this.ratio === null) return null

@@ -109,7 +109,7 @@ export class RankerEvaluation {
   readonly #visits: VisitFates
   /** By visit. */
   readonly isPicked: Uint8Array
-  /** By saved visit with a decision cycle; NaN also where the cycle has no negatives. */
+  /** By saved visit with a decision cycle; NaN also if the cycle has no negatives. */
   readonly rankPercentile: Float64Array
   /** By saved visit with a decision cycle: rank in the pool from 1, the highest; ties share the average. */
   readonly rank: Float64Array

@@ -136,7 +136,7 @@ export interface Difference {
   readonly n: number
   readonly ci95: Interval | null
   readonly verdict: Verdict | null
-  /** Further days for a verdict if the difference persists; 0 where there is one, null where no number suffices. */
+  /** Further days for a verdict if the difference persists; 0 if there is one, null if no number suffices. */
   readonly more_days: number | null
 }
 

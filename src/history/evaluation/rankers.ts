@@ -54,7 +54,7 @@ export function baselineRankers({ entries, visits }: EvaluationWindow): Ranker[]
         created[row] = entries.createdMs[visits.entry[visitOfRow[row] as number] ?? -1] ?? NaN
       return created
     },
-    // NaN where one of them is null.
+    // NaN if one of them is null.
     up_per_view: ({ up, views }) => up.map((value, row) => value / Math.max(views[row] as number, 1)),
   }
   return Object.entries(scoresOf).map(([name, scores]) => ({ name, versions: [], scores }))

@@ -20,7 +20,7 @@ export class Visits {
   readonly tier: number[] = []
   /** Outcome of the latest row without a score up to the deadline of the first score; `absentCode` for none. */
   readonly waitingOutcome: number[] = []
-  /** By visit, NaN where unknown. */
+  /** By visit, NaN if unknown. */
   readonly deadlineMs: number[] = []
   readonly #entries: RecordedEntries
   readonly #isExpired: (entry: number) => boolean
@@ -32,7 +32,7 @@ export class Visits {
   readonly #latest: (number | undefined)[] = []
   #cycles = 0
 
-  /** `isExpired`: whether the cycle that brought an entry is not stored any more. */
+  /** `isExpired`: whether the cycle that brought an entry is no longer stored. */
   constructor(entries: RecordedEntries, isExpired: (entry: number) => boolean) {
     this.#entries = entries
     this.#isExpired = isExpired
@@ -49,7 +49,7 @@ export class Visits {
 
   /**
    * Adds the next cycle in order of cycle_time. Candidates apply first, then removals. Returns the visit of each scored
-   * row; -1 where the row lies before its visit or after it, as the results of a late cycle can.
+   * row; -1 if the row lies before its visit or after it, as the results of a late cycle can.
    */
   add(cycle: RecordedCycle): Int32Array {
     const index = this.#cycles++

@@ -58,7 +58,7 @@ export interface Explanation extends PostKey {
   readonly visit: number
   /** Of that visit, in order of `cycle_time`. */
   readonly cycles: readonly CycleSummary[]
-  /** Null where no cycle of the visit scored the post. */
+  /** Null if no cycle of the visit scored the post. */
   readonly explained: ExplainedCycle | null
   readonly against: ExplainedAgainst | null
   /** As stored, with the time of the last report. */
@@ -66,7 +66,7 @@ export interface Explanation extends PostKey {
 }
 
 export interface VisitSummary {
-  /** Null where the cycle that brought the post has expired. */
+  /** Null if the cycle that brought the post has expired. */
   readonly entered_cycle: string | null
   /** Null while the post is pending. */
   readonly left_cycle: string | null
@@ -93,7 +93,7 @@ export interface ExplainedAgainst extends CycleSummary {
   readonly change: ExplainedChange | null
 }
 
-/** Null where no stored cycle has the post. Throws an `Error` for a cycle that did not score it. */
+/** Null if no stored cycle has the post. Throws an `Error` for a cycle that did not score it. */
 export async function explainPost(
   store: Store,
   key: PostKey,
@@ -213,7 +213,7 @@ const withoutModel = { model: { text: null, image: null }, features: catalogue }
 
 type InputsOf = (cycle: CycleSummary, scorer: LoadedScorer) => CycleInputs | undefined
 
-/** The inputs of each scorer in each cycle; undefined where the replay does not score the post. */
+/** The inputs of each scorer in each cycle; undefined if the replay does not score the post. */
 async function replayedInputsOf(
   store: Store,
   codec: Codec,

@@ -90,7 +90,7 @@ test('without a model the inputs are described and no change is known', () => {
   expect(described[0]).toMatchObject({ percentile: 2.5 / 4, median: 3, to_median: null, to_missing: null })
 })
 
-test('the steps of a change add up to it, and equal inputs are left out', async () => {
+test('the steps of a change add up to it, and equal inputs are omitted', async () => {
   const after = { ...own, features: Float32Array.of(2, 8, 1), image: Float32Array.of(1, 0) }
   const later = { scorer: scorer(), weights: { ...weights, views: 4 } }
   const change = await explainChange({ scorer: scorer(), weights }, later, {

@@ -27,9 +27,9 @@ export interface ExplainedInput {
   readonly percentile: number | null
   /** Of the pool's present values; null for texts and images. */
   readonly median: number | null
-  /** Change of the score with the pool's median; null where no post of the pool has a value. */
+  /** Change of the score with the pool's median; null if no post of the pool has a value. */
   readonly to_median: number | null
-  /** Null where the input is missing, and for a feature that is never missing. */
+  /** Null if the input is missing, and for a feature that is never missing. */
   readonly to_missing: number | null
 }
 
@@ -131,7 +131,7 @@ function withFeature(row: InputRow, column: number, value: number): InputRow {
 export interface ChangedInput {
   readonly kind: 'feature' | 'text' | 'image'
   readonly name: string
-  /** Null where missing, and for texts and images. */
+  /** Null if missing, and for texts and images. */
   readonly from: number | null
   readonly to: number | null
   /** Of the earlier inputs' score, when only this input changes. */

@@ -20,7 +20,7 @@ export interface CycleSummary {
   readonly status: ResultRow['status']
   readonly reason: ResultRow['reason'] | null
   readonly score: number | null
-  /** 1 for the highest score of the cycle; ties share their average rank. Null where the post is not scored. */
+  /** 1 for the highest score of the cycle; ties share their average rank. Null if the post is not scored. */
   readonly rank: number | null
   /** Scored posts of the cycle. */
   readonly scored: number
@@ -46,7 +46,7 @@ export function scoredCycle(store: Store, cycleId: string, key: PostKey): CycleS
   throw new Error(`cycle ${cycleId} has no score of ${key.gall_id}/${key.post_no}: ${why}`)
 }
 
-/** Null where the cycle has no result for the post. */
+/** Null if the cycle has no result for the post. */
 function cycleSummary(store: Store, cycle: StoredCycle, { gall_id, post_no }: PostKey): CycleSummary | null {
   const { results } = readResponse(store, cycle.cycleId)
   const own = results.find((row) => row.post_no === post_no && row.gall_id === gall_id)

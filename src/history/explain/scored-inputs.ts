@@ -47,7 +47,7 @@ export interface CycleInputs {
   /** Row-major [rowCount, features]. */
   readonly features: Float32Array
   readonly rowCount: number
-  /** Elementwise over the posts that have one; null where none has. */
+  /** Elementwise over the posts that have one; null if none has. */
   readonly medianText: Float32Array | null
   readonly medianImage: Float32Array | null
 }
@@ -56,7 +56,7 @@ export interface CycleInputs {
 const ownEncodeMsMax = 30_000
 const othersEncodeMsMax = 200
 
-/** The inputs of a replayed cycle; null where the post is not scored in it. */
+/** The inputs of a replayed cycle; null if the post is not scored in it. */
 export async function cycleInputs(
   store: Store,
   codec: Codec,

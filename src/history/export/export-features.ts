@@ -28,7 +28,7 @@ export class ExportedFeatures {
     this.#replays = replayCycles(store, { from, to, codec })
   }
 
-  /** The columns of the features of some posts of a cycle; NaN where missing, and for posts that it did not score. */
+  /** The columns of the features of some posts of a cycle; NaN if missing, and for posts that it did not score. */
   async columns(position: Position, posts: Int32Array): Promise<Record<string, Float32Array>> {
     const width = this.#features.length
     if (width === 0) return {}

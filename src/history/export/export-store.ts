@@ -238,7 +238,7 @@ interface RowKeys {
   readonly post: Int32Array
 }
 
-/** The columns of a cycle have no `reason_code`: it is read from the body, where there is any. */
+/** The columns of a cycle have no `reason_code`: it is read from the body, if there is any. */
 function reasonCodes(json: Uint8Array, count: number): (string | null)[] {
   const body = Buffer.from(json.buffer, json.byteOffset, json.length)
   if (count === 0 || !body.includes('reason_code')) return new Array<null>(count).fill(null)

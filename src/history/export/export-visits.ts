@@ -36,7 +36,7 @@ export async function exportVisits(
   }
 }
 
-/** The candidates, as received, of visits that began with one cycle; none where its request has expired. */
+/** The candidates, as received, of visits that began with one cycle; none if its request has expired. */
 async function candidatesOf(
   store: Store,
   codec: Codec,

@@ -24,7 +24,7 @@ describe('a query', () => {
     await expect(failure).rejects.toBeInstanceOf(QueryError)
   })
 
-  test('has at most the rows that are asked for, whole numbers as numbers, times in KST', async () => {
+  test('returns at most the requested rows, integers as numbers, times in KST', async () => {
     const { directory } = await record([cycleBody(0), cycleBody(1)])
     const out = await exported(directory)
     const sql = 'select position, cycle_time, [1::bigint, 2] as list from cycles order by position'

@@ -10,17 +10,17 @@ import { duckOptions, quoted } from './staging.js'
 export interface QueryResult {
   readonly names: readonly string[]
   readonly rows: readonly (readonly QueryValue[])[]
-  /** Whether there are more rows than were asked for. */
+  /** Whether the result has more rows than requested. */
   readonly truncated: boolean
 }
 
-/** Whole numbers beyond 2^53 and everything without a form in JSON are texts. */
+/** Integers beyond 2^53 and values that JSON cannot represent become strings. */
 export type QueryValue = number | string | boolean | null | readonly QueryValue[]
 
 /** A wrong statement: the message of DuckDB. */
 export class QueryError extends Error {}
 
-/** For times as texts. */
+/** For times as strings. */
 const kstOffsetMinutes = 9 * 60
 /** Statements that only read. */
 const readingStatements = ['SELECT', 'EXPLAIN']

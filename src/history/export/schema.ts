@@ -29,7 +29,7 @@ export interface ExportColumn {
   readonly staged: StagedColumns
 }
 
-/** Staged columns by name. A number is NaN where it is missing. `position` and `entered` are positions of cycles, -1 for none. */
+/** Staged columns by name. A number is NaN if it is missing. `position` and `entered` are positions of cycles, -1 for none. */
 export type StagedColumns = Readonly<Record<string, 'DOUBLE' | 'FLOAT' | 'INTEGER' | 'VARCHAR'>>
 
 export interface ExportTable {
@@ -51,7 +51,7 @@ function table(
   return { meaning, dayMs, columns, staged: { ...staged, ...alsoStaged } }
 }
 
-/** A whole number of a staged double. */
+/** An integer from a staged double. */
 function integer(name: string, type: 'INTEGER' | 'BIGINT', meaning: string): ExportColumn {
   const sql = `cast(nullif(s.${name}, 'nan') as ${type})`
   return { name, type, meaning, sql, staged: { [name]: 'DOUBLE' } }
@@ -109,7 +109,7 @@ const enteredColumn = joined(
   'entered_cycle_id',
   'VARCHAR',
   'e.cycle_id',
-  'The cycle that brought the post: with its key, the key of the visit. Null where that cycle has expired, and for posts that are unknown.',
+  'The cycle that brought the post: with its key, the key of the visit. Null if that cycle has expired, and for posts that are unknown.',
 )
 
 const cycles = table('One row per cycle.', 'c.cycle_ms', [
@@ -177,7 +177,7 @@ function scoreColumns(meaning: string, key: string): ExportColumn[] {
       meaning: 'Place among the scored posts, 1 for the highest; ties share their average.',
       sql: `case when isnan(s.score) then null else ${above} + (${tied} - 1) / 2 end`,
     },
-    ...headNames.map((name) => real(name, 'FLOAT', 'Head of the model; null where it has none.')),
+    ...headNames.map((name) => real(name, 'FLOAT', 'Head of the model; null if it has none.')),
   ]
 }
 
@@ -220,7 +220,7 @@ const readings = table('One row per engagement row, as received.', 'c.cycle_ms',
   ...postColumns,
   time('observed_at', 'When the counters were observed.'),
   code('status', engagementStatusCodes, '`ok`, `missing` or `nomap`.'),
-  ...counterNames.map((name) => integer(name, 'BIGINT', 'Counter; null for unknown.')),
+  ...counterNames.map((name) => integer(name, 'BIGINT', 'Counter; null if unknown.')),
 ])
 
 const snapshots = table('One row per admin snapshot (`candidate_scores`), as received.', 'c.cycle_ms', [
@@ -260,7 +260,7 @@ const outcomes = table('One row per placement, as last reported. A label: see `k
   ),
   time('hidden_at', 'When the placement was hidden.'),
   time('deleted_at', 'When the placement was deleted.'),
-  text('deleted_by', 'As received; JSON unless a text.'),
+  text('deleted_by', 'As received; JSON unless it is a string.'),
   time('known_at', 'Arrival of the last report, to the second; null for reports to early versions.'),
 ])
 
@@ -273,7 +273,7 @@ const outcomeReadings = table(
     integer('age_h', 'INTEGER', 'Hours since the placement: 1, 6, 24 or 48.'),
     time('observed_at', 'When the counters were observed.'),
     ...['views', 'up', 'down', 'comment_cnt'].map((name) =>
-      integer(name, 'BIGINT', 'Counter of the board copy; null for unknown.'),
+      integer(name, 'BIGINT', 'Counter of the board copy; null if unknown.'),
     ),
     time(
       'known_at',
@@ -303,7 +303,7 @@ export function tableWith(name: TableName, features: readonly string[]): ExportT
   if (name !== 'scores') return exportTables[name]
   const { meaning, dayMs, columns } = scores
   const values = features.map((feature) =>
-    real(feature, 'FLOAT', 'The float32 that the model had; null where missing.'),
+    real(feature, 'FLOAT', 'The float32 that the model had; null if missing.'),
   )
   return table(meaning, dayMs, [...columns, ...values])
 }

@@ -49,7 +49,7 @@ export function findFeature(name: string): Feature | undefined {
   }
 }
 
-/** ` (did you mean views_log?)`, or nothing where no name of the catalogue is similar. */
+/** ` (did you mean views_log?)`, or nothing if no name of the catalogue is similar. */
 export function nearestFeature(name: string): string {
   const inner = transformForm.exec(name)?.[1] ?? name
   let nearest = { known: '', distance: Infinity }

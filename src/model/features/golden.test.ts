@@ -15,7 +15,7 @@ import { catalogue, catalogueVersion, findFeature } from './catalogue.js'
 const golden = readGoldenFeatures(catalogueVersion)
 if (golden === null) throw new Error(`catalogue version ${catalogueVersion} has no golden file: see write.ts`)
 
-test('every feature is pinned, with its formula in words and its value where it is missing', () => {
+test('every feature is pinned, with its formula in words and its value if it is missing', () => {
   const described = ({
     name,
     formula,

@@ -107,7 +107,7 @@ function select(modelsDir: string, active: string, ...shadows: readonly string[]
 }
 
 describe('a change of ACTIVE', () => {
-  test('cancels a load that hangs at once, so that a rollback does not wait', async () => {
+  test('immediately cancels a load that hangs, so that a rollback does not wait', async () => {
     const modelsDir = temporaryModelsDir()
     const { load, hanging, signals } = fakeLoads()
     select(modelsDir, 'a')

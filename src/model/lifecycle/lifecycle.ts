@@ -250,7 +250,7 @@ export class ModelLifecycle {
       : 'model failed to load; the previous version keeps serving'
   }
 
-  /** `cancel`: the load rejects, and what uses the model's processes fails at once. */
+  /** `cancel`: the load rejects, and what uses the model's processes fails immediately. */
   async #end({ kind, entry }: Command): Promise<void> {
     const { model, cancel } = this.#runOf(entry)
     this.#runs.delete(entry.id)
@@ -262,7 +262,7 @@ export class ModelLifecycle {
     await model?.close()
   }
 
-  /** Resolves when nothing uses a model any more. */
+  /** Resolves when nothing uses a model. */
   async #lastUse({ role, version }: Entry, model: LoadedModel): Promise<void> {
     if (role === 'shadow') {
       await this.#usersOf().removeShadow(model)

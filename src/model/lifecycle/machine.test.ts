@@ -79,7 +79,7 @@ describe('the version that ACTIVE names', () => {
     expect([run.commands(), run.states()]).toEqual([['release a'], ['b serving']])
   })
 
-  test('cancels the load of another one, and is loaded at once', () => {
+  test('cancels the load of another one, and is loaded immediately', () => {
     const run = serving().select('b')
     run.commands()
     run.select('c')
@@ -139,7 +139,7 @@ describe('the versions that SHADOW names', () => {
     expect([run.commands(), run.states()]).toEqual([['load t'], ['a serving', 's shadow', 't loading']])
   })
 
-  test('do not wait for one that fails: the next is loaded at once', () => {
+  test('do not wait for one that fails: the next is loaded immediately', () => {
     expect(serving('s', 't').fail('s', 'shadow').commands()).toEqual(['load t'])
   })
 

@@ -8,7 +8,7 @@
  *   the retry is due |     | failed
  *                    +-- failed
  *
- * A version that is no longer named leaves the machine from any state: its load is cancelled at once, its model is
+ * A version that is no longer named leaves the machine from any state: its load is cancelled immediately, its model is
  * released. The serving version is the exception: it leaves when another one has been adopted.
  */
 import { assert } from '../../contract/index.js'

@@ -34,7 +34,7 @@ export class StatusFile {
     this.#file = join(dataDir, statusName)
   }
 
-  /** Replaces the file atomically, or touches it where nothing has changed. One call at a time. */
+  /** Replaces the file atomically, or touches it if nothing has changed. One call at a time. */
   async write(status: LifecycleStatus): Promise<void> {
     const text = `${JSON.stringify(status)}\n`
     if (text === this.#written) {
@@ -55,7 +55,7 @@ export class StatusFile {
   }
 }
 
-/** null: no server uses the data directory. Rejects where the file cannot be read. */
+/** null: no server uses the data directory. Rejects if the file cannot be read. */
 export async function readStatus(dataDir: string): Promise<LifecycleStatus | null> {
   const file = join(dataDir, statusName)
   try {

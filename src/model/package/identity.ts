@@ -45,7 +45,7 @@ export function imageEncoderHash(image: ImageManifest): string {
  */
 export function modelIdentity(manifest: Manifest): string {
   const { missing, text, image } = manifest
-  // Included only where it is not the default: identities that servers have stored must not change.
+  // Included only if it is not the default: identities that servers have stored must not change.
   const embeddings = (['text', 'image'] as const).filter(
     (encoder) => Number.isNaN(missingEmbeddings(manifest)[encoder]) !== (missing === 'nan'),
   )

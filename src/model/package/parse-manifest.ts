@@ -20,7 +20,7 @@ export function parseManifest(text: string, file: string): Manifest {
   return manifest
 }
 
-/** typia also compares a list of heads with the type of a single head: those errors are left out. */
+/** typia also compares a list of heads with the type of a single head: those errors are omitted. */
 export function validateManifest(value: unknown): IValidation<Manifest> {
   const report = validate(value)
   if (report.success || !Array.isArray((value as Partial<Manifest> | null)?.head)) return report

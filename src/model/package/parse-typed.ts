@@ -41,7 +41,7 @@ export function parseTyped<T>(text: string, file: string, validate: (value: unkn
   } catch (cause) {
     throw new ModelError(`${file} is not JSON: ${(cause as Error).message}`, { cause })
   }
-  if (Array.isArray(value)) throw refusal(file, ['the file must be an object, and is an array'])
+  if (Array.isArray(value)) throw refusal(file, ['the file must contain an object, not an array'])
   const report = validate(value)
   if (report.success) return report.data
   const problems = report.errors.map(problemOf)

@@ -22,7 +22,7 @@ export async function readHashed(file: string, sha256: string): Promise<Buffer> 
   throw new ModelError(`${file} has SHA-256 ${found}; the manifest states ${sha256}${what}`)
 }
 
-/** Runs `access` on the file or directory `path`. Rejects with a `ModelError` where it fails. */
+/** Runs `access` on the file or directory `path`. Rejects with a `ModelError` if it fails. */
 export async function accessFile<T>(
   path: string,
   access: () => Promise<T>,

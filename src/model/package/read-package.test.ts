@@ -125,7 +125,7 @@ describe('a package', () => {
     )
   })
 
-  test('may ask for a transform of a feature, and needs no features where no head reads them', async () => {
+  test('may request a transform of a feature, and needs no features if no head reads them', async () => {
     const directory = temporaryModelsDir()
     const features = ['up', { name: 'views', transform: 'log1p' }, { name: 'down', transform: 'raw' }]
     const manifest = writePackage(directory, 'v1', sigmoidGraph, { features })

@@ -9,7 +9,7 @@ import type { Vectors } from '../model.js'
 import type { HeadsPlan } from '../plans.js'
 import type { ChildFormat, OwnerFormat } from './messages.js'
 
-/** Row-major; without values where the width is 0. */
+/** Row-major; without values if the width is 0. */
 export type Matrices = Readonly<Record<MatrixName, Float32Array>>
 
 /** The owner's request: a number of rows, and a function that writes their matrices. */
@@ -28,7 +28,7 @@ export interface HeadsBatch {
 export interface EncoderRequest {
   /** Texts: the raw JSON object of a candidate each. Images: a normalised JPEG each. */
   readonly items: readonly Uint8Array[]
-  /** Texts that are not encoded by then are left out; null: there is no such bound. */
+  /** Texts that are not encoded by then are skipped; null: no time limit. */
   readonly budgetMs: number | null
 }
 
@@ -73,7 +73,7 @@ export const encoderChildFormat: ChildFormat<EncoderRequest, Vectors> = {
   encodeReply: ({ vectors, encoded }) => ({ header: { kind: 'done' }, parts: [vectors, encoded] }),
 }
 
-/** Throws a RangeError when it does not hold whole numbers. */
+/** Throws a RangeError if the length is not a multiple of 4. */
 function floats({ buffer, byteOffset, length }: Uint8Array): Float32Array {
   if (length % Float32Array.BYTES_PER_ELEMENT !== 0) throw new RangeError(`${length} bytes are not float32`)
   return new Float32Array(buffer, byteOffset, length / Float32Array.BYTES_PER_ELEMENT)

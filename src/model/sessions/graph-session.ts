@@ -23,7 +23,7 @@ export interface GraphSession {
 }
 
 /**
- * Opens the graph with the first provider that can serve it. `problemsOf` compares its ports with the plan; where they
+ * Opens the graph with the first provider that can serve it. `problemsOf` compares its ports with the plan; if they
  * differ this rejects with a `PortError`. Logs each provider that cannot serve and is followed by another one; the error
  * states why the last one cannot.
  */

@@ -261,7 +261,7 @@ describe('a graph is refused when', () => {
         },
       ],
     })
-    await refused(graph, {}, /^output probs came as \[4,1\] for a batch of 2 rows$/)
+    await refused(graph, {}, /^output probs has the shape \[4,1\] for a batch of 2 rows$/)
   })
 })
 

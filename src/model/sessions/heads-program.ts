@@ -62,7 +62,9 @@ function copyHead(output: ort.OnnxValue | undefined, head: HeadColumn, target: F
     values.length !== target.length * columnCount ||
     (column === null ? columnCount !== 1 : column >= columnCount)
   ) {
-    throw new Error(`output ${name} came as [${String(output?.dims)}] for a batch of ${target.length} rows`)
+    throw new Error(
+      `output ${name} has the shape [${String(output?.dims)}] for a batch of ${target.length} rows`,
+    )
   }
   for (let row = 0, at = column ?? 0; row < target.length; row++, at += columnCount) {
     target[row] = values[at] as number

@@ -166,7 +166,7 @@ const memoryDirectory = '/dev/shm'
 /** Containers have 64 MiB by default, and a batch with long embeddings has more than 10. */
 const memoryBytesMin = 256 * 2 ** 20
 
-/** In memory where there is enough of it and this user may write there. Readable for this user only. */
+/** In memory if there is enough of it and this user may write there. Readable for this user only. */
 function openUnnamedFile(): number {
   try {
     const { bavail, bsize } = statfsSync(memoryDirectory)

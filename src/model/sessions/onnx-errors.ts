@@ -17,7 +17,7 @@ export function reasonOf(error: unknown): string {
   return message.replace(sourceLocation, '').trim().replace(/\.$/, '')
 }
 
-/** Why no provider can open the graph, as a phrase about its file; null where another provider may. */
+/** Why no provider can open the graph, as a phrase about its file; null if another provider may. */
 export function graphProblem(error: unknown, graph: Uint8Array): string | null {
   const message = error instanceof Error ? error.message : String(error)
   if (notOnnx.test(message)) return `is not an ONNX model: ${describeBytes(graph)}`

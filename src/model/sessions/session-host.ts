@@ -1,6 +1,6 @@
 /**
  * Keeps one session process running. A process that ends is replaced, after a delay that doubles; while there is none,
- * batches are refused at once. A process serves only after its warm-up.
+ * batches are refused immediately. A process serves only after its warm-up.
  */
 import { ModelDownError, ModelError, type Vectors } from '../model.js'
 import type { HeadsPlan, ImagePlan, Role, ServingPlan, TextPlan } from '../plans.js'
@@ -157,7 +157,7 @@ export class SessionHost<Request, Reply> {
   #scheduleRestart(reason: ModelError): void {
     this.#absence = reason
     const restartMs = this.#restartMs
-    // Reset by a batch that succeeds, not by a start: see `#runNow`.
+    // Reset by a batch that succeeds, not by a process that starts: see `#runNow`.
     this.#restartMs = Math.min(2 * restartMs, restartMsMax)
     const { name, log } = this.#options
     log.error({ err: reason, restartMs }, `${name} is down: ${reason.message}`)

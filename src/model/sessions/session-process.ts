@@ -17,7 +17,7 @@ import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protoc
 
 /** Time limit for reading graphs and preparing them for a device: TensorRT takes minutes. */
 export const startMsMax = 10 * 60_000
-/** A killed process ends at once, unless a driver holds it. A shutdown does not wait longer. */
+/** A killed process ends immediately, unless a driver holds it. A shutdown does not wait longer. */
 const stopMsMax = 2000
 /** Of a line that native code prints. */
 const lineCharsMax = 1000
@@ -31,7 +31,7 @@ export interface ProcessOptions {
   readonly log: ModelLog
   /** Default 10 minutes. */
   readonly startMsMax?: number
-  /** For each of the first runs of its graphs. Default: that of a start. */
+  /** For each of the first runs of its graphs. Default: that of startup. */
   readonly warmUpMsMax?: number
   /** For tests that need access to the process. */
   readonly startChild?: () => Promise<StartedChild>

@@ -1,5 +1,5 @@
 /**
- * Reduces HTML to its text: entities decoded, scripts and styles left out, a line per block, white space collapsed.
+ * Reduces HTML to its text: entities decoded, scripts and styles removed, a line per block, white space collapsed.
  * Training must reduce bodies in the same way: docs/models.md states these rules.
  */
 import { Parser } from 'htmlparser2'
@@ -20,12 +20,12 @@ const blockElements = new Set(
   ).split(' '),
 )
 
-/** They separate words; the alt text of an image is left out. */
+/** They separate words; the alt text of an image is removed. */
 const spacedElements = new Set(['img', ...hiddenElements])
 
 /**
  * Browsers flatten at 512, and the cost of the parser's stack grows with its depth at every tag: the text that follows
- * is left out.
+ * is removed.
  */
 const depthMax = 512
 
@@ -47,7 +47,7 @@ export function htmlToText(html: string, charsMax: number): string {
   return cutChars(text.toString(), charsMax)
 }
 
-/** The first `charsMax` UTF-16 units, or one less where that would cut a character in two. */
+/** The first `charsMax` UTF-16 units, or one less if that would cut a character in two. */
 export function cutChars(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
   const isCut = text.charCodeAt(charsMax - 1) >> 10 === 0xd800 >> 10

@@ -5,7 +5,7 @@ import { htmlToText } from './html-text.js'
 
 export interface PostText {
   readonly title: string
-  /** HTML; empty where the record has none. */
+  /** HTML; empty if the record has none. */
   readonly bodyHtml: string
 }
 

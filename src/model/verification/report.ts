@@ -22,7 +22,7 @@ export type Check = readonly [name: string, run: () => Outcome | Promise<Outcome
 
 export interface VerificationReport {
   readonly version: string
-  /** Null where the manifest could not be read. */
+  /** Null if the manifest could not be read. */
   readonly kind: Manifest['kind'] | null
   /** The provider that served; null: none did. */
   readonly provider: string | null

@@ -225,7 +225,7 @@ describe('an encoder', () => {
 
   test.each<[string, Parameters<typeof encoding>[0], CheckLine['state'], RegExp]>([
     ['that gives each its own vector passes', (item) => [item.length, 1], 'pass', /same finite vectors/],
-    ['that leaves one out fails', (item) => (item.length > 100 ? null : [1, 1]), 'fail', /was not encoded/],
+    ['that omits one fails', (item) => (item.length > 100 ? null : [1, 1]), 'fail', /was not encoded/],
     ['whose vectors are not finite fails', () => [1, NaN], 'fail', /is not finite/],
     [
       'whose vectors depend on others fails',
@@ -266,7 +266,7 @@ describe('a provider', () => {
   test.each([
     ['are far from', (share: number) => share * 0.9],
     ['are NaN on the CPU', () => NaN],
-  ])('fails where its heads %s those of the CPU', async (_, change) => {
+  ])('fails if its heads %s those of the CPU', async (_, change) => {
     expect(await compareWithCpu(scoring(change), scoring(), options)).toMatchObject({ state: 'fail' })
   })
 })

@@ -89,7 +89,7 @@ async function checkGolden(model: TrialModel, modelPackage: ModelPackage): Promi
   )
 }
 
-/** `predict` rejects where a head is not finite and within 0 to 1. */
+/** `predict` rejects if a head is not finite and within 0 to 1. */
 async function checkExtremes(model: TrialModel): Promise<Outcome> {
   const rowsPerKind = 16
   const kinds = trialKinds.filter((kind) => kind !== 'ordinary')

@@ -107,7 +107,7 @@ export function manyKinds(count: number): TrialKind[] {
   )
 }
 
-/** The rows of `inputs` in another order: row r is row `order[r]` of `inputs`. `order` may leave rows out. */
+/** The rows of `inputs` in another order: row r is row `order[r]` of `inputs`. `order` may omit rows. */
 export function reordered(inputs: ModelInputs, order: readonly number[]): ModelInputs {
   return {
     ...inputs,

@@ -1,6 +1,6 @@
 /**
  * A chart over time by uPlot: lines, or areas stacked on each other. The legend is HTML and shows the values under the
- * pointer, else the newest ones. For screen readers the chart is a picture whose text states the newest values.
+ * pointer, else the newest ones. For screen readers the chart is an image whose text contains the newest values.
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
@@ -31,7 +31,7 @@ export interface ChartProps {
   readonly series: readonly ChartSeries[]
   readonly isStacked?: boolean
   readonly format: (value: number | null) => string
-  /** Whole numbers: the axis has no fractions. */
+  /** Integers: the axis has no fractions. */
   readonly isCount?: boolean
   /** Of the axis; null: what the values span. */
   readonly min?: number | null

@@ -57,7 +57,7 @@ export function Text({ children, isKorean = false }: TextProps) {
 export type Fact = readonly [name: string, value: ComponentChildren]
 
 interface FactsProps {
-  /** Those whose value is null are left out. */
+  /** Those whose value is null are omitted. */
   readonly facts: readonly Fact[]
   /** The values are sentences. */
   readonly isLong?: boolean

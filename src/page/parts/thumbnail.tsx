@@ -1,4 +1,4 @@
-/** A picture of a post, small; an empty frame where the service has none. */
+/** A small image of a post; an empty frame if the service has none. */
 import { postPath, type ImageFacts } from '../service/api.js'
 
 interface ThumbnailProps {

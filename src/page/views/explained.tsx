@@ -137,8 +137,8 @@ export function Explained({ explanation: { explained } }: { readonly explanation
         {Object.entries(weights)
           .map(([name, value]) => `${name} ${String(value)}`)
           .join(', ')}
-        . A bar shows what the value adds to the score, compared with the median of the pool; of a text or a
-        picture, compared with none. The last column is the change of the score if the value were missing.
+        . A bar shows what the value adds to the score, compared with the median of the pool; of a text or an
+        image, compared with none. The last column is the change of the score if the value were missing.
       </p>
       {problem !== null && (
         <p class="notice warn">

@@ -1,8 +1,8 @@
-/** A post that is not pending any more, as the stored cycles have it. */
+/** A post that is no longer pending, as the stored cycles have it. */
 import type { Explanation } from '../service/history.js'
 import { dayClock, duration, integer, score, humanize } from '../format.js'
 import { Tile } from '../parts/common.js'
-import { CountersTile, Pictures, PostText } from './post-content.js'
+import { CountersTile, Images, PostText } from './post-content.js'
 
 interface LeftPostProps {
   readonly gallId: string
@@ -52,7 +52,7 @@ export function LeftPost({ gallId, postNo, explanation }: LeftPostProps) {
       {candidate === null && (
         <p class="notice">Title and text of this post have expired with the cycle that brought it.</p>
       )}
-      <Pictures gallId={gallId} postNo={postNo} images={images} />
+      <Images gallId={gallId} postNo={postNo} images={images} />
       <PostText html={candidate?.body_html ?? null} />
     </>
   )

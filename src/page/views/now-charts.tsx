@@ -13,7 +13,7 @@ const pointCountMax = 1000
 
 const quantiles = ['p99', 'p90', 'p50', 'p10'] as const
 
-/** `startedAt`: of the service, where it is known. */
+/** `startedAt`: of the service, if it is known. */
 export function NowCharts({ startedAt }: { readonly startedAt: string | null }) {
   const { points, error } = usePoints()
   const times = useMemo(() => points?.map(({ cycle_time }) => Date.parse(cycle_time)) ?? [], [points])

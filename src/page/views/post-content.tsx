@@ -34,17 +34,17 @@ export function CountersTile({ title, counters, rates = {}, readAt }: CountersPr
   )
 }
 
-interface PicturesProps {
+interface ImagesProps {
   readonly gallId: string
   readonly postNo: number
   readonly images: readonly ImageFacts[]
 }
 
-export function Pictures({ gallId, postNo, images }: PicturesProps) {
+export function Images({ gallId, postNo, images }: ImagesProps) {
   if (images.length === 0) return null
   return (
     <Panel title="Images">
-      <ul class="pictures">
+      <ul class="images">
         {images.map((image) => (
           <li key={image.position}>
             <img src={imageAddress(gallId, postNo, image)} alt={`Image ${image.position}`} loading="lazy" />

@@ -11,7 +11,7 @@ import { postAddress } from '../router.js'
 import { Explained, VisitCycles, Visits } from './explained.js'
 import { LeftPost } from './left-post.js'
 import { heads, unscoredText } from './picks.js'
-import { CountersTile, Pictures, PostText } from './post-content.js'
+import { CountersTile, Images, PostText } from './post-content.js'
 
 export function PostView({ segments }: { readonly segments: readonly string[] }) {
   const [gallId, postNo] = segments
@@ -127,7 +127,7 @@ function Pending({ post }: { readonly post: Post }) {
         />
       </div>
       {timeline.length > 1 && <Timeline entries={timeline} />}
-      <Pictures gallId={gall_id} postNo={post_no} images={images} />
+      <Images gallId={gall_id} postNo={post_no} images={images} />
       <PostText html={post.candidate.body_html ?? null} />
     </>
   )

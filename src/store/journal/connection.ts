@@ -166,11 +166,11 @@ export class JournalConnection {
         this.#msMax,
       )
     })
-    const answer = this.#client.query<Row>(text, values as unknown[])
+    const result = this.#client.query<Row>(text, values as unknown[])
     // After the time limit nobody waits for it.
-    answer.catch(() => undefined)
+    result.catch(() => undefined)
     try {
-      const { rows } = await Promise.race([answer, limit])
+      const { rows } = await Promise.race([result, limit])
       this.#throwWarning()
       return rows
     } catch (error) {
@@ -184,7 +184,7 @@ export class JournalConnection {
     if (this.#warning !== null) throw this.#warning
   }
 
-  /** Closes the connection at once. What is in progress has an unknown outcome. */
+  /** Closes the connection immediately. What is in progress has an unknown outcome. */
   drop(reason: unknown): UnknownOutcome {
     this.#failure ??= reason instanceof UnknownOutcome ? reason : new UnknownOutcome(reason)
     const { connection } = this.#client as unknown as { connection: { stream: { destroy(): void } } }

@@ -15,9 +15,9 @@ export interface JournalStoreParts extends Omit<ReplicaParts, 'view'> {
 }
 
 export interface JournalStore extends Store {
-  /** Becomes the owner at once where the lease is free. */
+  /** Becomes the owner immediately if the lease is free. */
   tryToOwn(): Promise<void>
-  /** Frees the lease, so that a standby takes over at once. */
+  /** Frees the lease, so that a standby takes over immediately. */
   handOver(): Promise<void>
 }
 

@@ -66,7 +66,7 @@ export interface Journal {
   renew(epoch: number): Promise<Lease | null>
   /** Becomes the owner if the lease is free, or was held by `node` itself; null if not. */
   acquire(node: string): Promise<Lease | null>
-  /** Frees the lease of this epoch at once. */
+  /** Frees the lease of this epoch immediately. */
   release(epoch: number): Promise<void>
   state(): Promise<EnvironmentState>
   /**

@@ -180,7 +180,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       await journal.close()
     })
 
-    test('a reader of an entry that the journal does not have is told so', async () => {
+    test('a reader of an entry that the journal does not have receives an error', async () => {
       const journal = await newJournal()
       const { epoch } = await lease(journal)
       await journal.append(entry(epoch, 0, [pool(1)]))
@@ -232,7 +232,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       await Promise.all([one.close(), two.close()])
     })
 
-    test('a process that starts again takes its own lease back at once', async () => {
+    test('a process that starts again takes its own lease back immediately', async () => {
       const journal = await newJournal()
       const first = await lease(journal, 'one')
       expect((await lease(journal, 'one')).epoch).toBe(first.epoch + 1)
@@ -276,7 +276,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       },
     )
 
-    test('a connection that ends during a commit is replaced, and the journal says what was stored', async () => {
+    test('a connection that ends during a commit is replaced, and the journal shows what was stored', async () => {
       const servers = await cluster()
       const journal = await newJournal()
       const { epoch } = await lease(journal)

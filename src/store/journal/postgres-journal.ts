@@ -127,7 +127,7 @@ export class PostgresJournal implements Journal {
     this.#connection = connection
   }
 
-  /** Connects. Rejects with a StoreError that says what to do. */
+  /** Connects. Rejects with a StoreError that states what to do. */
   static async open(options: PostgresJournalOptions): Promise<PostgresJournal> {
     const connection = await connect(options)
     try {
@@ -298,7 +298,7 @@ export class PostgresJournal implements Journal {
         try {
           return await work(this.#connection)
         } catch (error) {
-          // A transaction that failed half-way ends with its connection.
+          // A transaction that failed midway ends with its connection.
           this.#connection.drop(error)
           throw error
         }
@@ -329,7 +329,7 @@ export class PostgresJournal implements Journal {
   async #environmentRow(connection: JournalConnection): Promise<Row> {
     const [row] = await connection.query(stateStatement, [this.environment])
     if (row === undefined)
-      throw new StoreError('unusable', `the journal has no environment ${this.environment} any more`)
+      throw new StoreError('unusable', `the journal no longer has the environment ${this.environment}`)
     return row
   }
 

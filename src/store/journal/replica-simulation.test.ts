@@ -118,7 +118,7 @@ class Simulation {
   /** The response; null: 503. */
   async call({ process }: Node, store: JournalStore, number: number): Promise<string | null> {
     await process.in(Promise.resolve())
-    if (!answers(store)) return null
+    if (!serves(store)) return null
     if (!this.jumps)
       for (const [known] of this.acknowledged)
         expect(store.findCycle(cycleIdAt(known)), `an owner has cycle ${known}`).toBeDefined()
@@ -133,7 +133,7 @@ class Simulation {
       }
     }
     await process.in(Promise.resolve())
-    return answers(store) ? Buffer.from(response).toString() : null
+    return serves(store) ? Buffer.from(response).toString() : null
   }
 
   async disturb(): Promise<void> {
@@ -201,7 +201,7 @@ class Simulation {
   }
 }
 
-function answers(store: JournalStore): boolean {
+function serves(store: JournalStore): boolean {
   return !store.closed && store.role === 'owner'
 }
 

@@ -164,7 +164,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     let acquireCount = 0
     const owner = await openReplica({
       ...{ environment, name: 'one' },
-      // It would take the lease again at once.
+      // It would take the lease again immediately.
       wrap: (journal) =>
         withCalls(journal, {
           acquire: (node) => (acquireCount++ === 0 ? journal.acquire(node) : Promise.resolve(null)),
@@ -184,7 +184,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     expect(owner.readResponse(cycleIdAt(2))).toEqual(bytesOf(2))
   })
 
-  test('a process that starts again has its lease and its view at once', async () => {
+  test('a process that starts again has its lease and its view immediately', async () => {
     const environment = newEnvironment()
     const contents = createMemoryContents()
     const first = await openReplica({ environment, view: { contents } })
@@ -215,7 +215,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
       return { fault, wrap }
     }
 
-    test.each(['lost', 'stored'] as const)('%s: the process answers nothing until it knows', async (kind) => {
+    test.each(['lost', 'stored'] as const)('%s: the process serves nothing until it knows', async (kind) => {
       const { fault, wrap } = faulty()
       const store = await openReplica({ wrap })
       await isOwner(store)

@@ -1,7 +1,7 @@
 /**
  * One of the processes of an environment: its view of the journal, its role and its lease. A standby reads what the owner
  * commits. When the lease is free, it takes it, reads the rest, and becomes the owner. An owner whose commit has an unknown
- * outcome answers nothing until it has taken the lease again, cleanly, and has read what the journal holds.
+ * outcome serves nothing until it has taken the lease again, cleanly, and has read what the journal holds.
  */
 import { randomUUID } from 'node:crypto'
 import { assert } from '../../contract/index.js'
@@ -77,7 +77,7 @@ export class Replica implements EnvironmentRole {
     this.#view = new View(parts)
   }
 
-  /** The owner may answer. */
+  /** The owner may serve. */
   get role(): 'owner' | 'standby' {
     return this.#phase === 'owner' && this.#parts.now() < this.#validUntil ? 'owner' : 'standby'
   }
@@ -107,7 +107,7 @@ export class Replica implements EnvironmentRole {
     })
   }
 
-  /** Polls the lease at once. Resolves when this process is the owner, when it cannot be, or after some seconds. */
+  /** Polls the lease immediately. Resolves when this process is the owner, when it cannot be, or after some seconds. */
   async tryToOwn(): Promise<void> {
     await Promise.race([this.#attempt(), this.#parts.sleep(attemptMsMax, this.#ended.signal)])
   }
@@ -161,7 +161,7 @@ export class Replica implements EnvironmentRole {
     })
   }
 
-  /** Frees the lease, so that a standby takes over at once. Nothing is written after it. */
+  /** Frees the lease, so that a standby takes over immediately. Nothing is written after it. */
   async stop(): Promise<void> {
     const { journal, sleep, log } = this.#parts
     this.#ended.abort()

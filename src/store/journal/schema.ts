@@ -55,7 +55,7 @@ const migrations: readonly string[] = [
 
 export const journalSchemaVersion = migrations.length
 
-/** The version of the schema; 0 where there is none. */
+/** The version of the schema; 0 if there is none. */
 async function readSchemaVersion(connection: JournalConnection): Promise<number> {
   const [found] = await connection.query(
     `select to_regclass('understudy.schema_version') is not null as exists`,

@@ -3,7 +3,7 @@
  */
 export const renewMs = 5000
 export const pollMs = 1000
-/** The owner stops answering this long before another process can take over. */
+/** The owner stops serving this long before another process can take over. */
 export const leaseMarginMs = 1000
 export const pruneMs = 3_600_000
 /** A view that was not read for this long is read again from the first entry. */

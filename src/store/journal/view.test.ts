@@ -1,5 +1,5 @@
 /**
- * The view of a journal in a data directory, on a real PostgreSQL: what is read again, and what memory is told of it.
+ * The view of a journal in a data directory, on a real PostgreSQL: what is read again, and which changes memory receives.
  */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ async function newOwner() {
 }
 
 describe.skipIf(postgresBin === null)('the view of a journal', () => {
-  test('a reading that ended half-way is told completely when it is continued', async () => {
+  test('an interrupted reading is reported completely when it resumes', async () => {
     const { environment, owner } = await newOwner()
     for (let i = 1; i <= 9; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
     let isInterrupted = true
@@ -65,7 +65,7 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
     expect(followed[0]).toMatchObject({ isComplete: true })
   })
 
-  test('a listener that fails is told again', async () => {
+  test('a listener that fails is called again', async () => {
     const { environment, owner } = await newOwner()
     const standby = await openReplica({ environment, name: 'two' })
     const followed: FollowedChanges[] = []
@@ -131,7 +131,7 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
     const again = await openReplica({ environment, name: 'three', view: { contents } })
     expect(again.readLeft(1)).toBeUndefined()
     expect(again.lastCycle()?.cycleId).toBe(cycleIdAt(1))
-    // A process that runs reads it again too, and its memory is told to.
+    // A running process reads it again too, and updates its memory.
     await until(() => followed.some(({ isComplete }) => isComplete))
     expect(running.readLeft(1)).toBeUndefined()
   })

@@ -32,7 +32,7 @@ export class View {
   #state: ViewState
   /** True while it may hold records that are not of this journal. */
   #mustClear: boolean
-  /** True while memory may lack changes that were read: a reading ended half-way, or a listener failed. */
+  /** True while memory may lack changes that were read: a reading was interrupted, or a listener failed. */
   isMemoryStale = false
 
   /** Throws a StoreError `unusable` for databases of something else. */

@@ -35,7 +35,7 @@ const leftOverNames = new Set([partialName, `${partialName}-lock`, directoryLock
 
 /**
  * Copies the database of `dataDir` as of now to `backupDir`, which is created if it is missing and must otherwise be empty.
- * A server may run and write. Rejects with a StoreError that says what is wrong; the files that it has created are deleted.
+ * A server may run and write. Rejects with a StoreError that states what is wrong; the files that it has created are deleted.
  */
 export async function backUp(dataDir: string, backupDir: string): Promise<BackupFacts> {
   return placeDatabase(backupDir, async (partial) => {
@@ -126,7 +126,7 @@ async function removePartial(partial: string): Promise<void> {
   await removeUnfinishedLockFiles(dirname(partial))
 }
 
-/** Gives a restored file to the owner of the directory, who serves it. Returns a note where that is not possible. */
+/** Gives a restored file to the owner of the directory, who serves it. Returns a note if that is not possible. */
 function giveToDirectoryOwner(path: string, directory: string): string | null {
   const owner = statSync(directory)
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)

@@ -1,7 +1,7 @@
 /**
  * The LMDB environment of a data directory: its options, its named databases and the version of its layout.
  *
- *   understudy.mdb        everything; understudy.mdb-lock beside it is LMDB's own table of readers
+ *   understudy.mdb        everything; understudy.mdb-lock next to it is LMDB's own table of readers
  *     meta                text → record: `schema_version` (u32); `journal` in a view of a journal (view-state.ts)
  *     cycles              position → labels of a cycle
  *     requests, responses, entered, left, availability: the same key

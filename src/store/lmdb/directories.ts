@@ -1,5 +1,5 @@
 /**
- * Creates directories for their owner alone, one level at a time: Node's recursive mkdir never returns where a file system
+ * Creates directories for their owner alone, one level at a time: Node's recursive mkdir never returns if a file system
  * refuses directories (/proc).
  */
 import { lstatSync, mkdirSync, statSync, type Stats } from 'node:fs'

@@ -91,7 +91,7 @@ test.runIf(hasContainers)('a lock holds in other network and process namespaces'
   await lock.release()
 })
 
-test.runIf(isLinux)('a socket of another user does not block a start', async () => {
+test.runIf(isLinux)('a socket of another user does not block startup', async () => {
   const { dev, ino } = statSync(directory, { bigint: true })
   const server = createServer().listen({ path: `\0understudy-${dev}-${ino}` })
   await once(server, 'listening')

@@ -17,7 +17,7 @@ import { treeDamage } from './tree-check.js'
 const unwrittenBytesMax = 256 * 1024 * 1024
 
 const names = Object.values(databaseTable).map(({ name }) => name)
-/** At a start, when nothing is in the page cache, the header of each large record is one read from the disk. */
+/** At startup, when nothing is in the page cache, the header of each large record is one read from the disk. */
 const headsMsMax = 1000
 /** If a commit arrives during each of these attempts, the file has a server, which has checked it at its start. */
 const attemptsMax = 4

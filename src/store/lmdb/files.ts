@@ -47,7 +47,7 @@ export function isSameFile(fd: number, path: string): boolean {
   return found !== undefined && found.dev === open.dev && found.ino === open.ino
 }
 
-/** Gives an open file to `owner` when this process is root. False where the owner must change and cannot. */
+/** Gives an open file to `owner` when this process is root. False if the owner must change and cannot. */
 export function changeOwner(fd: number, { uid, gid }: Pick<Stats, 'uid' | 'gid'>): boolean {
   if (process.getuid?.() !== 0) return true
   const found = fstatSync(fd)

@@ -30,13 +30,13 @@ beforeEach(async () => {
 afterEach(() => rmSync(dataDir, { recursive: true }))
 
 async function problems(): Promise<string[]> {
-  const told: string[] = []
+  const problems: string[] = []
   // Records of equal bytes are flipped together; one of them may be the schema version.
   const snapshot = await openSnapshot(databasePath(dataDir)).catch((error: unknown) => String(error))
   if (typeof snapshot === 'string') return [snapshot]
-  inspectRecords(snapshot, (problem) => told.push(problem))
+  inspectRecords(snapshot, (problem) => problems.push(problem))
   await snapshot.store.close()
-  return told
+  return problems
 }
 
 /** Changes the database without the store. */

@@ -168,7 +168,7 @@ function each<Key extends number | Uint8Array>(
   }
 }
 
-/** A key for people: as text where it is one, else in hex. */
+/** A key for people: as text if it is one, else in hex. */
 function nameOf(key: Uint8Array): string {
   const bytes = Buffer.from(key)
   return bytes.every((byte) => byte > 32 && byte < 127) ? bytes.toString('latin1') : bytes.toString('hex')

@@ -19,7 +19,7 @@ export interface RecordStoreParts {
   readonly write: <T>(operation: WriteOperation, bytes: number, apply: () => T) => Promise<T>
   /** Called in a transaction, before anything is written. Throws when nothing may be written. */
   readonly checkWritable?: () => void
-  /** Called when another process has written to the databases. Absent where none can, and where they may. */
+  /** Called when another process has written to the databases. Absent if none can, and if they may. */
   readonly onFileReplaced?: ((reason: StoreError) => void) | undefined
   /** Removes readers that were killed: they would keep the pages that a removal frees. */
   readonly removeDeadReaders?: () => void

@@ -53,7 +53,7 @@ export function openRecord(record: Uint8Array, what: string): RecordContents {
   return { tag: record[1] as number, payload: payloadOf(record) }
 }
 
-/** A plain view, even where LMDB gave a Buffer: Buffer.slice shares memory where Uint8Array.slice copies. */
+/** A plain view, even if LMDB returned a Buffer: Buffer.slice shares memory, whereas Uint8Array.slice copies. */
 function payloadOf(record: Uint8Array): Uint8Array {
   if (record.byteOffset % recordHeadBytes !== 0) return new Uint8Array(record).subarray(recordHeadBytes)
   return new Uint8Array(

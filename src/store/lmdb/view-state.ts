@@ -9,7 +9,7 @@ export interface ViewState {
   readonly environment: string
   /** Of the environment in the journal. */
   readonly id: string
-  /** Unique for the data directory: a process that starts again takes back its own lease at once. */
+  /** Unique for the data directory: a process that starts again takes back its own lease immediately. */
   readonly node: string
   /** The entry up to which the view has read. */
   readonly number: number
@@ -20,7 +20,7 @@ export interface ViewState {
 
 const viewKey = Buffer.from('journal')
 
-/** Null where the databases are no view. */
+/** Null if the databases are no view. */
 export function readViewState({ meta }: Pick<Databases, 'meta'>): ViewState | null {
   const record = meta.getBinary(viewKey)
   return record === undefined ? null : (JSON.parse(readText(record, 'state of the view')) as ViewState)

@@ -20,7 +20,7 @@ export interface WriteEnvironment {
   probe(): void
   /** Size of the used part of the file, including free pages. */
   bytesInUse(): number
-  /** Throws a StoreError when the open file is not at its path any more. */
+  /** Throws a StoreError when the open file is no longer at its path. */
   checkFile(): void
   diskBytesFree(): Promise<number>
 }

@@ -1,5 +1,5 @@
 /**
- * The golden file of a catalogue version: for each feature its formula in words, its value where it is missing, its
+ * The golden file of a catalogue version: for each feature its formula in words, its value if it is missing, its
  * values on the fixed rows by the independent formulas, and a hash of the bits that the catalogue gives.
  */
 import { createHash } from 'node:crypto'
@@ -15,9 +15,9 @@ export interface GoldenFeature {
   readonly name: string
   readonly formula: string
   readonly missing: number | null
-  /** SHA-256 of the column's float32 values on all rows, imputed and then with NaN where it is missing. */
+  /** SHA-256 of the column's float32 values on all rows, imputed and then with NaN if it is missing. */
   readonly bits: string
-  /** By row, rounded to float32; null where the feature is missing. */
+  /** By row, rounded to float32; null if the feature is missing. */
   readonly values: readonly (number | null)[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * What does the admin side cost a cycle and a health check? Compares three kinds of blocks in turn: a server without it, one
- * with it, and the same one with an open page and a scrape. Each block lasts 15 s and sends full cycles at a fixed rate of
+ * What does the admin listener cost a cycle and a health check? Alternates between three kinds of blocks: a server without it,
+ * one with it, and the same one with an open page and a scrape. Each block lasts 15 s and sends full cycles at a fixed rate of
  * four per second and health checks at 20 per second. The page keeps an event stream open and reads metrics, state and picks
  * every 5 s (`--seconds`), each time together with a cycle: three of the 60 cycles of a block meet a read, which is more than
  * in production, where a cycle comes every five minutes.
@@ -44,7 +44,7 @@ interface Samples {
   readonly healthMs: Record<Kind, number[]>
 }
 
-export async function measureBesideAdmin(size: RunSize): Promise<Measurement[]> {
+export async function measureWithAdmin(size: RunSize): Promise<Measurement[]> {
   const adminPort = String(await freePort())
   const off = { UNDERSTUDY_ADMIN_PORT: 'off' }
   const on = { UNDERSTUDY_ADMIN_PORT: adminPort, UNDERSTUDY_ADMIN_TOKEN: adminToken }
@@ -68,7 +68,7 @@ export async function measureBesideAdmin(size: RunSize): Promise<Measurement[]> 
             const ratio = (median(samplesMs) / median(samples.off.flat())).toFixed(3)
             const note = `${kind} / off: ${ratio}, ${differenceText(differenceOf(rounds, 0.5))}`
             return measurementOf({
-              scenario: `beside-admin: ${kind}`,
+              scenario: `with-admin: ${kind}`,
               ...{ samplesMs, bytes: 0, busyS: sequentialS(samplesMs), clientBusyShare },
               details: {
                 note: kind === 'page' ? `${note}; ${page.readCount} timed reads of three paths` : note,
@@ -78,9 +78,9 @@ export async function measureBesideAdmin(size: RunSize): Promise<Measurement[]> 
           })
           const health = kinds.map((kind) =>
             measurementOf({
-              scenario: `beside-admin: health, ${kind}`,
+              scenario: `with-admin: health, ${kind}`,
               ...{ samplesMs: healthMs[kind], bytes: 0, busyS: sequentialS(healthMs[kind]), clientBusyShare },
-              details: { note: 'beside full cycles; the client of the cycles is in the same process' },
+              details: { note: 'during full cycles; the client of the cycles is in the same process' },
               ...usage,
             }),
           )
@@ -122,7 +122,7 @@ async function sampleAll(
   return { samples, healthMs }
 }
 
-/** Cycles at equal intervals; one that is due while the one before it is in progress follows it at once. */
+/** Cycles at equal intervals; one that is due while the one before it is in progress follows it immediately. */
 async function sampleBlock(
   contender: Contender,
   cycleCount: number,
@@ -186,7 +186,7 @@ class OpenPage {
     }, this.#readEveryMs / 2)
   }
 
-  /** Throws where the block had fewer reads than it must have: it would have measured an idle stream. */
+  /** Throws if the block had too few reads: it would have measured an idle stream. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.#reading

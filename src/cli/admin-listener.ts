@@ -29,7 +29,7 @@ export interface AdminToken {
   readonly file: string | null
 }
 
-export interface AdminSideOptions {
+export interface AdminListenerOptions {
   readonly settings: Settings
   readonly token: AdminToken
   /** The default port may be in use: the service then starts without its admin listener. */
@@ -39,7 +39,7 @@ export interface AdminSideOptions {
 }
 
 /**
- * The token of the environment, else that of the file, which is created where it is missing. Throws a `UsageError` for an
+ * The token of the environment, else that of the file, which is created if it is missing. Throws a `UsageError` for an
  * invalid token, and for one that is also an API key: the keys of clients do not open the admin listener.
  */
 export function ensureAdminToken(env: NodeJS.ProcessEnv, settings: Settings): AdminToken {
@@ -74,7 +74,7 @@ function tokenOfFile(dataDir: string): AdminToken {
 }
 
 /** Starts the admin listener of a server; null if it is off or the default port is in use. */
-export function adminSide(options: AdminSideOptions): StartAdmin {
+export function adminStarter(options: AdminListenerOptions): StartAdmin {
   const { settings, token, isDefaultPort, env, printMessage } = options
   return async (sources) => {
     const { adminHost: host, adminPort: port } = settings

@@ -1,6 +1,6 @@
-// Makes the pictures of docs/operating.md: node scripts/pictures.mjs [DIRECTORY], docs/pictures by default. Runs `understudy demo`
-// with a simulated day, waits for its end, and writes Now, Picks, Models and Post as WebP. Needs `npm run build`, and Chromium at
-// /usr/bin/chromium or at $CHROMIUM. The pictures are committed by hand.
+// Takes the screenshots for docs/operating.md: node scripts/screenshots.mjs [DIRECTORY], docs/screenshots by default. Runs
+// `understudy demo` with a simulated day, waits for its end, and writes Now, Picks, Models and Post as WebP. Needs
+// `npm run build`, and Chromium at /usr/bin/chromium or at $CHROMIUM. Commit the files by hand.
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import sharp from 'sharp'
 
-/** Each with what it shows last, and the height of its picture. Post shows the best pick. */
+/** Each with the element that appears last, and the height of the screenshot. Post shows the best pick. */
 const views = [
   { view: 'now', lastPart: 'canvas', height: 800 },
   { view: 'picks', lastPart: '.rows-body img', height: 640 },
@@ -18,9 +18,9 @@ const views = [
 ]
 const bytesMax = 60_000
 const width = 1280
-const outDir = resolve(process.argv[2] ?? fileURLToPath(new URL('../docs/pictures', import.meta.url)))
+const outDir = resolve(process.argv[2] ?? fileURLToPath(new URL('../docs/screenshots', import.meta.url)))
 const executable = fileURLToPath(new URL('../bin/understudy', import.meta.url))
-const directory = mkdtempSync(join(tmpdir(), 'understudy-pictures-'))
+const directory = mkdtempSync(join(tmpdir(), 'understudy-screenshots-'))
 const demo = spawn(executable, ['demo', '--port', '0'], {
   cwd: directory,
   env: { ...process.env, UNDERSTUDY_ADMIN_PORT: '0' },
@@ -33,7 +33,7 @@ try {
     printed(demo.stderr, /^understudy: admin: (\S+)\n/m),
     printed(demo.stdout, /runs until Ctrl-C/),
   ])
-  await takePictures(address)
+  await takeScreenshots(address)
 } finally {
   demo.kill('SIGINT')
   await new Promise((ended) => demo.once('close', ended))
@@ -41,7 +41,7 @@ try {
 }
 
 /** `address`: of the page, with the token. */
-async function takePictures(address) {
+async function takeScreenshots(address) {
   mkdirSync(outDir, { recursive: true })
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -56,12 +56,12 @@ async function takePictures(address) {
       else await page.goto(`/#/${view}`)
       await page.locator(lastPart).first().waitFor({ timeout: 120_000 })
       await page.evaluate('Promise.allSettled([...document.images].map((image) => image.decode()))')
-      const picture = await sharp(await page.screenshot())
+      const image = await sharp(await page.screenshot())
         .webp({ quality: 55 })
         .toBuffer()
-      if (picture.length > bytesMax) throw new Error(`the picture of ${view} has ${picture.length} bytes`)
-      writeFileSync(join(outDir, `${view}.webp`), picture)
-      console.log(`${view}.webp ${picture.length} bytes`)
+      if (image.length > bytesMax) throw new Error(`the screenshot of ${view} has ${image.length} bytes`)
+      writeFileSync(join(outDir, `${view}.webp`), image)
+      console.log(`${view}.webp ${image.length} bytes`)
     }
   } finally {
     await browser.close()

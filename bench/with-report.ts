@@ -1,6 +1,6 @@
 /**
- * How much do `understudy report` and `understudy export` slow a running server? Sends full cycles while nothing else runs,
- * beside reports, and beside exports of the same data directory, in turn. A command that ends is started again.
+ * How much do `understudy report` and `understudy export` slow a running server? Alternates between full cycles alone,
+ * during reports, and during exports of the same data directory. A command that ends is started again.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
@@ -20,7 +20,7 @@ const blockCount = 60
 const kinds = ['alone', 'report', 'export'] as const
 type Kind = (typeof kinds)[number]
 
-export async function measureBesideReport(size: RunSize): Promise<Measurement[]> {
+export async function measureWithReport(size: RunSize): Promise<Measurement[]> {
   const shape = scaledShape(cycleScenarios.full.shape, size.scale)
   return withServer({}, async (server) => {
     const commands = new RepeatedCommand(server.scratchDir)
@@ -45,7 +45,7 @@ export async function measureBesideReport(size: RunSize): Promise<Measurement[]>
       const ratio = `${kind} / alone: ${(median(samplesMs) / alone).toFixed(3)}`
       const note = kind === 'alone' ? '' : `; ${commands.ended[kind]} runs ended`
       return measurementOf({
-        scenario: `beside-report: ${kind}`,
+        scenario: `with-report: ${kind}`,
         ...{ samplesMs, bytes, clientBusyShare, details: { note: `${ratio}${note}` } },
         busyS: sequentialS(samplesMs),
         // CPU time includes all kinds.
@@ -69,7 +69,7 @@ class RepeatedCommand {
     this.#scratchDir = scratchDir
   }
 
-  /** Ends the command that runs, and starts another one. Rejects where a run has failed. */
+  /** Ends the running command and starts another one. Rejects if a run has failed. */
   async change(kind: Kind): Promise<void> {
     this.#kind = 'alone'
     this.#child?.kill('SIGKILL')
@@ -91,7 +91,7 @@ class RepeatedCommand {
         kind === 'report' ? ['report', '--json', ...dataDir] : ['export', out, ...dataDir],
       )
       if (this.#kind !== kind) return
-      if (failure !== null) throw new Error(`${kind} failed beside the server: ${failure}`)
+      if (failure !== null) throw new Error(`${kind} failed while the server ran: ${failure}`)
       this.ended[kind]++
     }
   }
