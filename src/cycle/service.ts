@@ -161,7 +161,7 @@ export class CycleService {
     return this.#embeddings.backlog
   }
 
-  /** Why health is `degraded`; empty where it is `ok`. `isStandbyOk`: to be a standby is not a problem. */
+  /** Why health is `degraded`; empty if it is `ok`. `isStandbyOk`: to be a standby is not a problem. */
   problems(isStandbyOk = false): ServiceProblem[] {
     const { store, model } = this.#parts
     const serving = model()
