@@ -136,7 +136,7 @@ export class AdminListener {
       if (!(error instanceof ServiceError))
         log.error({ err: error, path: path.slice(0, 200) }, 'an admin request failed')
       if (response.headersSent) response.destroy()
-      else if (isUnauthorized(error) && asksForPage(request, path)) {
+      else if (isUnauthorized(error) && isPageRequest(request, path)) {
         const isAttempt = request.method === 'POST' || query.has('token')
         this.#send(request, response, loginPage(isAttempt ? error.message : null))
       } else this.#send(request, response, errorReply(error))
@@ -241,7 +241,7 @@ async function formOf(request: IncomingMessage): Promise<URLSearchParams | null>
 }
 
 /** Whether a browser requests the page, so that the response should be the login form. */
-function asksForPage({ headers }: IncomingMessage, path: string): boolean {
+function isPageRequest({ headers }: IncomingMessage, path: string): boolean {
   return (path === '/' || path === loginPath) && headers.accept?.includes('text/html') === true
 }
 

@@ -56,7 +56,7 @@ export function json(value: unknown, status = 200, headers: Reply['headers'] = {
 }
 
 /** Limits how many jobs run at a time; refuses a job while `waitingMax` are waiting. */
-export function limited(
+export function limitConcurrency(
   activeMax: number,
   waitingMax: number,
 ): (work: () => Promise<Reply>) => Promise<Reply> {

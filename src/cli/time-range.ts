@@ -2,7 +2,7 @@
  * The flags `--from` and `--to` of commands that read stored cycles by `cycle_time`.
  */
 import type { Command } from 'commander'
-import { cycleIdForm, parseInstant } from '../contract/index.js'
+import { cycleIdPattern, parseInstant } from '../contract/index.js'
 import { UsageError } from './failure.js'
 import type { Flags } from './read-settings.js'
 
@@ -13,7 +13,7 @@ export interface TimeRange {
 }
 
 const dayMs = 86_400_000
-const dayForm = /^\d{4}-\d\d-\d\d$/
+const dayPattern = /^\d{4}-\d\d-\d\d$/
 
 export function addRangeFlags(command: Command): Command {
   return command
@@ -32,10 +32,10 @@ export function timeRangeOf({ from, to }: Flags): TimeRange {
 /** `ofDayMs`: the millisecond of a day that is meant. */
 function timeOf(flag: string, value: unknown, ofDayMs: number): number | null {
   if (typeof value !== 'string') return null
-  const isDay = dayForm.test(value)
+  const isDay = dayPattern.test(value)
   const text = isDay
     ? `${value}T00:00:00+09:00`
-    : cycleIdForm.test(value)
+    : cycleIdPattern.test(value)
       ? value.replace(/^(....)(..)(..T..)(..)$/, '$1-$2-$3:$4:00+09:00')
       : value
   const instant = parseInstant(text)

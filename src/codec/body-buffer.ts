@@ -11,7 +11,7 @@ export function bodyBufferBytes(length: number): number {
 }
 
 /** The body, or a copy where its buffer does not continue far enough after it. */
-export function padded(body: Uint8Array): Uint8Array {
+export function pad(body: Uint8Array): Uint8Array {
   return bodyBufferBytes(body.byteOffset + body.length) <= body.buffer.byteLength ? body : paddedCopy(body)
 }
 

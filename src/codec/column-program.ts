@@ -23,7 +23,7 @@ export const columnOperations = [
   'coalesce',
   'where',
   'round',
-  'log',
+  'signedLog1p',
   'sine',
 ] as const
 export type ColumnOperation = Exclude<(typeof columnOperations)[number], 'load'>
@@ -155,8 +155,8 @@ function compute(operation: ColumnOperation, x: number, y: number): number {
       return y > 0 ? x : NaN
     case 'round':
       return round(x)
-    case 'log':
-      return log(x)
+    case 'signedLog1p':
+      return signedLog1p(x)
     case 'sine':
       return sine(x)
   }
@@ -180,7 +180,7 @@ const mantissaHigh = 0x000fffff
  * 1 + |x| = 2^k m with m within √½ to √2, and log m by the series of log((1 + s) / (1 - s)), whose first omitted
  * term is 10^-10 of the sum.
  */
-function log(x: number): number {
+function signedLog1p(x: number): number {
   const size = x < 0 ? -x : x
   if (!(size < Infinity)) return x
   double[0] = 1 + size

@@ -183,7 +183,7 @@ function valueRules({ name, value }: MemberShape): object {
     return { nullable, unique: value.unique, ...itemRange(name, value.items, value.countMax) }
   }
   if (value.kind === 'string') {
-    const pattern = value.pattern === undefined ? {} : { pattern: fixedForm(value.pattern) }
+    const pattern = value.pattern === undefined ? {} : { pattern: fixedLengthTemplate(value.pattern) }
     return { nullable, html: name.endsWith('_html'), ...pattern }
   }
   return value
@@ -196,7 +196,7 @@ function itemRange(name: string, items: ValueShape, countMax: number): object {
 }
 
 /** `^\d{8}T\d{4}$` as `00000000T0000`: a text of fixed length, 0 for any digit. */
-function fixedForm(pattern: string): string {
+function fixedLengthTemplate(pattern: string): string {
   const match = /^\^((?:\\d(?:\{\d+\})?|[A-Za-z])+)\$$/.exec(pattern)
   if (match === null) throw new Error(`not a pattern of fixed length: ${pattern}`)
   return (match[1] as string).replace(/\\d(?:\{(\d+)\})?/g, (_, count: string | undefined) =>

@@ -212,7 +212,7 @@ class ComparisonFigures {
 
   comparison(cycles: readonly StoredCycle[]): Omit<Comparison, 'movers' | 'quality'> {
     const [first, second] = this.#versions
-    const [firstScores, secondScores] = [joined(this.#scores.first), joined(this.#scores.second)]
+    const [firstScores, secondScores] = [join(this.#scores.first), join(this.#scores.second)]
     const isEmpty = firstScores.length === 0
     return {
       first,
@@ -260,7 +260,7 @@ function medians(cycles: readonly AgreementFigures[]): AgreementFigures {
   }
 }
 
-function joined(parts: readonly Float64Array[]): Float64Array {
+function join(parts: readonly Float64Array[]): Float64Array {
   return Float64Array.from(parts.flatMap((part) => [...part]))
 }
 

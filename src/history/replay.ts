@@ -41,7 +41,7 @@ export async function* replayCycles(
     const cycle = codec.decodeCycle(json)
     const plan = pool.plan(cycle, position)
     records.set(position, recordsOf(json, cycle, plan))
-    if (position >= from) yield replayed(store, cycle, plan, records)
+    if (position >= from) yield toReplayed(store, cycle, plan, records)
     pool.publish(plan)
     forgetRecords(records, plan.next)
   }
@@ -113,7 +113,7 @@ function leftSince(store: Store, position: Position): Set<string> {
   return names
 }
 
-function replayed(
+function toReplayed(
   store: Store,
   cycle: CycleColumns,
   plan: CyclePlan,

@@ -56,15 +56,15 @@ async function open(plan: ProcessPlan): Promise<Opened> {
   switch (plan.role) {
     case 'heads': {
       const { openHeadsProgram } = await import('./sessions/heads-program.js')
-      return serving(await openHeadsProgram(plan, log), headsChildFormat)
+      return openedChild(await openHeadsProgram(plan, log), headsChildFormat)
     }
     case 'text': {
       const { openTextProgram } = await import('./sessions/text-program.js')
-      return serving(await openTextProgram(plan, log, opened), encoderChildFormat)
+      return openedChild(await openTextProgram(plan, log, sendOpened), encoderChildFormat)
     }
     case 'image': {
       const { openImageProgram } = await import('./sessions/image-program.js')
-      return serving(await openImageProgram(plan, log, opened), encoderChildFormat)
+      return openedChild(await openImageProgram(plan, log, sendOpened), encoderChildFormat)
     }
     case 'ports': {
       const { openGraph } = await import('./sessions/graph-session.js')
@@ -78,7 +78,7 @@ async function open(plan: ProcessPlan): Promise<Opened> {
   }
 }
 
-function serving<Request, Reply>(
+function openedChild<Request, Reply>(
   program: Program<Request, Reply>,
   format: ChildFormat<Request, Reply>,
 ): Opened {
@@ -92,7 +92,7 @@ function send(header: ChildHeader): void {
   messages.write({ header, parts: [] })
 }
 
-function opened(): void {
+function sendOpened(): void {
   send({ kind: 'opened' })
 }
 

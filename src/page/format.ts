@@ -99,18 +99,18 @@ export function percent(share: number | null | undefined, digits = 1): string {
 
 /** A difference of two shares: `+6.6 pp`, in percentage points. */
 export function points(difference: number | null): string {
-  return difference === null ? '–' : `${signed(100 * difference, 1)} pp`
+  return difference === null ? '–' : `${formatSigned(100 * difference, 1)} pp`
 }
 
 /** The ends of an interval: `97.1 to 99.2`, or with their signs, `-1.2 to +3.4`. */
 export function range([low, high]: readonly [number, number], unit: 'share' | 'points'): string {
   const text = (value: number): string =>
-    unit === 'points' ? signed(100 * value, 1) : (100 * value).toFixed(1)
+    unit === 'points' ? formatSigned(100 * value, 1) : (100 * value).toFixed(1)
   return `${text(low)} to ${text(high)}`
 }
 
 /** `+1.25`, `-0.30`, `0.00` */
-export function signed(value: number, digits: number): string {
+export function formatSigned(value: number, digits: number): string {
   const text = value.toFixed(digits)
   if (Number(text) === 0) return text.replace('-', '')
   return value > 0 ? `+${text}` : text
@@ -149,6 +149,6 @@ export function humanize(name: string): string {
 }
 
 /** `1 call`, `1,234 calls` */
-export function counted(count: number, noun: string): string {
+export function plural(count: number, noun: string): string {
   return `${integer(count)} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -65,7 +65,7 @@ export function topicOf(gallery: string): Topic {
 
 /** A title: a few words or a sentence, with the decoration that is usual on boards. */
 export function titleText(rng: Rng, topic: Topic): string {
-  return filled(rng, topic, rng.pick(titles) + rng.pick(titleTails))
+  return fill(rng, topic, rng.pick(titles) + rng.pick(titleTails))
 }
 
 /**
@@ -75,9 +75,7 @@ export function titleText(rng: Rng, topic: Topic): string {
 export function bodyHtml(rng: Rng, topic: Topic, aim: { charsAim: number; imageCount: number }): string {
   const blocks: string[] = []
   for (let chars = 0; chars < aim.charsAim || blocks.length === 0;) {
-    const text = Array.from({ length: rng.int(1, 4) }, () => filled(rng, topic, rng.pick(sentences))).join(
-      ' ',
-    )
+    const text = Array.from({ length: rng.int(1, 4) }, () => fill(rng, topic, rng.pick(sentences))).join(' ')
     chars += text.length
     blocks.push(paragraph(rng, text))
   }
@@ -86,7 +84,7 @@ export function bodyHtml(rng: Rng, topic: Topic, aim: { charsAim: number; imageC
   return blocks.join('')
 }
 
-function filled(rng: Rng, topic: Topic, template: string): string {
+function fill(rng: Rng, topic: Topic, template: string): string {
   const all: typeof lists = { ...lists, ...topic.words }
   return template.replace(/\{(\w+)\}/g, (_, name: string) => rng.pick(all[name] ?? []))
 }

@@ -1,7 +1,7 @@
 /**
  * All metrics, one table: names, help, types, labels with all their values. The registry, the documentation and the tests
  * derive from it. Names follow the rules of Prometheus: base units, `_total` for counters. Labels are bounded, except
- * those of the info metrics, which are bounded by the versions in use. `readings.ts` reads the gauges, `metrics.ts` counts
+ * those of the info metrics, which are bounded by the versions in use. `gauge-values.ts` reads the gauges, `metrics.ts` counts
  * the rest.
  */
 import { operations, outcomeCodes } from '../../contract/index.js'

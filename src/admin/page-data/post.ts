@@ -2,7 +2,7 @@
  * `/api/posts/{gall_id}/{post_no}`: one pending post with its text, its images, and a timeline of the newest cycles.
  */
 import {
-  cycleIdForm,
+  cycleIdPattern,
   ServiceError,
   snapshotNames,
   type Candidate,
@@ -59,7 +59,7 @@ export async function post(
 export function explainArguments(gallId: string, postNo: number, query: URLSearchParams): string[] {
   const cycles = ['cycle', 'against'].flatMap((name) => {
     const id = query.get(name)
-    if (id !== null && !cycleIdForm.test(id))
+    if (id !== null && !cycleIdPattern.test(id))
       throw new ServiceError('bad_request', `${name} must be a cycle_id`)
     return id === null ? [] : [`--${name}=${id}`]
   })

@@ -140,12 +140,12 @@ export class Quarantine {
       callCount++
       try {
         const part = rows.map((row) => items[row] as Uint8Array)
-        all.take(rows, await timed(encoder, part, callMs()))
+        all.take(rows, await encodeTimed(encoder, part, callMs()))
         singleCrashes = 0
         const missing = all.missing(rows)
         if (this.#suspects.size > 0)
           for (const row of rows) if (!missing.includes(row)) this.#suspects.delete(keyOf(row))
-        if (isBackground && encoder.callMsMax < Infinity) batches.unshift(...unencoded(missing, rows))
+        if (isBackground && encoder.callMsMax < Infinity) batches.unshift(...retryBatches(missing, rows))
       } catch (error) {
         if (!(error instanceof ModelError)) throw error
         const isCause = !(error instanceof ModelDownError)
@@ -206,7 +206,11 @@ export class Quarantine {
 }
 
 /** Encodes a batch, and publishes how long that took. */
-async function timed(encoder: BatchEncoder, part: readonly Uint8Array[], budgetMs: number): Promise<Vectors> {
+async function encodeTimed(
+  encoder: BatchEncoder,
+  part: readonly Uint8Array[],
+  budgetMs: number,
+): Promise<Vectors> {
   const startedAt = performance.now()
   const publish = (hasFailed: boolean): void => {
     const ms = performance.now() - startedAt
@@ -229,7 +233,7 @@ function slices(rows: readonly number[], countMax: number): number[][] {
 }
 
 /** Batches of the rows that a call had no time for. If it encoded none of several rows, each gets a batch of its own. */
-function unencoded(missing: number[], rows: readonly number[]): number[][] {
+function retryBatches(missing: number[], rows: readonly number[]): number[][] {
   if (missing.length < rows.length) return missing.length === 0 ? [] : [missing]
   return rows.length === 1 ? [] : slices(missing, 1)
 }

@@ -258,12 +258,12 @@ export class ModelLifecycle {
       this.#parts.log.info({ model_version: entry.version, role: entry.role }, 'model load cancelled')
       cancel.abort(new ModelError('the load was cancelled'))
     }
-    if (kind === 'release' && model !== null) await this.#lastUse(entry, model)
+    if (kind === 'release' && model !== null) await this.#waitUntilUnused(entry, model)
     await model?.close()
   }
 
   /** Resolves when nothing uses a model any more. */
-  async #lastUse({ role, version }: Entry, model: LoadedModel): Promise<void> {
+  async #waitUntilUnused({ role, version }: Entry, model: LoadedModel): Promise<void> {
     if (role === 'shadow') {
       await this.#usersOf().removeShadow(model)
       this.#parts.log.info({ model_version: version }, 'shadow stopped')

@@ -133,7 +133,7 @@ export class SessionHost<Request, Reply> {
     }
     const process = await SessionProcess.start(this.#options, signal)
     this.#running.add(process)
-    void process.gone.then(() => this.#running.delete(process))
+    void process.exited.then(() => this.#running.delete(process))
     const { provider } = await process.starting(async () => {
       // `close` stops the processes that have been started.
       if (this.#closed) throw this.#absence

@@ -46,7 +46,7 @@ interface Waiter {
 
 export class SessionProcess {
   /** Resolves when the process has ended, or when the system cannot end it. */
-  readonly gone: Promise<void>
+  readonly exited: Promise<void>
   readonly #options: ProcessOptions
   readonly #child: StartedChild
   readonly #reader = new LineReader()
@@ -72,7 +72,7 @@ export class SessionProcess {
     this.#child = child
     this.#signal = signal
     const { pid, outputs, headers } = child
-    this.gone = child.gone
+    this.exited = child.exited
     void child.ended.then((how) => this.#fail(new ModelError(`${this.#name} ${how}`)))
     this.#stopWatching = watchMemory(pid, options.bytesMax, (bytes) => {
       const limit = sizeText(options.bytesMax)
@@ -134,7 +134,7 @@ export class SessionProcess {
   /** Kills the process, and resolves when it has ended or cannot be ended. A batch in progress rejects. */
   async stop(): Promise<void> {
     this.#fail(new ModelDownError(`${this.#options.name} is closed`))
-    await Promise.race([this.gone, sleep(stopMsMax, undefined, { ref: false })])
+    await Promise.race([this.exited, sleep(stopMsMax, undefined, { ref: false })])
   }
 
   get #name(): string {

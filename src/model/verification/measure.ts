@@ -4,7 +4,7 @@
 import { ModelRowError } from '../model.js'
 import { residentBytes } from '../sessions/process-memory.js'
 import { sizeText } from '../size-text.js'
-import { counted, fail, pass, skip, type Outcome } from './report.js'
+import { plural, fail, pass, skip, type Outcome } from './report.js'
 import { manyKinds, trialInputs } from './trial-inputs.js'
 import { trialRowCount, type TrialModel } from './trial-model.js'
 
@@ -15,7 +15,7 @@ export async function checkLatency(model: TrialModel, medianMsMax: number): Prom
   const times = await measure(model, 3 * medianMsMax)
   const medianMs = times[Math.floor(times.length / 2)] as number
   const takes =
-    `A batch of ${counted(trialRowCount, 'row')} takes ${medianMs.toFixed(1)} ms (median of ${times.length}); ` +
+    `A batch of ${plural(trialRowCount, 'row')} takes ${medianMs.toFixed(1)} ms (median of ${times.length}); ` +
     `the limit is ${medianMsMax} ms`
   return medianMs > medianMsMax ? fail(`${takes} (setting modelLatencyMsMax).`) : pass(`${takes}.`)
 }

@@ -57,6 +57,6 @@ export function sentenceOf(error: unknown): string {
 }
 
 /** `1 row`, `5000 rows`. */
-export function counted(count: number, noun: string): string {
+export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

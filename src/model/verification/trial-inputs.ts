@@ -108,7 +108,7 @@ export function manyKinds(count: number): TrialKind[] {
 }
 
 /** The rows of `inputs` in another order: row r is row `order[r]` of `inputs`. `order` may leave rows out. */
-export function reordered(inputs: ModelInputs, order: readonly number[]): ModelInputs {
+export function reorder(inputs: ModelInputs, order: readonly number[]): ModelInputs {
   return {
     ...inputs,
     count: order.length,
@@ -118,7 +118,7 @@ export function reordered(inputs: ModelInputs, order: readonly number[]): ModelI
 }
 
 /** 0 to `count` - 1 in an order that depends on the seed alone. */
-export function shuffled(count: number, seed: number): number[] {
+export function shuffle(count: number, seed: number): number[] {
   const random = randomNumbers(seed)
   const order = Array.from({ length: count }, (_, index) => index)
   for (let last = count - 1; last > 0; last--) {
