@@ -14,7 +14,7 @@ const indentedCharsMax = 1024 * 1024
 
 /**
  * What happens to the first call of a cycle. response-lost: the response is read, dropped and requested again.
- * body-cut, response-unread: see `BrokenCall`. duplicate: the call is sent twice at the same time.
+ * body-cut, response-unread: see `AbortedCall`. duplicate: the call is sent twice at the same time.
  */
 export type DeliveryFault = 'none' | 'response-lost' | 'body-cut' | 'response-unread' | 'duplicate'
 
@@ -90,7 +90,7 @@ export async function deliver(
   switch (faults.delivery) {
     case 'body-cut':
     case 'response-unread':
-      await api.breakOff(call, faults.delivery)
+      await api.abortCall(call, faults.delivery)
       return { response: (await send(await repeated(), 'after a broken call')).body, tookMs: null }
     case 'duplicate': {
       const duplicate = await repeated()

@@ -20,7 +20,7 @@ export const topics: readonly Topic[] = [
   topic('game', '신캐|시즌패스|스킨|공략|DLC|고인물 방송', '길드장|운영자|신규 유저|최종 보스|친구'),
 ]
 
-/** Words for the names in braces of a template. The words of the topic come on top. */
+/** Words for the names in braces of a template. The topic's words are added to these. */
 const lists: Readonly<Record<string, readonly string[]>> = {
   did: words('봤|샀|골랐|바꿨|다시 봤|찾아봤|자랑했|포기했|추천받았|선물받았'),
   happened: words('터졌|사라졌|살아났|미쳤|무너졌|돋보였|끝내줬|유명해졌|난리 났|잠수 탔'),
