@@ -159,7 +159,7 @@ function StaleNotice({ state, loadedAtMs }: StaleProps) {
       </strong>
       {since}{' '}
       {state === 'denied'
-        ? 'Open the address with the token that the service prints at its start.'
+        ? 'Open the address with the token that the service prints at startup.'
         : 'Trying again.'}
     </p>
   )

@@ -68,7 +68,7 @@ export function ago(time: string | number, nowMs: number): string {
 
 const dayMs = 24 * 3_600_000
 
-/** `since 14:05 KST`, for what the service has counted since its start; undefined once that is a day or more. */
+/** `since 14:05 KST`, for what the service has counted since it started; undefined once that is a day or more. */
 export function sinceStart(startedAt: string, nowMs: number): string | undefined {
   return nowMs - Date.parse(startedAt) < dayMs ? `since ${clock(startedAt)} KST` : undefined
 }
@@ -143,7 +143,7 @@ export function bytes(count: number | null | undefined): string {
   return `${value.toFixed(unit === 0 || value >= 100 ? 0 : 1)} ${units[unit] ?? ''}`
 }
 
-/** A word of the API for readers: `missing_title` as `missing title`. */
+/** An API identifier as readable text: `missing_title` as `missing title`. */
 export function humanize(name: string): string {
   return name.replaceAll('_', ' ')
 }

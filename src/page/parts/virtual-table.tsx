@@ -10,9 +10,8 @@ import { isShortcut, useKeys } from './keys.js'
 
 export interface VirtualColumn<Row> {
   readonly title: string
-  /** Of its cells. */
   readonly class?: string
-  /** Of the grid. */
+  /** Width of the column in the grid. */
   readonly width: string
   /** Pixels that the table must have for this column. Undefined: it is shown even on a narrow screen. */
   readonly from?: number
@@ -62,7 +61,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const updateFocus = (): void => {
     const links = [...(scrollerRef.current?.querySelectorAll<HTMLElement>(rowLinks) ?? [])]
     links.find((link) => rowIndexOf(link) === wanted.current)?.focus({ preventScroll: true })
-    // The row that had the focus last, or the first one if that row does not exist any more.
+    // The row that had the focus last, or the first one if that row no longer exists.
     const tabRow = Math.max(first, Math.min(current.current, end - 1))
     for (const link of links) link.tabIndex = rowIndexOf(link) === tabRow ? 0 : -1
   }

@@ -94,9 +94,7 @@ function Calls({ listName, choice }: CallsProps) {
       {!isRead ? (
         <Missing error={error} what="calls" />
       ) : shown.length === 0 ? (
-        <p class="empty">
-          {calls.length === 0 ? 'No call since the start of the service.' : 'No call matches.'}
-        </p>
+        <p class="empty">{calls.length === 0 ? 'No call since the service started.' : 'No call matches.'}</p>
       ) : (
         <VirtualTable
           kind="calls-rows"

@@ -142,7 +142,7 @@ export function Explained({ explanation: { explained } }: { readonly explanation
       </p>
       {problem !== null && (
         <p class="notice warn">
-          <strong>What moves the score cannot be computed:</strong> <Text>{problem}</Text>
+          <strong>The effects of the inputs cannot be computed:</strong> <Text>{problem}</Text>
         </p>
       )}
       <Table

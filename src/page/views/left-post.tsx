@@ -1,4 +1,4 @@
-/** A post that is not pending any more, as the stored cycles have it. */
+/** A post that is no longer pending, as the stored cycles have it. */
 import type { Explanation } from '../service/history.js'
 import { dayClock, duration, integer, score, humanize } from '../format.js'
 import { Tile } from '../parts/common.js'
@@ -50,7 +50,7 @@ export function LeftPost({ gallId, postNo, explanation }: LeftPostProps) {
         )}
       </div>
       {candidate === null && (
-        <p class="notice">Title and text of this post have expired with the cycle that brought it.</p>
+        <p class="notice">Title and text of this post expired with the cycle in which it arrived.</p>
       )}
       <Pictures gallId={gallId} postNo={postNo} images={images} />
       <PostText html={candidate?.body_html ?? null} />

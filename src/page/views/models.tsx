@@ -189,7 +189,7 @@ function ComparisonOf({ version }: { readonly version: string }) {
   )
 }
 
-/** Those that change something for this version. The serving one has the way back instead. */
+/** Those that change something for this version. For the serving version: the rollback command. */
 function Commands({ model, data }: { readonly model: ModelFacts; readonly data: ModelsData }) {
   const { commands, version } = model
   const { serving } = data

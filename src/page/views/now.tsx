@@ -80,8 +80,8 @@ function Failed({ failed, serving }: FailedProps) {
       {role === 'active' && (
         <p>
           {serving === null
-            ? 'No model serves: cycles get 503. The service tries again.'
-            : `${serving} keeps serving. The service tries again.`}
+            ? 'No model is serving: cycles get 503. The service keeps retrying.'
+            : `${serving} keeps serving. The service keeps retrying.`}
         </p>
       )}
       <p>
