@@ -41,12 +41,8 @@ export const snapshotFeatures = featureTable([
     return [`snapshot_${name}`, `${name} of the admin snapshot`, 0, snapshotCounter(name)]
   }),
   ...loggedNames.map((name): FeatureRow => {
-    return [
-      `snapshot_${name}_log`,
-      `log(${name} of the admin snapshot)`,
-      0,
-      signedLog1p(snapshotCounter(name)),
-    ]
+    const value = signedLog1p(snapshotCounter(name))
+    return [`snapshot_${name}_log`, `log(${name} of the admin snapshot)`, 0, value]
   }),
   [
     'snapshot_upimg_height',

@@ -96,7 +96,7 @@ function contradictions(manifest: Manifest): string[] {
 function dateRules(date: string | undefined): Rule[] {
   if (date === undefined) return []
   const isDay = new Date(date).getUTCDate() === Number(date.slice('YYYY-MM-'.length))
-  return [[!isDay, `provenance.date must be a day of the calendar, and is "${date}"`]]
+  return [[!isDay, `provenance.date must be a day of the calendar, not "${date}"`]]
 }
 
 function featureRules(manifest: Manifest): Rule[] {

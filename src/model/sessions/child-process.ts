@@ -11,7 +11,7 @@ import type { Duplex, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { PayloadFile } from './messages.js'
 
-/** Nothing is ever written here: the child's end of it ends when the owner does, however that happens. */
+/** Nothing is ever written here: the child's end of it ends when the parent does, however that happens. */
 export const lifelineDescriptor = 0
 /** A socket for the headers of messages, in both directions. */
 export const headerDescriptor = 3
@@ -102,7 +102,7 @@ function describeEnd(code: number | null, signal: string | null): string {
   return signal === null ? `exited with code ${code}` : `was ended by ${signal}`
 }
 
-/** A child removes it too, when it outlives its owner: see child.ts. */
+/** A child removes it too, when it outlives its parent: see child.ts. */
 function removeDirectory(directory: string): void {
   rmSync(directory, { recursive: true, force: true })
 }

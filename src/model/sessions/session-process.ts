@@ -1,6 +1,6 @@
 /**
  * One child process, from its start to its end. It is killed at the first failure: a crash, an error of the program, a
- * batch past its time limit, memory past its bound. It is never repaired; its owner starts another.
+ * batch past its time limit, memory past its bound. It is never repaired; its parent starts another.
  */
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
@@ -19,7 +19,7 @@ import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protoc
 export const startMsMax = 10 * 60_000
 /** A killed process ends at once, unless a driver holds it. A shutdown does not wait longer. */
 const stopMsMax = 2000
-/** Of a line that native code prints. */
+/** Limit of a line that native code prints. */
 const lineCharsMax = 1000
 
 export interface ProcessOptions {
@@ -31,7 +31,7 @@ export interface ProcessOptions {
   readonly log: ModelLog
   /** Default 10 minutes. */
   readonly startMsMax?: number
-  /** For each of the first runs of its graphs. Default: that of a start. */
+  /** Time limit of each warm-up run. Default: `startMsMax`. */
   readonly warmUpMsMax?: number
   /** For tests that need access to the process. */
   readonly startChild?: () => Promise<StartedChild>

@@ -1,5 +1,5 @@
 /**
- * The report of a verification: one line a check.
+ * The report of a verification: one line per check.
  */
 import type { Manifest } from '../package/manifest.js'
 

@@ -86,7 +86,7 @@ describe('a model', () => {
     )
     expect(line).toMatchObject({ state: 'fail' })
     expect(line?.sentence).toMatch(
-      /gets other heads alone than in a batch of 5000 rows: p_up of row \d+ differs by 0\.0025/,
+      /gets different heads alone than in a batch of 5000 rows: p_up of row \d+ differs by 0\.0025/,
     )
   })
 

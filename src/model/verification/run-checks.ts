@@ -132,7 +132,7 @@ async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Prom
     if (!(value <= invarianceTolerance)) {
       const how = rows.length === 1 ? 'alone' : `in a batch of ${plural(rows.length, 'row')} in another order`
       return fail(
-        `A row gets other heads ${how} than in a batch of ${plural(trialRowCount, 'row')}: ${head} of row ${row} ` +
+        `A row gets different heads ${how} than in a batch of ${plural(trialRowCount, 'row')}: ${head} of row ${row} ` +
           `differs by ${figure(value)} (tolerance ${invarianceTolerance}). The graph must compute each row independently.`,
       )
     }

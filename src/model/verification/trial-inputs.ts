@@ -32,7 +32,7 @@ type ColumnKind = 'counter' | 'count' | 'time' | 'past' | 'measure' | 'flag' | '
 /** The encoders of a model, as far as its inputs depend on them. */
 type Encoders = Readonly<Record<'text' | 'image', { readonly dim: number } | null>>
 
-/** Inputs of one row a kind, in that order, for a model with these encoders. Row r is slot r and reading r. */
+/** Inputs of one row per kind, in that order, for a model with these encoders. Row r is slot r and reading r. */
 export function trialInputs(
   kinds: readonly TrialKind[],
   { text, image }: Encoders,
