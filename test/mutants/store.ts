@@ -216,8 +216,8 @@ export const storeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a statement has a time limit',
-        find: 'await Promise.race([answer, limit])',
-        replace: 'await answer',
+        find: 'await Promise.race([response, limit])',
+        replace: 'await response',
       },
     ],
   },

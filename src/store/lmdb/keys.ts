@@ -22,7 +22,7 @@ const imageKeyBytes = nameHashBytes + 8 + 8
 /** The keys of an encoder's embeddings begin with this many bytes of its hash. */
 export const encoderKeyBytes = 16
 
-/** Undefined for a text that is not a cycle id: nothing is stored under it. */
+/** Undefined for a string that is not a cycle id: nothing is stored under it. */
 export function cycleIdKey(cycleId: string): Uint8Array | undefined {
   return cycleIdPattern.test(cycleId) ? Buffer.from(cycleId, 'latin1') : undefined
 }
