@@ -134,7 +134,7 @@ function differencesOf(was: unknown, is: unknown): FieldProblem[] {
 interface Place {
   readonly was: Container
   readonly is: Container
-  /** Of the members of an object; null for a list. */
+  /** Names of the members of an object; null for a list. */
   readonly names: readonly string[] | null
   next: number
   readonly count: number

@@ -176,7 +176,9 @@ describe.each(codecs)('the $name evaluator', (codec) => {
     ['an index just beyond its column', { indexes: [Uint32Array.of(0, 2)] }],
   ])('refuses inputs with %s, and writes nothing', (_, wrong) => {
     const matrix = new Float32Array(2).fill(-7)
-    expect(() => codec.runColumns(program, { ...inputs, ...wrong }, matrix)).toThrow('do not fit together')
+    expect(() => codec.runColumns(program, { ...inputs, ...wrong }, matrix)).toThrow(
+      'does not match its inputs',
+    )
     expect([...matrix]).toEqual([-7, -7])
   })
 
@@ -193,7 +195,7 @@ describe.each(codecs)('the $name evaluator', (codec) => {
     ['an unknown operation', { ...program, code: Uint32Array.of(columnOperations.length, 0, 0) }],
     ['half an instruction', { ...program, code: Uint32Array.of(0, 0, 0, 0) }],
   ])('refuses a program with %s', (_, unsound) => {
-    expect(() => codec.runColumns(unsound, inputs, new Float32Array(2))).toThrow('do not fit together')
+    expect(() => codec.runColumns(unsound, inputs, new Float32Array(2))).toThrow('does not match its inputs')
   })
 })
 

@@ -32,7 +32,7 @@ export type ColumnOperation = Exclude<(typeof columnOperations)[number], 'load'>
 const instructionWords = 3
 
 /**
- * A program computes values, each with a number a row: first the constants of its inputs, then one for each instruction.
+ * A program computes values, each with a number per row: first the constants of its inputs, then one for each instruction.
  * `a` and `b` are positions of earlier values, of `load` the position of a column. An operation on one number ignores b.
  */
 export interface ColumnProgram {
@@ -47,7 +47,7 @@ export interface ColumnProgram {
 export interface ColumnInputs {
   readonly rowCount: number
   readonly columns: readonly ProgramColumn[]
-  /** Each with an entry a row at least. */
+  /** Each with at least one entry per row. */
   readonly indexes: readonly Uint32Array[]
   /** Numbers that are the same in all rows. */
   readonly constants: Float64Array
@@ -55,7 +55,7 @@ export interface ColumnInputs {
 
 /**
  * Fills a row-major matrix [rowCount, outputs] and writes nothing beyond it. Throws a RangeError, and writes
- * nothing, when program, inputs and matrix do not fit together.
+ * nothing, when program, inputs and matrix do not match.
  */
 export type RunColumns = (program: ColumnProgram, inputs: ColumnInputs, matrix: Float32Array) => void
 
@@ -95,7 +95,7 @@ function check(
     outputs.every((value) => value < constants.length + code.length / instructionWords) &&
     columns.length === columnIndexes.length &&
     columns.every(({ length }, column) => length >= (ends[columnIndexes[column] as number] ?? Infinity))
-  if (!fits) throw new RangeError('the column program and its inputs do not fit together')
+  if (!fits) throw new RangeError('the column program does not match its inputs')
   if (outputs.length * rowCount > matrix.length) throw new RangeError('the matrix is too small for the rows')
 }
 
