@@ -29,7 +29,7 @@ export interface AdminOptions {
   readonly token: string
   /** The files in force; null: plain HTTP. */
   readonly tls: () => TlsFiles | null
-  /** Of the program. */
+  /** Program version. */
   readonly version: string
   /** Starts a command that reads the data directory of the server. */
   readonly startCommand: StartCommand

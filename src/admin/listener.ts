@@ -156,17 +156,17 @@ export class AdminListener {
       )
     if (path === loginPath && request.method === 'POST') return this.#logInByForm(request, hosts[0] ?? '')
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      throw new ServiceError('method_not_allowed', 'allowed here: GET, HEAD', { allow: 'GET, HEAD' })
+      throw new ServiceError('method_not_allowed', 'allowed methods: GET, HEAD', { allow: 'GET, HEAD' })
     const token = query.get('token')
     if (path === '/' && token !== null) return this.#logIn(token)
     const found = this.#router.find(path)
     if (found?.route.access !== 'open' && !access.accepts(request, this.port))
       throw new ServiceError(
         'unauthorized',
-        'the admin token is missing or wrong: open the address that the service prints at its start, or send ' +
+        'the admin token is missing or wrong: open the address that the service prints at startup, or send ' +
           'Authorization: Bearer with the content of admin-token in the data directory',
       )
-    if (found === null) throw new ServiceError('not_found', 'there is nothing at this path')
+    if (found === null) throw new ServiceError('not_found', 'unknown path')
     const acceptEncoding = request.headers['accept-encoding'] ?? ''
     return found.route.handle({ parameters: found.parameters, query, acceptEncoding })
   }

@@ -1,5 +1,5 @@
 /**
- * The files of the operators' page, which the build writes into `dist/page`, as routes. They are read once, at the start.
+ * The files of the operators' page, which the build writes into `dist/page`, as routes. They are read once, at startup.
  * A name that contains the hash of its content never changes, so browsers keep those files; index.html names them.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -49,7 +49,7 @@ export function pageRoutes(directory = pageDir): Route[] | null {
       access: 'token',
       handle: (call) => {
         const file = assets.get(call.parameters[0] ?? '')
-        if (file === undefined) throw new ServiceError('not_found', 'there is nothing at this path')
+        if (file === undefined) throw new ServiceError('not_found', 'unknown path')
         return reply(file, call, 'private, max-age=31536000, immutable')
       },
     },

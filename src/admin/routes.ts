@@ -63,7 +63,9 @@ export function limitConcurrency(
   const semaphore = new Semaphore(activeMax)
   return (work) => {
     if (semaphore.waitingCount >= waitingMax)
-      throw new ServiceError('unavailable', 'too many requests read stored cycles', { retryAfterS: 5 })
+      throw new ServiceError('unavailable', 'too many requests for stored cycles', {
+        retryAfterS: 5,
+      })
     return semaphore.run(work)
   }
 }

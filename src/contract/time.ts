@@ -34,8 +34,7 @@ export const cycleIdPattern = /^\d{8}T\d{4}$/
 export const dateTimeCharsMax = 128
 
 //                    year    month    day       hour    minute  second  fraction   offset
-const dateTimePattern =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
+const timePattern = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
 
 const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
@@ -45,7 +44,7 @@ const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
  */
 export function parseInstant(text: string): Instant | null {
   if (text.length > dateTimeCharsMax) return null
-  const match = dateTimePattern.exec(text)
+  const match = timePattern.exec(text)
   if (match === null) return null
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
     number,

@@ -24,11 +24,11 @@ export function dateProblem({ validFrom, validTo }: CertificateDates, now: numbe
   return null
 }
 
-/** Logs the dates at the start. A certificate that is not valid is a warning only: some clients do not check dates. */
+/** Logs the dates at startup. A certificate that is not valid is a warning only: some clients do not check dates. */
 export function logDates(dates: CertificateDates, now: number, log: Pick<ModelLog, 'info' | 'warn'>): void {
   const problem = dateProblem(dates, now)
   const fields = { valid_to: isoTime(dates.validTo) }
-  if (problem === null) log.info(fields, 'certificate')
+  if (problem === null) log.info(fields, 'certificate loaded')
   else log.warn(fields, `the certificate ${problem}`)
 }
 

@@ -33,7 +33,6 @@ export interface HttpListener {
   renewCertificate(certificate: Certificate, now: number): boolean
   /** Accepts no new connections. */
   stopListening(): void
-  /** Closes all connections. */
   closeConnections(): void
 }
 

@@ -50,7 +50,7 @@ export class ImageUploads {
       return throwUnavailable(error)
     })
     if (result === 'different') {
-      throw new ServiceError('conflict', 'an image with this key exists already with different bytes')
+      throw new ServiceError('conflict', 'an image with this key already exists with different bytes')
     }
     if (result === 'created') this.#onCreated(key)
     return { created: result === 'created', sha256 }

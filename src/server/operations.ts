@@ -89,7 +89,7 @@ async function getScores({ exchange, parameters, cycles }: Call): Promise<Outgoi
   return jsonBytes(200, response)
 }
 
-/** Decompressing a large response takes milliseconds: each has a turn of the event loop of its own. */
+/** Decompressing a large response takes milliseconds: each has a separate turn of the event loop. */
 const decompressionSlot = new Semaphore(1)
 
 async function putImage({ exchange, parameters, images, settings }: Call): Promise<OutgoingResponse> {
@@ -141,7 +141,7 @@ async function postOutcomes(call: Call): Promise<OutgoingResponse> {
       if (found !== null)
         log.warn({ outcomes: records.length, ...found }, 'outcomes contradict the stored cycles')
     })
-    // The store is closing. The outcomes are stored already.
+    // The store is closing. The outcomes are already stored.
     .catch((error: unknown) => log.debug({ err: error }, 'outcomes were not checked'))
   return json(200, { received: entries.length, created, updated })
 }

@@ -52,7 +52,7 @@ describe.skipIf(opensslMissing)('under TLS', () => {
     )
   }
 
-  test('the cookie is for this host and for TLS alone, and the printed address says https', async () => {
+  test('the cookie is host-only and Secure, and the printed URL uses https', async () => {
     const token = adminTokenOf(server)
     expect(server.log).toContain(`understudy: admin: https://0.0.0.0:${port}/?token=${token}\n`)
     expect(server.log).not.toContain('unencrypted')
@@ -91,7 +91,7 @@ describe.skipIf(opensslMissing)('under TLS', () => {
     const other = makeTlsFiles(scratchDir(), 'other')
     expect(await status({ UNDERSTUDY_TLS_CERT: other.cert, UNDERSTUDY_TLS_KEY: other.key })).toEqual({
       status: 1,
-      text: `understudy: https://127.0.0.1:${port} presents another certificate than ${other.cert}; if the file is new, send SIGHUP to the service\n`,
+      text: `understudy: https://127.0.0.1:${port} presents a different certificate from ${other.cert}; if the file is new, send SIGHUP to the service\n`,
     })
   })
 
@@ -112,7 +112,7 @@ describe.skipIf(opensslMissing)('under TLS', () => {
       const port = String((impostor.address() as AddressInfo).port)
       const { status: code, text } = await status({ UNDERSTUDY_ADMIN_PORT: port })
       expect(code).toBe(1)
-      expect(text).toContain('presents another certificate')
+      expect(text).toContain('presents a different certificate')
       expect(received).toEqual([])
     } finally {
       impostor.close()

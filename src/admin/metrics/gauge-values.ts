@@ -17,7 +17,7 @@ export interface MetricState {
 type GaugeName = {
   [Name in MetricName]: (typeof metricTable)[Name]['type'] extends 'gauge' ? Name : never
 }[MetricName]
-export type ScrapedName = GaugeName | 'loadFailures' | 'shadowSkips' | 'streamsDropped' | 'cpuSeconds'
+export type ReadName = GaugeName | 'loadFailures' | 'shadowSkips' | 'streamsDropped' | 'cpuSeconds'
 
 /**
  * A record has the values by the only label of the metric; a list has the labels of an info metric, whose value is 1.
@@ -29,12 +29,7 @@ export type GaugeValue =
 const checkValues = { ok: 1, warn: 0.5, fail: 0 } as const
 const noScores = { p10: NaN, p50: NaN, p90: NaN, p99: NaN }
 
-export function gaugeValues({
-  now,
-  sources,
-  streams,
-  loopDelay,
-}: MetricState): Record<ScrapedName, GaugeValue> {
+export function gaugeValues({ now, sources, streams, loopDelay }: MetricState): Record<ReadName, GaugeValue> {
   const { cycles, models, store } = sources
   const { replication } = store
   const { heapUsed, external } = process.memoryUsage()

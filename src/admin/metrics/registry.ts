@@ -1,8 +1,8 @@
 /**
- * The registry: one prom-client metric for each row of the table, with all its series from the start.
+ * The registry: one prom-client metric for each row of the table, with all its series from startup on.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { GaugeValue, ScrapedName } from './gauge-values.js'
+import type { GaugeValue, ReadName } from './gauge-values.js'
 import { metricTable, resultLabels, type MetricName } from './table.js'
 
 type TypeOf<Name extends MetricName> = (typeof metricTable)[Name]['type']
@@ -33,8 +33,8 @@ export function createMetrics(): { readonly registry: Registry; readonly metrics
 }
 
 /** Replaces all values of the metrics. */
-export function setGaugeValues(metrics: Metrics, all: Readonly<Record<ScrapedName, GaugeValue>>): void {
-  for (const [name, value] of Object.entries(all) as [ScrapedName, GaugeValue][]) {
+export function setGaugeValues(metrics: Metrics, all: Readonly<Record<ReadName, GaugeValue>>): void {
+  for (const [name, value] of Object.entries(all) as [ReadName, GaugeValue][]) {
     const metric: Counter | Gauge = metrics[name]
     const set = (labels: Labels, number: number): void =>
       metric instanceof Gauge ? metric.set(labels, number) : metric.inc(labels, number)

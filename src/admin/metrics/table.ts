@@ -110,7 +110,7 @@ export const metricTable = {
   ),
   firstScoreRatio: gauge(
     'understudy_first_score_ratio',
-    'Share of first scores in time since the start of the process, of the last 24 hours at most; the target is 0.99. NaN without posts.',
+    'Share of first scores on time since the process started, of the last 24 hours at most; the target is 0.99. NaN without posts.',
   ),
   missingFeatures: gauge('understudy_missing_feature_ratio', 'Share of null counters in the last cycle.'),
   scores: gauge('understudy_score', 'Percentiles of the scores of the last cycle.', {

@@ -64,7 +64,7 @@ export function explainArguments(gallId: string, postNo: number, query: URLSearc
     return id === null ? [] : [`--${name}=${id}`]
   })
   // NUL ends a command-line argument.
-  if (gallId.includes('\0')) throw new ServiceError('not_found', 'there is nothing at this path')
+  if (gallId.includes('\0')) throw new ServiceError('not_found', 'unknown path')
   return ['explain', '--json', '--texts', ...cycles, '--', gallId, String(postNo)]
 }
 
@@ -72,6 +72,6 @@ export function explainArguments(gallId: string, postNo: number, query: URLSearc
 export function numberOfPath(text: string): number {
   const value = Number(text)
   if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value))
-    throw new ServiceError('not_found', 'there is nothing at this path')
+    throw new ServiceError('not_found', 'unknown path')
   return value
 }
