@@ -16,7 +16,7 @@ function reportOf(...calls: string[]): string {
   return stdout.trim()
 }
 
-test('.ci/run says that all passed only where nothing was left out', () => {
+test('.ci/run reports success only if no step was skipped', () => {
   expect(reportOf("provide 'true' something")).toBe('== all passed')
   const left = reportOf("provide 'true' something", "provide 'false' nginx-light fonts")
   expect(left).toBe(

@@ -18,7 +18,7 @@ const dayPattern = /^\d{4}-\d\d-\d\d$/
 export function addRangeFlags(command: Command): Command {
   return command
     .option('--from <time>', 'first cycle_time: a day in KST, a cycle id or RFC 3339 (default: the oldest)')
-    .option('--to <time>', 'last cycle_time; a day counts to its end (default: the newest)')
+    .option('--to <time>', 'last cycle_time; a date includes the whole day (default: the newest)')
 }
 
 /** Throws a `UsageError` for a value that is not a time, and if `--to` is before `--from`. */

@@ -1,5 +1,5 @@
 /**
- * The pool on disk: the records that a cycle stores of it, and the pool rebuilt from them at the start.
+ * The pool on disk: the records that a cycle stores of it, and the pool rebuilt from them at startup.
  *
  *   entered  columns of the posts that entered with one cycle: key, byte range in the request, what never changes
  *   left     keys of the posts that left with one cycle, with reason, tier and times

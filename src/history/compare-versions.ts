@@ -54,7 +54,7 @@ export interface Comparison {
   readonly lacking_heads: Both<readonly HeadName[]>
   /** Texts and images that a replay left out because they crash the encoder. */
   readonly skipped: Both<SkippedFigures>
-  /** Of all scores as one list; null where there are none. */
+  /** All scores as one list; null where there are none. */
   readonly pooled: Both<ScoreFigures> | null
   /** Medians over the cycles that have the figure. */
   readonly median: AgreementFigures | null
@@ -124,7 +124,7 @@ export async function compareVersions(store: Store, options: CompareOptions): Pr
   }
 }
 
-/** Of the posts that were decided in the time of the cycles. */
+/** Quality over the posts that were decided in the time of the cycles. */
 function qualityOf(store: Store, { cycles, versions }: CompareOptions, replayed: ReplayedScores): Quality {
   const times = cycles.map(({ cycleAtMs }) => cycleAtMs)
   const window = { fromMs: Math.min(...times), toMs: Math.max(...times) }

@@ -54,7 +54,7 @@ export async function replayAt(
 ): Promise<ReplayedCycle> {
   for (;;) {
     const next = await replays.next()
-    if (next.done === true) throw new Error(`there is no replay of position ${position}`)
+    if (next.done === true) throw new Error(`position ${position} was not replayed`)
     if (next.value.position === position) return next.value
   }
 }
@@ -132,7 +132,7 @@ function toReplayed(
   }
 }
 
-/** Of a cycle without scored posts, which has no record. */
+/** Availability in a cycle without scored posts, which has no record. */
 const noAvailability: Availability = {
   ...{ textEncoder: null, imageEncoder: null, textEncoded: new Uint8Array() },
   images: { row: new Float64Array(), position: new Float64Array(), encoded: new Float64Array() },

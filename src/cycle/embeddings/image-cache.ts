@@ -24,7 +24,7 @@ export interface ImageColumns {
 interface PostEntry {
   /** The key of the post's vector. */
   readonly id: number
-  /** Positions of the encoded images, rising. */
+  /** Positions of the encoded images, ascending. */
   readonly positions: readonly number[]
 }
 
@@ -120,7 +120,7 @@ export class ImageCache {
     this.sweep(state)
   }
 
-  /** Removes posts that are not pending any more, once they are the majority. Their stored vectors stay. */
+  /** Removes posts that are no longer pending, once they are the majority. Their stored vectors stay. */
   sweep({ galleries, gallery, postNo, count }: PoolState): void {
     if (this.#postCount < Math.max(sweepCountMin, 2 * count)) return
     const pending = new PostMap<string, PostEntry>()

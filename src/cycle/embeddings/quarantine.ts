@@ -52,7 +52,7 @@ const restartMsMaxDefault = 60_000
 const controlMsMax = 10_000
 /** Crashes on the control item after which the encoder counts as broken. */
 const controlCrashesMax = 2
-/** Crashes in a batch of its own after which an item is quarantined: a single crash may have another cause. */
+/** Crashes in a separate batch after which an item is quarantined: a single crash may have another cause. */
 const singleCrashesMax = 3
 /** How often to wait for a process that is down because of another call. */
 const downCountMax = 3
@@ -140,7 +140,7 @@ export class Quarantine {
       callCount++
       try {
         const part = rows.map((row) => items[row] as Uint8Array)
-        all.take(rows, await encodeTimed(encoder, part, callMs()))
+        all.take(rows, await encode(encoder, part, callMs()))
         singleCrashes = 0
         const missing = all.missing(rows)
         if (this.#suspects.size > 0)
@@ -206,18 +206,14 @@ export class Quarantine {
 }
 
 /** Encodes a batch, and publishes how long that took. */
-async function encodeTimed(
-  encoder: BatchEncoder,
-  part: readonly Uint8Array[],
-  budgetMs: number,
-): Promise<Vectors> {
+async function encode(encoder: BatchEncoder, part: readonly Uint8Array[], msMax: number): Promise<Vectors> {
   const startedAt = performance.now()
   const publish = (hasFailed: boolean): void => {
     const ms = performance.now() - startedAt
     encodingChannel.publish({ kind: encoder.kind, ms, hasFailed } satisfies EncodingMessage)
   }
   try {
-    const vectors = await encoder.encode(part, budgetMs)
+    const vectors = await encoder.encode(part, msMax)
     publish(false)
     return vectors
   } catch (error) {
@@ -232,7 +228,7 @@ function slices(rows: readonly number[], countMax: number): number[][] {
   )
 }
 
-/** Batches of the rows that a call had no time for. If it encoded none of several rows, each gets a batch of its own. */
+/** Batches of the rows that a call had no time for. If it encoded none of several rows, each gets a separate batch. */
 function retryBatches(missing: number[], rows: readonly number[]): number[][] {
   if (missing.length < rows.length) return missing.length === 0 ? [] : [missing]
   return rows.length === 1 ? [] : slices(missing, 1)

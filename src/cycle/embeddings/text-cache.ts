@@ -95,7 +95,7 @@ export class TextCache {
     this.#countAfterSweep = 0
   }
 
-  /** Removes posts that are not pending any more, once they are the majority. */
+  /** Removes posts that are no longer pending, once they are the majority. */
   sweep(state: PoolState): void {
     if (this.#vectors.count < 2 * Math.max(state.count, this.#countAfterSweep, postsPerTurn)) return
     const pending = new Set(Array.from({ length: state.count }, (_, slot) => keyOf(state, slot)))

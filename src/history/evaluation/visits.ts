@@ -32,7 +32,7 @@ export class Visits {
   readonly #latest: (number | undefined)[] = []
   #cycles = 0
 
-  /** `isExpired`: whether the cycle that brought an entry is not stored any more. */
+  /** `isExpired`: whether the cycle that brought an entry is no longer stored. */
   constructor(entries: RecordedEntries, isExpired: (entry: number) => boolean) {
     this.#entries = entries
     this.#isExpired = isExpired

@@ -20,7 +20,7 @@ export type QueryValue = number | string | boolean | null | readonly QueryValue[
 /** A wrong statement: the message of DuckDB. */
 export class QueryError extends Error {}
 
-/** For times as texts. */
+/** For times formatted as strings. */
 const kstOffsetMinutes = 9 * 60
 /** Statements that only read. */
 const readingStatements = ['SELECT', 'EXPLAIN']
@@ -77,7 +77,7 @@ export function viewSql(name: TableName, directory: string): string {
   return `create view ${name} as select ${columns.join(', ')}, null::date as day where false;`
 }
 
-/** The tables that a statement may read: a word in a text or a comment counts too. */
+/** The tables that a statement may read: a word in a string or a comment counts too. */
 export function tablesIn(sql: string): TableName[] {
   const words = new Set(sql.toLowerCase().match(/\w+/g))
   return tableNames.filter((name) => words.has(name))

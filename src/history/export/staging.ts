@@ -20,7 +20,7 @@ export const duckOptions = {
 
 /** A staged column: numbers with NaN for null, or texts. */
 export type StagedValues = Float32Array | Float64Array | Int32Array | Uint8Array | readonly (string | null)[]
-/** A staged row: what is absent is null, an instant may be a text, and what else is staged as text is JSON. */
+/** A staged row: what is absent is null, an instant may be a string, and what else is staged as a string is JSON. */
 export type StagedRow = Readonly<Record<string, unknown>>
 
 /** DuckDB's vectors have this many rows. */
@@ -279,7 +279,7 @@ export function instantOf(text: string): number {
   return instant === null ? NaN : instant.ms + instant.fraction
 }
 
-/** A text as a literal of SQL. */
+/** Quotes a string as an SQL literal. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
