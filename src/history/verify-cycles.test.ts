@@ -180,7 +180,7 @@ describe('verification reports', () => {
     [
       'texts and images of another cycle',
       () => change(0, () => ({ availability: packAvailability(fiveRows) })),
-      /the record of texts and images has other rows/,
+      /the record of texts and images has different rows/,
     ],
     [
       'an evaluation record of another cycle',
