@@ -16,7 +16,7 @@ function reportOf(...calls: string[]): string {
   return stdout.trim()
 }
 
-test('.ci/run reports that all passed only if nothing was skipped', () => {
+test('.ci/run reports success only if no step was skipped', () => {
   expect(reportOf("provide 'true' something")).toBe('== all passed')
   const report = reportOf("provide 'true' something", "provide 'false' nginx-light fonts")
   expect(report).toBe(

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { Access } from './access.js'
-import { json, limited, Router, type Reply, type Route } from './routes.js'
+import { json, limitConcurrency, Router, type Reply, type Route } from './routes.js'
 
 const options = { token: 'token-of-the-tests', host: 'admin.example', isTls: false }
 const port = 8081
@@ -69,7 +69,7 @@ test('a route matches whole paths, and its parameters are decoded', () => {
 })
 
 test('work beyond a limit waits, and beyond a second one it is refused', async () => {
-  const limit = limited(2, 1)
+  const limit = limitConcurrency(2, 1)
   const ends: ((reply: Reply) => void)[] = []
   const work = () => new Promise<Reply>((resolve) => ends.push(resolve))
   const replies = [limit(work), limit(work), limit(work)]

@@ -56,7 +56,7 @@ export class Access {
   }
 
   /**
-   * Whether a `Host` header names this listener. A page of another site can point a name of its own at this address (DNS
+   * Whether a `Host` header names this listener. A page of another site can point its own name at this address (DNS
    * rebinding), but it cannot use an IP address or a name that is ours. The port is not compared: a container may be
    * published under another one.
    */

@@ -20,7 +20,7 @@ import { explainArguments, numberOfPath, post } from './page-data/post.js'
 import { Titles } from './page-data/titles.js'
 import { pageRoutes } from './page-files.js'
 import { plainStyle } from './plain-page.js'
-import { json, limited, type Route } from './routes.js'
+import { json, limitConcurrency, type Route } from './routes.js'
 import { Tracing } from './tracing.js'
 
 export interface AdminOptions {
@@ -29,7 +29,7 @@ export interface AdminOptions {
   readonly token: string
   /** The files in force; null: plain HTTP. */
   readonly tls: () => TlsFiles | null
-  /** Of the program. */
+  /** Program version. */
   readonly version: string
   /** Starts a command that reads the data directory of the server. */
   readonly startCommand: StartCommand
@@ -124,7 +124,7 @@ function routesOf(parts: Parts): Route[] {
     handle,
   })
   const [openApi, docs] = [json(openApiDocument()), apiDocs()]
-  const unpacking = limited(unpackCountMax, unpackWaitingMax)
+  const limited = limitConcurrency(unpackCountMax, unpackWaitingMax)
   return [
     route('open', '/livez', () => json({ status: 'ok' })),
     route('open', '/readyz', async ({ query }) => {
@@ -144,9 +144,9 @@ function routesOf(parts: Parts): Route[] {
     ...(pageRoutes() ?? [route('token', '/', () => json({ version: parts.version }))]),
     route('token', '/api/now', async () => json(await now(parts))),
     route('token', '/api/series', () => json({ points: observer.points.items } satisfies Series)),
-    route('token', '/api/picks', ({ query }) => unpacking(() => picks(parts, picksQuery(query)).then(json))),
+    route('token', '/api/picks', ({ query }) => limited(() => picks(parts, picksQuery(query)).then(json))),
     route('token', '/api/posts/{gall_id}/{post_no}', ({ parameters: [gallId = '', postNo = ''] }) =>
-      unpacking(() => post(parts, gallId, numberOfPath(postNo)).then(json)),
+      limited(() => post(parts, gallId, numberOfPath(postNo)).then(json)),
     ),
     route(
       'token',
@@ -172,13 +172,13 @@ function routesOf(parts: Parts): Route[] {
     ),
     route('token', '/api/cycles', ({ query }) => json(cycleLists(sources, observer, query))),
     route('token', '/api/cycles/{cycle_id}', ({ parameters: [cycleId = ''] }) =>
-      unpacking(() => Promise.resolve(json(storedCycle(sources, cycleId)))),
+      limited(() => Promise.resolve(json(storedCycle(sources, cycleId)))),
     ),
     route('token', '/api/cycles/{cycle_id}/request', ({ parameters: [cycleId = ''] }) =>
-      unpacking(() => requestOf(sources, cycleId)),
+      limited(() => requestOf(sources, cycleId)),
     ),
     route('token', '/api/cycles/{cycle_id}/response', ({ parameters: [cycleId = ''] }) =>
-      unpacking(() => Promise.resolve(responseOf(sources, cycleId))),
+      limited(() => Promise.resolve(responseOf(sources, cycleId))),
     ),
     route('token', '/api/events', () => streams.open()),
   ]

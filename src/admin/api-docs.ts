@@ -230,9 +230,9 @@ const limits: Readonly<Record<string, string>> = {
 
 function typeText(schema: Schema): Html {
   if (schema.$ref !== undefined) return html`<a href="#type-${nameOf(schema)}">${nameOf(schema)}</a>`
-  if (schema.oneOf !== undefined) return joined(schema.oneOf.map(typeText), ' or ')
+  if (schema.oneOf !== undefined) return join(schema.oneOf.map(typeText), ' or ')
   if (schema.enum !== undefined)
-    return joined(
+    return join(
       schema.enum.map((value) => html`<code>${JSON.stringify(value)}</code>`),
       ' | ',
     )
@@ -242,10 +242,10 @@ function typeText(schema: Schema): Html {
   })
   const name = html`${[schema.type ?? 'any'].flat().join(' or ')}`
   const type = schema.items === undefined ? name : html`${name} of ${typeText(schema.items)}`
-  return joined([type, ...words], ', ')
+  return join([type, ...words], ', ')
 }
 
-function joined(parts: readonly Html[], separator: string): Html {
+function join(parts: readonly Html[], separator: string): Html {
   return new Html(parts.map(({ text }) => text).join(separator))
 }
 

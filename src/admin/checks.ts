@@ -99,7 +99,7 @@ function diskCheck(free: number | null): Check {
 export interface DiskFigures {
   /** On the file system of the data directory. */
   readonly freeBytes: number | null
-  /** Of the data file. */
+  /** Size of the data file. */
   readonly fileBytes: number | null
 }
 

@@ -20,7 +20,7 @@ const unreadBytesMax = 256 * 1024
 const waitingCountMax = 100
 /** Proxies close connections without traffic, and only a write detects a reader that has disconnected. */
 const heartbeatMs = 5000
-/** Of the page, before it connects again. */
+/** Delay before the page connects again. */
 const retryMs = 2000
 
 export class EventStreams {

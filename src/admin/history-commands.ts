@@ -20,10 +20,10 @@ export type StartCommand = (
 
 export interface HistoryCommandsOptions {
   readonly start: StartCommand
-  /** Of the cycle stored last; null: there is none. */
+  /** Id of the cycle stored last; null: there is none. */
   readonly lastCycleId: () => string | null
   readonly log: Pick<ServerSources['log'], 'debug' | 'warn'>
-  /** Of `performance.now()`. */
+  /** Default: `performance.now()`. */
   readonly clock?: () => number
   /** The time that a request waits for a command. */
   readonly waitMsMax?: number
@@ -160,7 +160,7 @@ function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW)
   } catch {
-    // It has ended already.
+    // It has already ended.
   }
 }
 

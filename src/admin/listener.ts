@@ -136,7 +136,7 @@ export class AdminListener {
       if (!(error instanceof ServiceError))
         log.error({ err: error, path: path.slice(0, 200) }, 'an admin request failed')
       if (response.headersSent) response.destroy()
-      else if (isUnauthorized(error) && asksForPage(request, path)) {
+      else if (isUnauthorized(error) && isPageRequest(request, path)) {
         const isAttempt = request.method === 'POST' || query.has('token')
         this.#send(request, response, loginPage(isAttempt ? error.message : null))
       } else this.#send(request, response, errorReply(error))
@@ -156,7 +156,7 @@ export class AdminListener {
       )
     if (path === loginPath && request.method === 'POST') return this.#logInByForm(request, hosts[0] ?? '')
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      throw new ServiceError('method_not_allowed', 'allowed here: GET, HEAD', { allow: 'GET, HEAD' })
+      throw new ServiceError('method_not_allowed', 'allowed methods: GET, HEAD', { allow: 'GET, HEAD' })
     const token = query.get('token')
     if (path === '/' && token !== null) return this.#logIn(token)
     const found = this.#router.find(path)
@@ -166,7 +166,7 @@ export class AdminListener {
         'the admin token is missing or wrong: open the address that the service prints at startup, or send ' +
           'Authorization: Bearer with the content of admin-token in the data directory',
       )
-    if (found === null) throw new ServiceError('not_found', 'there is nothing at this path')
+    if (found === null) throw new ServiceError('not_found', 'unknown path')
     const acceptEncoding = request.headers['accept-encoding'] ?? ''
     return found.route.handle({ parameters: found.parameters, query, acceptEncoding })
   }
@@ -241,7 +241,7 @@ async function formOf(request: IncomingMessage): Promise<URLSearchParams | null>
 }
 
 /** Whether a browser requests the page, so that the response should be the login form. */
-function asksForPage({ headers }: IncomingMessage, path: string): boolean {
+function isPageRequest({ headers }: IncomingMessage, path: string): boolean {
   return (path === '/' || path === loginPath) && headers.accept?.includes('text/html') === true
 }
 

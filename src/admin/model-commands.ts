@@ -5,7 +5,7 @@ import type { ModelFacts } from '../contract/index.js'
 import { shellWord, type Settings } from '../settings/index.js'
 
 /**
- * The shell of the operator has other settings than the service: each command names the directories. Both are absolute.
+ * The shell of the operator has different settings from the service: each command names the directories. Both are absolute.
  */
 export function modelCommands(
   { dataDir, modelsDir }: Pick<Settings, 'dataDir' | 'modelsDir'>,

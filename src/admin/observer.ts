@@ -46,7 +46,7 @@ const dayMs = 24 * 3_600_000
 export class Observer {
   /** Identifies this process: the ids of calls start again in the next one. */
   readonly instance = randomUUID()
-  /** Of the 24 hours before the newest one. */
+  /** Points of the 24 hours before the newest one. */
   readonly points = new Ring<CyclePoint>(pointCountMax)
   readonly calls = new Ring<CallRecord>(callCountMax)
   readonly otherCalls = new Ring<CallRecord>(otherCallCountMax)

@@ -51,7 +51,7 @@ test.each([
   '/assets/..%2Fsecret.txt',
   '/secret.txt',
 ])('%s is not served', (path) => {
-  expect(() => get(path)).toThrow(/not found|nothing at this path/)
+  expect(() => get(path)).toThrow(/not found|unknown path/)
 })
 
 test('without a build of the page there are no routes', () => {

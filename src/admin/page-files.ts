@@ -49,7 +49,7 @@ export function pageRoutes(directory = pageDir): Route[] | null {
       access: 'token',
       handle: (call) => {
         const file = assets.get(call.parameters[0] ?? '')
-        if (file === undefined) throw new ServiceError('not_found', 'there is nothing at this path')
+        if (file === undefined) throw new ServiceError('not_found', 'unknown path')
         return reply(file, call, 'private, max-age=31536000, immutable')
       },
     },

@@ -91,7 +91,7 @@ export function loginPage(problem: string | null): Reply {
       <button>Sign in</button>
     </form>
     <p class="muted">
-      The service prints an address with the token at its start. The token is also in the file
+      The service prints an address with the token at startup. The token is also in the file
       <code>admin-token</code> of the data directory, unless <code>UNDERSTUDY_ADMIN_TOKEN</code> sets it.
     </p>
   </main>`

@@ -56,14 +56,16 @@ export function json(value: unknown, status = 200, headers: Reply['headers'] = {
 }
 
 /** Limits how many jobs run at a time; refuses a job while `waitingMax` are waiting. */
-export function limited(
+export function limitConcurrency(
   activeMax: number,
   waitingMax: number,
 ): (work: () => Promise<Reply>) => Promise<Reply> {
   const semaphore = new Semaphore(activeMax)
   return (work) => {
     if (semaphore.waitingCount >= waitingMax)
-      throw new ServiceError('unavailable', 'too many requests read stored cycles', { retryAfterS: 5 })
+      throw new ServiceError('unavailable', 'too many requests for stored cycles', {
+        retryAfterS: 5,
+      })
     return semaphore.run(work)
   }
 }

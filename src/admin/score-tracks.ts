@@ -25,8 +25,8 @@ export interface Track {
   readonly outcome: Uint8Array
   readonly score: Float32Array
   readonly heads: Readonly<Record<HeadName, Float32Array | null>>
-  /** The scores that are not missing, rising: the ranks. */
-  readonly risingScores: () => Float32Array
+  /** The scores that are not missing, ascending: the ranks. */
+  readonly ascendingScores: () => Float32Array
   /** Latest readings; null: the response of a stored cycle does not have them. */
   readonly counters: Readonly<Record<TrackCounter, Float32Array>> | null
 }
@@ -70,17 +70,17 @@ export function findRow({ galleries, index }: Track, gallId: string, postNo: num
  * rank; null if the row has no score.
  */
 export function rankOf(
-  { score, risingScores }: Track,
+  { score, ascendingScores }: Track,
   row: number,
 ): { readonly rank: number | null; readonly of: number } {
   const own = score[row] ?? NaN
-  const rising = risingScores()
-  const of = rising.length
+  const ascending = ascendingScores()
+  const of = ascending.length
   if (Number.isNaN(own)) return { rank: null, of }
   let [low, high] = [0, of]
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((rising[middle] as number) <= own) low = middle + 1
+    if ((ascending[middle] as number) <= own) low = middle + 1
     else high = middle
   }
   return { rank: of - low + 1, of }
@@ -140,11 +140,11 @@ function keysOf(
 }
 
 /** The scores are sorted at the first use: most tracks are never ranked. */
-function rankedScores(score: Float32Array): Pick<Track, 'score' | 'risingScores'> {
-  let rising: Float32Array | null = null
+function rankedScores(score: Float32Array): Pick<Track, 'score' | 'ascendingScores'> {
+  let ascending: Float32Array | null = null
   return {
     score,
-    risingScores: () => (rising ??= score.filter((value) => !Number.isNaN(value)).sort()),
+    ascendingScores: () => (ascending ??= score.filter((value) => !Number.isNaN(value)).sort()),
   }
 }
 

@@ -33,7 +33,7 @@ export function addCheckCommand(program: Command, context: CommandContext): void
       'validate request bodies as the server would, and with --data-dir show what each cycle would change; stores nothing',
     )
     .addOption(
-      new Option('--kind <kind>', 'what the files contain (default: determined from their members)').choices(
+      new Option('--kind <kind>', 'what the files contain (default: inferred from the content)').choices(
         kinds,
       ),
     )
@@ -46,7 +46,7 @@ export function addCheckCommand(program: Command, context: CommandContext): void
 
 interface CheckedFile {
   readonly file: string
-  /** Of the response that the server would send. */
+  /** Status of the response that the server would send. */
   readonly status: number
   readonly error: ReturnType<ServiceError['toRecord']>['error'] | null
   readonly effect: BodyEffect | null

@@ -138,7 +138,7 @@ function startServer(
 const packages = fileURLToPath(new URL('../../models', import.meta.url))
 const [activeVersion, shadowVersion] = ['demo-1', 'transport-test-1']
 
-/** A models directory of its own, so that the demo changes no other. Returns its path. */
+/** A separate models directory, so that the demo changes no other. Returns its path. */
 function makeModels(dataDir: string): string {
   const modelsDir = join(dataDir, 'models')
   mkdirSync(modelsDir)

@@ -131,7 +131,7 @@ async function query(statement: string, flags: SqlFlags, context: CommandContext
     const result = await queryExport(directory, statement, rowsMax)
     context.print(flags['json'] === true ? jsonLines(result) : tableText(result))
     if (result.truncated)
-      context.printMessage(`understudy: there are more than ${rowsMax} rows; --rows prints more\n`)
+      context.printMessage(`understudy: output limited to ${rowsMax} rows; use --rows to print more\n`)
   } catch (error) {
     if (error instanceof QueryError) throw new CommandError(error.message, { cause: error })
     throw error

@@ -12,7 +12,7 @@ export function number(value: number | null, digits = 3): string {
   return value === null ? '–' : value.toFixed(digits)
 }
 
-/** Of a share: 0.5 is 50 %. */
+/** Formats a share: 0.5 is 50 %. */
 export function percent(share: number | null, digits = 0): string {
   return share === null ? '–' : `${(100 * share).toFixed(digits)} %`
 }

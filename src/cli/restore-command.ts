@@ -24,7 +24,7 @@ async function restoreFrom(dir: string, flags: Flags, context: CommandContext): 
   const { dataDir } = settingsOf(flags, context)
   const backupDir = resolve(directory, dir)
   keepFilesPrivate()
-  const restored = await restore(backupDir, dataDir, (path) => verified(path, backupDir, printMessage))
+  const restored = await restore(backupDir, dataDir, (path) => verify(path, backupDir, printMessage))
   const report = restored.verified
   if (report.counts !== null)
     print(
@@ -35,7 +35,7 @@ async function restoreFrom(dir: string, flags: Flags, context: CommandContext): 
 }
 
 /** The report on an intact copy. Prints the problems of a damaged one and throws. */
-async function verified(
+async function verify(
   path: string,
   backupDir: string,
   printMessage: (text: string) => void,

@@ -51,15 +51,15 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   if ((journal === undefined) !== (environment === undefined))
     throw new UsageError(
       journal === undefined
-        ? 'environment is set and journal is not: set UNDERSTUDY_JOURNAL, or neither'
-        : 'journal is set and environment is not: set UNDERSTUDY_ENVIRONMENT or --environment, or neither',
+        ? 'environment is set but journal is not: set UNDERSTUDY_JOURNAL, or neither'
+        : 'journal is set but environment is not: set UNDERSTUDY_ENVIRONMENT or --environment, or neither',
     )
   await checkPort(effective.settings.host, effective.settings.port)
   const { dataDir, adminHost, adminPort } = effective.settings
   const isDefaultAdminPort = effective.origins.get('adminPort') === 'default'
   const isAdminPortTaken = adminPort !== 0 && adminPort === effective.settings.port
   if (isAdminPortTaken && !isDefaultAdminPort)
-    throw new UsageError(`port and adminPort must differ, but both are ${adminPort}`)
+    throw new UsageError(`port and adminPort must differ; both are ${adminPort}`)
   if (adminPort !== 'off' && !isDefaultAdminPort) await checkPort(adminHost, adminPort, 'admin-')
   createDataDirectory(dataDir, effective.origins.get('dataDir'))
   // Before anything is written to the directory: it may be in use.

@@ -59,7 +59,6 @@ export function addWorkloadFlags(command: Command, postsPerDay = 2200): Command 
     .option('--speed <factor>', 'simulated seconds per second (default: as fast as possible)', numberArgument)
 }
 
-/** The flags as options of a simulation. */
 export function workloadOf({ hours, postsPerDay, seed, speed }: WorkloadFlags): WorkloadOptions {
   const seedValue = seed !== undefined && /^\d{1,15}$/.test(seed) ? Number(seed) : seed
   return { hours, postsPerDay, seed: seedValue, speed }

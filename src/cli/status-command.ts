@@ -86,7 +86,7 @@ function addressOf(flags: Flags, settings: Settings): Address {
     return { url: flags['url'].replace(/\/+$/, ''), certFile: null }
   }
   if (port === 'off') throw new UsageError('adminPort is off: the service has no admin listener')
-  if (port === 0) throw new UsageError('adminPort is 0: pass the address that the service printed with --url')
+  if (port === 0) throw new UsageError('adminPort is 0: use --url with the address printed at startup')
   const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
   const tls = tlsOf(settings)
   const url = `http${tls === null ? '' : 's'}://${authorityOf(name, port)}`
@@ -121,7 +121,7 @@ async function readNow({ url, certFile }: Address, token: string): Promise<Now> 
   const headers = { Authorization: `Bearer ${token}` }
   try {
     const socket = certFile === null ? null : await pinnedConnection(url, certFile, signal)
-    // Without an agent, or Node would make a connection of its own.
+    // Without an agent, or Node would make a separate connection.
     const connection = socket === null ? { agent: false } : { createConnection: () => socket }
     const { status, text } = await get(`${url}/api/now`, { ...connection, headers, signal })
     if (status === 200) return JSON.parse(text) as Now

@@ -2,21 +2,21 @@
  * Text tables. Widths are in terminal cells, not in characters: a Hangul syllable, an ideograph or an emoji takes two.
  */
 
-// East Asian wide and full-width blocks, then emoji; combining marks and joiners take no cell of their own.
+// East Asian wide and full-width blocks, then emoji; combining marks and joiners take no cell.
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}]|[\u{20000}-\u{3fffd}]/u
 const zeroWidth = /\p{Mn}|\p{Me}|\p{Cf}|[\u1160-\u11ff]/u
 /** Control characters, and those that change the direction of the text after them. */
 const control = /\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
-/** Cells that a text takes on a terminal. */
+/** Cells that a string takes on a terminal. */
 export function cellWidth(text: string): number {
   let cells = 0
   for (const point of text) cells += zeroWidth.test(point) ? 0 : wide.test(point) ? 2 : 1
   return cells
 }
 
-/** The text, cut to at most `cellsMax` cells; an ellipsis marks a cut. Control characters become spaces. */
+/** The string, cut to at most `cellsMax` cells; an ellipsis marks a cut. Control characters become spaces. */
 export function fitCells(text: string, cellsMax: number): string {
   const plain = text.replace(control, ' ')
   if (cellWidth(plain) <= cellsMax) return plain
@@ -30,7 +30,7 @@ export function fitCells(text: string, cellsMax: number): string {
   return `${kept}…`
 }
 
-/** The text in lines of at most `cellsMax` cells, broken after spaces and commas where possible. */
+/** The string in lines of at most `cellsMax` cells, broken after spaces and commas where possible. */
 export function wrapCells(text: string, cellsMax: number): string[] {
   const lines: string[] = []
   let line = ''

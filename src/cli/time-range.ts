@@ -2,7 +2,7 @@
  * The flags `--from` and `--to` of commands that read stored cycles by `cycle_time`.
  */
 import type { Command } from 'commander'
-import { cycleIdForm, parseInstant } from '../contract/index.js'
+import { cycleIdPattern, parseInstant } from '../contract/index.js'
 import { UsageError } from './failure.js'
 import type { Flags } from './read-settings.js'
 
@@ -13,12 +13,12 @@ export interface TimeRange {
 }
 
 const dayMs = 86_400_000
-const dayForm = /^\d{4}-\d\d-\d\d$/
+const dayPattern = /^\d{4}-\d\d-\d\d$/
 
 export function addRangeFlags(command: Command): Command {
   return command
     .option('--from <time>', 'first cycle_time: a day in KST, a cycle id or RFC 3339 (default: the oldest)')
-    .option('--to <time>', 'last cycle_time; a day counts to its end (default: the newest)')
+    .option('--to <time>', 'last cycle_time; a date includes the whole day (default: the newest)')
 }
 
 /** Throws a `UsageError` for a value that is not a time, and if `--to` is before `--from`. */
@@ -32,10 +32,10 @@ export function timeRangeOf({ from, to }: Flags): TimeRange {
 /** `ofDayMs`: the millisecond of a day that is meant. */
 function timeOf(flag: string, value: unknown, ofDayMs: number): number | null {
   if (typeof value !== 'string') return null
-  const isDay = dayForm.test(value)
+  const isDay = dayPattern.test(value)
   const text = isDay
     ? `${value}T00:00:00+09:00`
-    : cycleIdForm.test(value)
+    : cycleIdPattern.test(value)
       ? value.replace(/^(....)(..)(..T..)(..)$/, '$1-$2-$3:$4:00+09:00')
       : value
   const instant = parseInstant(text)

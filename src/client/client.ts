@@ -75,7 +75,7 @@ export class Client {
     return this.sendCycle(JSON.stringify(cycle), options)
   }
 
-  /** As `postCycle`, for a cycle that is JSON already. */
+  /** As `postCycle`, for a cycle that is already JSON. */
   async sendCycle(json: string, options?: CallOptions): Promise<CycleResponse> {
     return this.#result('postCycle', await jsonCall('postCycle', json, this.#gzip), options)
   }

@@ -31,7 +31,7 @@ const temporaryStatuses: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]
 /** A timer cannot wait longer. */
 export const timerMsMax = 2 ** 31 - 1
 
-/** Failures that waiting does not repair: a wrong host name or certificate, a server that does not use HTTP. */
+/** Failures that a retry cannot fix: a wrong host name or certificate, a server that does not use HTTP. */
 const permanentCodes =
   /^(ENOTFOUND|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_|HPE_(?!INVALID_EOF_STATE))/
 

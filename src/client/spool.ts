@@ -26,7 +26,7 @@ export interface SpoolOptions {
 
 /** Refusals that depend on the body alone. After any other failure, the same body may be accepted later. */
 const finalKinds: ReadonlySet<string> = new Set(['bad_request', 'conflict', 'too_large', 'unprocessable'])
-const nameForm = /^(\d{8}T\d{4})\.json$/
+const namePattern = /^(\d{8}T\d{4})\.json$/
 
 export class Spool {
   readonly #options: SpoolOptions
@@ -51,7 +51,7 @@ export class Spool {
   /** The ids of the cycles that wait for their response, in the order in which they are sent. */
   async cycleIds(): Promise<string[]> {
     const names = await readdir(this.#options.directory)
-    return names.flatMap((name) => nameForm.exec(name)?.[1] ?? []).sort()
+    return names.flatMap((name) => namePattern.exec(name)?.[1] ?? []).sort()
   }
 
   /**
@@ -118,7 +118,7 @@ export class Spool {
 
   #pathOf(cycleId: string): string {
     const name = `${cycleId}.json`
-    if (!nameForm.test(name))
+    if (!namePattern.test(name))
       throw new TypeError(`a cycle_id is YYYYMMDDTHHMM, not ${JSON.stringify(cycleId)}`)
     return join(this.#options.directory, name)
   }

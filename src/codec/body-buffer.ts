@@ -11,11 +11,11 @@ export function bodyBufferBytes(length: number): number {
 }
 
 /** The body, or a copy if its buffer does not continue far enough after it. */
-export function padded(body: Uint8Array): Uint8Array {
+export function pad(body: Uint8Array): Uint8Array {
   return bodyBufferBytes(body.byteOffset + body.length) <= body.buffer.byteLength ? body : paddedCopy(body)
 }
 
-/** A copy in a buffer of its own. */
+/** A copy in a separate buffer. */
 export function paddedCopy(body: Uint8Array): Uint8Array {
   const copy = new Uint8Array(bodyBufferBytes(body.length))
   copy.set(body)

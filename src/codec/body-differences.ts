@@ -31,11 +31,11 @@ class Decimal {
  * A number with an exponent, or of 15 characters and more. A match inside a string costs only time.
  * Without any, every number is exact (see `isExact`), and plain parsing takes a tenth of the time and memory.
  */
-const inexactForm = /(?:^|[\s:,[])-?[\d.]{1,15}[eE]|\d[\d.]{14}/
+const inexactPattern = /(?:^|[\s:,[])-?[\d.]{1,15}[eE]|\d[\d.]{14}/
 
 function exactParse(body: Uint8Array): unknown {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')
-  if (!inexactForm.test(text)) return JSON.parse(text) as unknown
+  if (!inexactPattern.test(text)) return JSON.parse(text) as unknown
   const reviver = (_key: string, value: unknown, context?: { source?: string }): unknown => {
     if (typeof value !== 'number' || context?.source === undefined) return value
     return isExact(value, context.source) ? value : new Decimal(canonicalDecimal(context.source))
@@ -60,7 +60,7 @@ function canonicalDecimal(source: string): string {
   const significant = withoutTrailingZeros(digits)
   if (significant === '') return '0'
   const shift = digits.length - significant.length - fraction.length
-  return `${sign}${significant}e${shifted(exponent, shift)}`
+  return `${sign}${significant}e${shiftExponent(exponent, shift)}`
 }
 
 /** An exponent with this many digits is exact as a double, even after adding any shift that fits into a body. */
@@ -70,7 +70,7 @@ const exponentDigitsMax = 15
  * `exponent` + `shift` as text. Beyond 15 digits the two are kept separate: such numbers count as equal only with
  * equal shifts. Adding to an exponent of millions of digits would take seconds, for numbers that no field accepts.
  */
-function shifted(exponent: string, shift: number): string {
+function shiftExponent(exponent: string, shift: number): string {
   const sign = exponent.startsWith('-') ? '-' : ''
   const digits = withoutLeadingZeros(exponent.replace(/^[+-]/, ''))
   if (digits.length > exponentDigitsMax) return `${sign}${digits}:${shift}`
@@ -105,7 +105,7 @@ function differencesOf(was: unknown, is: unknown): FieldProblem[] {
   const open: Place[] = []
   const add = (problem: string): void => {
     const path = pathText(open.map(({ names, next }) => (names === null ? next : names[next]) ?? ''))
-    found.push({ path: shortened(path, pathCharsMax), problem })
+    found.push({ path: shorten(path, pathCharsMax), problem })
   }
   const compare = (a: unknown, b: unknown): void => {
     if (a === b) return
@@ -134,7 +134,7 @@ function differencesOf(was: unknown, is: unknown): FieldProblem[] {
 interface Place {
   readonly was: Container
   readonly is: Container
-  /** Of the members of an object; null for a list. */
+  /** Names of the members of an object; null for a list. */
   readonly names: readonly string[] | null
   next: number
   readonly count: number
@@ -150,13 +150,13 @@ function childOf(container: Container, { names, next }: Place): unknown {
 
 function textOf(value: unknown): string {
   if (value === undefined) return 'absent'
-  if (value instanceof Decimal) return shortened(value.text.replace(/e0$/, ''), textCharsMax)
-  if (typeof value === 'string') return JSON.stringify(shortened(value, textCharsMax))
+  if (value instanceof Decimal) return shorten(value.text.replace(/e0$/, ''), textCharsMax)
+  if (typeof value === 'string') return JSON.stringify(shorten(value, textCharsMax))
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   return Array.isArray(value) ? 'a list' : 'an object'
 }
 
-function shortened(text: string, charsMax: number): string {
+function shorten(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…`
 }
 

@@ -158,7 +158,7 @@ describe('a large body', () => {
     })
     // Failed bodies no longer count as waiting.
     await expect(readCycle(body, runner)).rejects.toMatchObject({
-      message: 'the body could not be examined',
+      message: 'the body could not be processed',
     })
   })
 })
@@ -232,7 +232,7 @@ test('a body whose thread fails is refused as unavailable, and the next one gets
     const next = readCycle(body, runner)
     await expect(failing).rejects.toMatchObject({
       kind: 'unavailable',
-      message: 'the body could not be examined',
+      message: 'the body could not be processed',
       cause: { message: expect.stringContaining(reason) as string },
     })
     expect(await next).toEqual(decodeCycle(body))

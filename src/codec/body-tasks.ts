@@ -29,7 +29,7 @@ export function runInline<Name extends BodyTaskName>(
   return run(...bodies) as ReturnType<BodyTasks[Name]>
 }
 
-/** A task on this many bytes takes a few milliseconds, less than the way to a thread and back. */
+/** A task on this many bytes takes a few milliseconds, less than a round trip to a worker thread. */
 export const inlineBytesMax = 64 * 1024
 
 const reading = new WorkerRunner()
@@ -49,7 +49,7 @@ export async function runBodyTask<Name extends BodyTaskName>(
   if (byteCount <= inlineBytesMax) return runInline(name, bodies)
   const outcome = await runner.run(name, bodies).catch((cause: unknown) => {
     if (cause instanceof ServiceError) throw cause
-    throw new ServiceError('unavailable', 'the body could not be examined', { cause })
+    throw new ServiceError('unavailable', 'the body could not be processed', { cause })
   })
   return valueOf(outcome as TaskOutcome) as ReturnType<BodyTasks[Name]>
 }

@@ -15,7 +15,7 @@ export interface Codec {
   readonly name: 'native' | 'reference'
   /**
    * Columns of a cycle body; throws `bad_request` as `decodeCycle` does. They are valid while `arena` is held; without it,
-   * they have memory of their own.
+   * they have separate memory.
    */
   decodeCycle(body: Uint8Array, arena?: Arena): CycleColumns
   /**
@@ -63,7 +63,7 @@ export function loadCodec(choice: CodecChoice): { codec: Codec; note: string } {
 export function nativeCodec(addon: NativeAddon): Codec {
   const decode = createNativeDecode(addon)
   if (addon.columnOperations.join() !== columnOperations.join()) {
-    throw new Error('the native codec has a different version: its column operations differ')
+    throw new Error('the native codec is out of date; run: node scripts/build-native.mjs')
   }
   return {
     name: 'native',

@@ -23,7 +23,7 @@ export const columnOperations = [
   'coalesce',
   'where',
   'round',
-  'log',
+  'signedLog1p',
   'sine',
 ] as const
 export type ColumnOperation = Exclude<(typeof columnOperations)[number], 'load'>
@@ -32,7 +32,7 @@ export type ColumnOperation = Exclude<(typeof columnOperations)[number], 'load'>
 const instructionWords = 3
 
 /**
- * A program computes values, each with a number a row: first the constants of its inputs, then one for each instruction.
+ * A program computes values, each with a number per row: first the constants of its inputs, then one for each instruction.
  * `a` and `b` are positions of earlier values, of `load` the position of a column. An operation on one number ignores b.
  */
 export interface ColumnProgram {
@@ -47,7 +47,7 @@ export interface ColumnProgram {
 export interface ColumnInputs {
   readonly rowCount: number
   readonly columns: readonly ProgramColumn[]
-  /** Each with an entry a row at least. */
+  /** Each with at least one entry per row. */
   readonly indexes: readonly Uint32Array[]
   /** Numbers that are the same in all rows. */
   readonly constants: Float64Array
@@ -55,7 +55,7 @@ export interface ColumnInputs {
 
 /**
  * Fills a row-major matrix [rowCount, outputs] and writes nothing beyond it. Throws a RangeError, and writes
- * nothing, when program, inputs and matrix do not fit together.
+ * nothing, when program, inputs and matrix do not match.
  */
 export type RunColumns = (program: ColumnProgram, inputs: ColumnInputs, matrix: Float32Array) => void
 
@@ -95,7 +95,7 @@ function check(
     outputs.every((value) => value < constants.length + code.length / instructionWords) &&
     columns.length === columnIndexes.length &&
     columns.every(({ length }, column) => length >= (ends[columnIndexes[column] as number] ?? Infinity))
-  if (!fits) throw new RangeError('the column program and its inputs do not fit together')
+  if (!fits) throw new RangeError('the column program does not match its inputs')
   if (outputs.length * rowCount > matrix.length) throw new RangeError('the matrix is too small for the rows')
 }
 
@@ -155,8 +155,8 @@ function compute(operation: ColumnOperation, x: number, y: number): number {
       return y > 0 ? x : NaN
     case 'round':
       return round(x)
-    case 'log':
-      return log(x)
+    case 'signedLog1p':
+      return signedLog1p(x)
     case 'sine':
       return sine(x)
   }
@@ -180,7 +180,7 @@ const mantissaHigh = 0x000fffff
  * 1 + |x| = 2^k m with m within √½ to √2, and log m by the series of log((1 + s) / (1 - s)), whose first omitted
  * term is 10^-10 of the sum.
  */
-function log(x: number): number {
+function signedLog1p(x: number): number {
   const size = x < 0 ? -x : x
   if (!(size < Infinity)) return x
   double[0] = 1 + size

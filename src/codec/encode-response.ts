@@ -40,19 +40,19 @@ export function responseHead(response: ResponseColumns): string {
   return `${head.slice(0, -1)},"results":[`
 }
 
-/** The text after the key of a row, by outcome; for a scored row, the text before its numbers. */
+/** The string after the key of a row, by outcome; for a scored row, the string before its numbers. */
 export const outcomeTexts = outcomeCodes.map(({ status, reason }) =>
   status === 'scored'
     ? ',"status":"scored","score":'
     : `,"status":"${status}","score":null${reason === null ? '' : `,"reason":"${reason}"`}}`,
 )
 
-/** The text before the post number of a row, by gallery. */
+/** The string before the post number of a row, by gallery. */
 export function galleryTexts(galleries: readonly string[]): string[] {
   return galleries.map((id) => `{"gall_id":${JSON.stringify(id)},"post_no":`)
 }
 
-/** The columns of scored rows, and the text after each of them. */
+/** The columns of scored rows, and the string after each of them. */
 export function scoredColumns({ results, cycleTime }: ResponseColumns): {
   readonly values: readonly Float32Array[]
   readonly labels: readonly string[]

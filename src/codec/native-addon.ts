@@ -43,7 +43,7 @@ export interface NativeRows {
   readonly outcome: Uint8Array
   readonly keys: TextTable
   readonly outcomes: TextTable
-  /** The text after each column of `values`: the label of the next column, and for the last the end of the row. */
+  /** The string after each column of `values`: the label of the next column, and for the last the end of the row. */
   readonly labels: TextTable
   readonly values: readonly Float32Array[]
 }
@@ -56,8 +56,8 @@ export interface NativeAddon {
   readonly Decoder: new (plan: string) => NativeDecoder
   readonly runColumns: RunColumns
   /**
-   * The rows in a buffer of their own, with `before` and `after` undefined bytes around them. Throws a RangeError for
-   * numbers that JSON does not have, and for columns that do not fit together.
+   * The rows in a separate buffer, with `before` and `after` undefined bytes around them. Throws a RangeError for
+   * numbers that JSON does not have, and for columns that do not match.
    */
   encodeRows(rows: NativeRows, before: number, after: number): Uint8Array<ArrayBuffer>
   readonly columnOperations: readonly string[]

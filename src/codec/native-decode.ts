@@ -11,7 +11,7 @@ import {
   type EngagementColumns,
   type RemovalColumns,
 } from '../contract/index.js'
-import { padded } from './body-buffer.js'
+import { pad } from './body-buffer.js'
 import type { NativeAddon, NativeFindings } from './native-addon.js'
 import { cyclePlan, type ListName, type NativePlan } from './native-plan.js'
 
@@ -36,7 +36,7 @@ export function createNativeDecode(addon: NativeAddon): NativeDecode {
   const plan = cyclePlan()
   const decoder = new addon.Decoder(plan.json)
   return (body, arena) => {
-    const bytes = padded(body)
+    const bytes = pad(body)
     const memory = allocateColumns(plan, body.length, arena)
     const found = decoder.decode(bytes, memory.buffer, memory.starts, memory.capacities)
     return found === null ? null : cycleColumns(plan, bytes, memory, found)

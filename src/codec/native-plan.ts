@@ -22,7 +22,7 @@ const columnTypes = {
 type ValueKind = keyof typeof columnTypes
 type ColumnType = Float64ArrayConstructor | Uint32ArrayConstructor | Uint8ArrayConstructor
 
-/** Names of the columns of each member, such as `title.chars`. A member that is not listed fills one of its own name. */
+/** Names of the columns of each member, such as `title.chars`. A member that is not listed fills the column of the same name. */
 type ColumnNames = Readonly<Record<string, readonly string[]>>
 
 const bodyColumns: ColumnNames = {
@@ -172,7 +172,7 @@ function kindOf({ name, value }: MemberShape, columnCount: number): ValueKind {
       if (value.charsMin === 1) return 'key'
       if (value.charsMin === 0) return columnCount === 0 ? 'ignored_text' : 'measured_text'
   }
-  throw new Error(`native code does not read ${name}`)
+  throw new Error(`the native decoder does not support ${name}`)
 }
 
 /** The rules of a value, as native/plan.h names them. */
@@ -183,7 +183,7 @@ function valueRules({ name, value }: MemberShape): object {
     return { nullable, unique: value.unique, ...itemRange(name, value.items, value.countMax) }
   }
   if (value.kind === 'string') {
-    const pattern = value.pattern === undefined ? {} : { pattern: fixedForm(value.pattern) }
+    const pattern = value.pattern === undefined ? {} : { pattern: fixedLengthTemplate(value.pattern) }
     return { nullable, html: name.endsWith('_html'), ...pattern }
   }
   return value
@@ -191,12 +191,12 @@ function valueRules({ name, value }: MemberShape): object {
 
 function itemRange(name: string, items: ValueShape, countMax: number): object {
   if (items.kind !== 'integer' || items.nullable || countMax !== Infinity)
-    throw new Error(`${name} has other items`)
+    throw new Error(`${name} must be a list of non-null integers without a maximum length`)
   return { minimum: items.minimum, maximum: items.maximum }
 }
 
-/** `^\d{8}T\d{4}$` as `00000000T0000`: a text of fixed length, 0 for any digit. */
-function fixedForm(pattern: string): string {
+/** `^\d{8}T\d{4}$` as `00000000T0000`: a string of fixed length, 0 for any digit. */
+function fixedLengthTemplate(pattern: string): string {
   const match = /^\^((?:\\d(?:\{\d+\})?|[A-Za-z])+)\$$/.exec(pattern)
   if (match === null) throw new Error(`not a pattern of fixed length: ${pattern}`)
   return (match[1] as string).replace(/\\d(?:\{(\d+)\})?/g, (_, count: string | undefined) =>

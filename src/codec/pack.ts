@@ -64,7 +64,7 @@ export function packTable(
 
 /** The inverse of `packTable`. Throws when the bytes are not what it writes. */
 export function unpackTable(packed: Uint8Array): PackedTable {
-  // A copy of its own, so that typed arrays over it are aligned.
+  // A separate copy, so that typed arrays over it are aligned.
   const bytes = Uint8Array.from(packed)
   const view = new DataView(bytes.buffer)
   if (bytes.length < fixedBytes || view.getUint32(0, true) !== magic) throw new Error('not a packed table')

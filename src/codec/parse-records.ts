@@ -18,7 +18,7 @@ export interface OutcomeRecord {
 
 /** The outcomes of a body, in its order. Throws `bad_request` as `decodeCycle` does. */
 export function parseOutcomes(body: Uint8Array): OutcomeRecord[] {
-  const value = checked(body, checkOutcomes, 'the body does not list valid outcomes') as OutcomesRequest
+  const value = decode(body, checkOutcomes, 'the body does not list valid outcomes') as OutcomesRequest
   return value.outcomes.map((record) => ({
     placementId: record.placement_id,
     json: JSON.stringify(record),
@@ -27,10 +27,10 @@ export function parseOutcomes(body: Uint8Array): OutcomeRecord[] {
 
 /** A setting of weights. Throws `bad_request` as `decodeCycle` does. */
 export function parseWeights(body: Uint8Array): WeightsRequest {
-  return checked(body, checkWeights, 'the body is not a valid setting of weights') as WeightsRequest
+  return decode(body, checkWeights, 'the body is not a valid setting of weights') as WeightsRequest
 }
 
-function checked(body: Uint8Array, check: (value: unknown) => Problems | null, summary: string): unknown {
+function decode(body: Uint8Array, check: (value: unknown) => Problems | null, summary: string): unknown {
   const value = parseJson(body)
   const problems = check(value)
   if (problems !== null) throw problems.toError('bad_request', summary)

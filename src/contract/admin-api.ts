@@ -100,7 +100,7 @@ export interface ImageFacts {
   readonly sha256: string
 }
 
-/** Of a post in the last cycle. Null before its first score. */
+/** Scores of a post in the last cycle. Null before its first score. */
 export interface ScoreFacts extends Readonly<Partial<Record<HeadName, number | null>>> {
   readonly score: number | null
   /** Among all pending posts that have a score. */
@@ -118,7 +118,7 @@ export interface PostFacts extends ScoreFacts {
   readonly extracted_at: string | null
   readonly age_s: number | null
   readonly observed_at: string | null
-  /** Of the last reading. */
+  /** Counters of the last reading. */
   readonly counters: Counters
   /** Since the reading before it. */
   readonly rates_per_hour: Counters
@@ -190,7 +190,7 @@ export interface CallRecord {
   readonly result: 'scored' | 'repeated' | 'done' | 'refused' | 'failed' | 'aborted'
   readonly cycle_id: string | null
   readonly code: string | null
-  /** Of a refusal, the first problem. */
+  /** First problem of a refusal. */
   readonly problem: string | null
   readonly ms: number
   readonly stages_ms: Readonly<Record<string, number>>
@@ -254,7 +254,7 @@ export interface ModelFacts {
   readonly heads?: readonly string[]
   readonly features?: readonly string[]
   readonly reads?: readonly string[]
-  /** Of its processes; null: none runs, or the system does not report it. */
+  /** Memory of its processes; null: none runs, or the system does not report it. */
   readonly memory_bytes: number | null
   /** Of features and inference in the cycles that it scored; null: there is none since the start. */
   readonly predict_ms: { readonly cycles: number; readonly p50: number; readonly p99: number } | null

@@ -37,7 +37,7 @@ export class Arena {
     this.#holderCount++
   }
 
-  /** After the last holder's release, the columns must no longer be read. */
+  /** After the last holder's release, the columns must not be read. */
   release(): void {
     assert(this.#holderCount > 0, 'each holder of an arena releases it once')
     if (--this.#holderCount === 0) this.#onReleased(this)

@@ -149,7 +149,7 @@ function conditionText({ member, value }: { readonly member: string; readonly va
   return `is required when ${member} is ${value}`
 }
 
-/** The rule that a value breaks, as text. */
+/** The rule that a value breaks, as a string. */
 function describe(shape: ValueShape, value: unknown): string {
   const orNull = shape.nullable ? ' or null' : ''
   switch (shape.kind) {
@@ -178,7 +178,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Whether a list contains a number twice. Sorts a copy unless the list ascends already: a `Set` of two million numbers
+ * Whether a list contains a number twice. Sorts a copy unless the list already ascends: a `Set` of two million numbers
  * would take a second and a hundred megabytes.
  */
 export function hasDuplicates(items: readonly number[]): boolean {

@@ -40,7 +40,7 @@ export interface MemberShape {
 export { isDateTime }
 
 /** The doc comment that makes a member conditional (see wire.ts). */
-const conditionForm = /Required when `(\w+)` is `(\w+)`\./
+const conditionPattern = /Required when `(\w+)` is `(\w+)`\./
 
 /** JSON schemas (OpenAPI 3.1) of all bodies and of what they contain, by the names of their types. */
 export const wireSchemas = typia.json.schemas<[BodyTypes[keyof BodyTypes], ErrorRecord]>().components
@@ -161,7 +161,7 @@ function memberShapes(schema: WireSchema): MemberShape[] {
 
 /** The condition in the doc comment of a conditional member. */
 export function conditionOf(property: WireSchema): MemberShape['requiredWhen'] {
-  const [, member, value] = conditionForm.exec(property.description ?? '') ?? []
+  const [, member, value] = conditionPattern.exec(property.description ?? '') ?? []
   return member === undefined || value === undefined ? undefined : { member, value }
 }
 

@@ -28,13 +28,13 @@ export function firstScoreDeadline(extractedMs: number): number {
 }
 
 /** The form of a `cycle_id`: `YYYYMMDDTHHMM`. */
-export const cycleIdForm = /^\d{8}T\d{4}$/
+export const cycleIdPattern = /^\d{8}T\d{4}$/
 
 /** Longest date-time accepted. The contract has no limit; without one, a row could echo megabytes of zeros. */
 export const dateTimeCharsMax = 128
 
 //                    year    month    day       hour    minute  second  fraction   offset
-const dateTimeForm = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
+const timePattern = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/
 
 const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
@@ -44,7 +44,7 @@ const monthDays = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
  */
 export function parseInstant(text: string): Instant | null {
   if (text.length > dateTimeCharsMax) return null
-  const match = dateTimeForm.exec(text)
+  const match = timePattern.exec(text)
   if (match === null) return null
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
     number,

@@ -87,7 +87,7 @@ export class CyclePipeline {
       this.#isPoolStale = false
     } catch (error) {
       this.#isPoolStale = true
-      this.#parts.log.error({ err: error }, 'the pool cannot be loaded; the next cycle tries again')
+      this.#parts.log.error({ err: error }, 'the pool cannot be loaded')
     }
   }
 

@@ -70,8 +70,7 @@ export class Retention {
     const { store, log } = this.#parts
     this.#working ??= this.#work(store.expiry)
       .catch((error: unknown) => {
-        if (!store.closed)
-          log.error({ err: error }, 'expired records could not be removed; the next cycle tries again')
+        if (!store.closed) log.error({ err: error }, 'expired records could not be removed')
       })
       .finally(() => (this.#working = null))
   }

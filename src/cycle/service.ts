@@ -253,7 +253,7 @@ export class CycleService {
     if (current !== null) return current
     this.#throwIfClosing()
     if (this.#queue.count('weights') > weightsWaitingMax)
-      throw new ServiceError('unavailable', 'too many settings of weights are queued', { retryAfterS: 1 })
+      throw new ServiceError('unavailable', 'too many weight changes are queued', { retryAfterS: 1 })
     return this.#queue.run('weights', () =>
       this.weights.set(request, this.#parts.clock(), this.#pipeline.state.newestCycleMs),
     )

@@ -135,7 +135,7 @@ export function packHeads(heads: HeadColumns): Uint8Array {
 export function unpackHeads(packed: Uint8Array): HeadColumns {
   const { header, columns } = unpackTable(packed)
   const { layout: found, heads: names } = header as { layout?: number; heads?: readonly string[] }
-  if (found !== layout || names === undefined) throw new Error('the record does not hold scores of a shadow')
+  if (found !== layout || names === undefined) throw new Error('not a shadow score record')
   const column = (name: HeadName): Float32Array | null => {
     const values = columns[names.indexOf(name)]
     return values === undefined ? null : Float32Array.from(values)

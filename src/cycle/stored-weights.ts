@@ -84,7 +84,7 @@ export class StoredWeights {
     return plan.kind === 'unchanged' ? plan.setting : null
   }
 
-  /** Sets weights unless they are current already. Throws `conflict` for a version used before with other weights. */
+  /** Sets weights unless they are already current. Throws `conflict` for a version that exists with different weights. */
   async set(request: WeightsToSet, nowMs: number, newestCycleMs: number): Promise<WeightsSetting> {
     const plan = this.#plan(request, nowMs, newestCycleMs)
     if (plan.kind === 'appended') {
@@ -123,12 +123,12 @@ export function changeWeights(
 ): WeightsAccepted {
   const { views, comments, up } = request.weights
   if (views === 0 && comments === 0 && up === 0)
-    throw new ServiceError('unprocessable', 'the weights score nothing', {
+    throw new ServiceError('unprocessable', 'the weights are not usable', {
       fields: [{ path: 'weights', problem: 'at least one of views, comments, up must be positive' }],
     })
   const plan = planWeights(history, request, nowMs, newestCycleMs)
   if (plan.kind !== 'conflict') return plan
-  throw new ServiceError('conflict', 'this version was used before with other weights', {
+  throw new ServiceError('conflict', 'this version already exists with different weights', {
     fields: weightNames
       .filter((name) => plan.used[name] !== request.weights[name])
       .map((name) => ({

@@ -103,7 +103,7 @@ export class ArrivalVisits {
     }
   }
 
-  /** Of a post that entered and left with one call, or whose entry has expired. */
+  /** The visit of a post that came and left with one call, or whose entry has expired. */
   #withoutEntry(gallId: string, postNo: number, position: Position): ArrivalVisit {
     const record = this.#store.readEvaluation(position)
     const candidates = record && readEvaluationEvents(record).candidates

@@ -51,7 +51,7 @@ export interface CycleEffect {
   readonly removals: number
   /** repeat: the id is known with this body, and the server returns its stored response. Null without a store. */
   readonly effect: 'new' | 'repeat' | null
-  /** Of a new cycle. */
+  /** Effect of a new cycle. */
   readonly change: PoolEffect | null
 }
 
@@ -72,7 +72,7 @@ export interface PoolEffect {
   /** Pending posts without a reading in this call. */
   readonly waiting: readonly PostKey[]
   readonly not_scored: readonly (PostKey & { readonly reason: string })[]
-  /** Those of the response that follow from the request. */
+  /** Warnings of the response that follow from the request. */
   readonly warnings: readonly string[]
 }
 

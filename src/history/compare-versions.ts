@@ -54,7 +54,7 @@ export interface Comparison {
   readonly lacking_heads: Both<readonly HeadName[]>
   /** Texts and images that a replay skipped because they crash the encoder. */
   readonly skipped: Both<SkippedFigures>
-  /** Of all scores as one list; null if there are none. */
+  /** All scores as one list; null if there are none. */
   readonly pooled: Both<ScoreFigures> | null
   /** Medians over the cycles that have the figure. */
   readonly median: AgreementFigures | null
@@ -124,7 +124,7 @@ export async function compareVersions(store: Store, options: CompareOptions): Pr
   }
 }
 
-/** Of the posts that were decided in the time of the cycles. */
+/** Quality over the posts that were decided in the time of the cycles. */
 function qualityOf(store: Store, { cycles, versions }: CompareOptions, replayed: ReplayedScores): Quality {
   const times = cycles.map(({ cycleAtMs }) => cycleAtMs)
   const window = { fromMs: Math.min(...times), toMs: Math.max(...times) }
@@ -212,7 +212,7 @@ class ComparisonFigures {
 
   comparison(cycles: readonly StoredCycle[]): Omit<Comparison, 'movers' | 'quality'> {
     const [first, second] = this.#versions
-    const [firstScores, secondScores] = [joined(this.#scores.first), joined(this.#scores.second)]
+    const [firstScores, secondScores] = [join(this.#scores.first), join(this.#scores.second)]
     const isEmpty = firstScores.length === 0
     return {
       first,
@@ -260,7 +260,7 @@ function medians(cycles: readonly AgreementFigures[]): AgreementFigures {
   }
 }
 
-function joined(parts: readonly Float64Array[]): Float64Array {
+function join(parts: readonly Float64Array[]): Float64Array {
   return Float64Array.from(parts.flatMap((part) => [...part]))
 }
 

@@ -11,7 +11,7 @@ export async function readBody(store: Store, position: Position): Promise<Uint8A
   if (request === undefined) throw new Error(`the store has no request at position ${position}`)
   const json = await unpackRequest(request)
   if (json.length !== request.bodyBytes)
-    throw new Error(`the request unpacks to ${json.length} bytes instead of ${request.bodyBytes}`)
+    throw new Error(`the request decompresses to ${json.length} bytes, expected ${request.bodyBytes}`)
   return json
 }
 

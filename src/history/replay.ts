@@ -41,7 +41,7 @@ export async function* replayCycles(
     const cycle = codec.decodeCycle(json)
     const plan = pool.plan(cycle, position)
     records.set(position, recordsOf(json, cycle, plan))
-    if (position >= from) yield replayed(store, cycle, plan, records)
+    if (position >= from) yield toReplayed(store, cycle, plan, records)
     pool.publish(plan)
     forgetRecords(records, plan.next)
   }
@@ -54,7 +54,7 @@ export async function replayAt(
 ): Promise<ReplayedCycle> {
   for (;;) {
     const next = await replays.next()
-    if (next.done === true) throw new Error(`there is no replay of position ${position}`)
+    if (next.done === true) throw new Error(`position ${position} was not replayed`)
     if (next.value.position === position) return next.value
   }
 }
@@ -113,7 +113,7 @@ function leftSince(store: Store, position: Position): Set<string> {
   return names
 }
 
-function replayed(
+function toReplayed(
   store: Store,
   cycle: CycleColumns,
   plan: CyclePlan,
@@ -132,7 +132,7 @@ function replayed(
   }
 }
 
-/** Of a cycle without scored posts, which has no record. */
+/** Availability in a cycle without scored posts, which has no record. */
 const noAvailability: Availability = {
   ...{ textEncoder: null, imageEncoder: null, textEncoded: new Uint8Array() },
   images: { row: new Float64Array(), position: new Float64Array(), encoded: new Float64Array() },

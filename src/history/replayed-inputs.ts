@@ -76,7 +76,6 @@ export async function replayedInputs(
 }
 
 interface ChosenRows {
-  /** Of the scored rows of the cycle. */
   readonly rows: readonly number[]
   /** Their slots. */
   readonly slots: Uint32Array

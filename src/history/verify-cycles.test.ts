@@ -180,7 +180,7 @@ describe('verification reports', () => {
     [
       'texts and images of another cycle',
       () => change(0, () => ({ availability: packAvailability(fiveRows) })),
-      /the record of texts and images has other rows/,
+      /the record of texts and images has different rows/,
     ],
     [
       'an evaluation record of another cycle',
@@ -188,18 +188,18 @@ describe('verification reports', () => {
       /the posts of the evaluation record differ from the request/,
     ],
     [
-      'a response with another score than the evaluation record',
+      'a response with a different score from the evaluation record',
       () => response(2, ({ results }) => ({ results: results.map((row) => ({ ...row, score: 0.125 })) })),
-      /the evaluation record has other scores than the response/,
+      /the evaluation record has different scores from the response/,
     ],
     [
-      'a response with another outcome than the evaluation record',
+      'a response with a different outcome from the evaluation record',
       () =>
         response(2, ({ results, counts }) => ({
           counts: { ...counts, scored_now: 1, waiting: 1 },
           results: results.map((row, index) => (index === 0 ? { ...row, status: 'waiting' } : row)),
         })),
-      /the evaluation record has other results than the response/,
+      /the evaluation record has different results from the response/,
     ],
     [
       'an evaluation record with other counters',

@@ -159,7 +159,7 @@ class CycleVerifier {
       report('the counts of the response differ from the rows of the request')
     const availability = readAvailability(this.#store, plan.position)
     if (availability !== null && availability.textEncoded.length !== counts.scored_now)
-      report('the record of texts and images has other rows than the response')
+      report('the record of texts and images has different rows from the response')
     if (!this.#isComplete) return
     const { next } = plan
     const expected = next.count + plan.unknownRows.length

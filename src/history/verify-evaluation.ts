@@ -35,11 +35,11 @@ export function verifyEvaluation(
   if (response !== null) {
     const pending = pendingResults(response)
     if (!isSame(rows.outcome, pending.map(outcomeCodeOf)))
-      report('the evaluation record has other results than the response')
+      report('the evaluation record has different results from the response')
     const scored = pending.flatMap(({ status, score }) =>
       status === 'scored' ? [Math.fround(score ?? NaN)] : [],
     )
-    if (!isSame(scores, scored)) report('the evaluation record has other scores than the response')
+    if (!isSame(scores, scored)) report('the evaluation record has different scores from the response')
   }
   if (expected === null) return
   const planned = eventsOf(expected.cycle, expected.plan)

@@ -235,5 +235,5 @@ function checkSamePosts({ cycle, plan }: ReplayedCycle, posts: ScoredRows['posts
       const slot = scoring.slots[row] as number
       return next.postNo[slot] === postNo && gallIdAt(next, slot) === gallId
     })
-  if (!same) throw new Error(`the replay of cycle ${cycle.cycleId} has other scored posts than its response`)
+  if (!same) throw new Error(`the replay of cycle ${cycle.cycleId} scored different posts from its response`)
 }

@@ -194,10 +194,10 @@ export function serviceErrorOf(error: unknown): ServiceError {
   const reason = error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)
   // A timeout depends on the load of the machine, not on the image.
   if (reason.startsWith('timeout: '))
-    return new ServiceError('unavailable', 'the image took too long to decode', { cause: error })
+    return new ServiceError('unavailable', 'image decoding timed out', { cause: error })
   return new ServiceError(
     'bad_request',
-    `the image does not decode: ${reason.replace(/^.*VipsJpeg: /, '')}`,
+    `the image cannot be decoded: ${reason.replace(/^.*VipsJpeg: /, '')}`,
     { cause: error },
   )
 }

@@ -1,6 +1,6 @@
 /**
  * Entry point of every child process: opens the program of its plan and runs batch after batch, until it is killed.
- * It keeps nothing that must be saved, so its owner always ends it by SIGKILL.
+ * It keeps nothing that must be saved, so its parent always ends it by SIGKILL.
  */
 import { writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
@@ -17,7 +17,7 @@ const oomScoreAdjustment = 500
 
 const messages = new ChildMessages(headerDescriptor, payloadDescriptor)
 
-/** Lines for the log of the owner. Errors would arrive without their text, and the message repeats it. */
+/** Lines for the log of the parent. Errors would arrive without their text, and the message repeats it. */
 const log: ModelLog = {
   info: () => undefined,
   warn: (fields, message) => send({ kind: 'log', level: 'warn', fields: plain(fields), message }),
@@ -32,9 +32,9 @@ interface Opened {
   readonly reply: ((request: Message) => Promise<OutgoingMessage>) | null
 }
 
-endWithOwner()
+endWithParent()
 prepareProcess()
-// A failure to send is ignored: the owner has ended. The lifeline thread then ends this process.
+// Ignores send failures: the parent has exited. The lifeline thread then ends this process.
 await serve().catch(() => undefined)
 
 async function serve(): Promise<void> {
@@ -56,15 +56,15 @@ async function open(plan: ProcessPlan): Promise<Opened> {
   switch (plan.role) {
     case 'heads': {
       const { openHeadsProgram } = await import('./sessions/heads-program.js')
-      return serving(await openHeadsProgram(plan, log), headsChildFormat)
+      return openedChild(await openHeadsProgram(plan, log), headsChildFormat)
     }
     case 'text': {
       const { openTextProgram } = await import('./sessions/text-program.js')
-      return serving(await openTextProgram(plan, log, opened), encoderChildFormat)
+      return openedChild(await openTextProgram(plan, log, sendOpened), encoderChildFormat)
     }
     case 'image': {
       const { openImageProgram } = await import('./sessions/image-program.js')
-      return serving(await openImageProgram(plan, log, opened), encoderChildFormat)
+      return openedChild(await openImageProgram(plan, log, sendOpened), encoderChildFormat)
     }
     case 'ports': {
       const { openGraph } = await import('./sessions/graph-session.js')
@@ -78,7 +78,7 @@ async function open(plan: ProcessPlan): Promise<Opened> {
   }
 }
 
-function serving<Request, Reply>(
+function openedChild<Request, Reply>(
   program: Program<Request, Reply>,
   format: ChildFormat<Request, Reply>,
 ): Opened {
@@ -92,7 +92,7 @@ function send(header: ChildHeader): void {
   messages.write({ header, parts: [] })
 }
 
-function opened(): void {
+function sendOpened(): void {
   send({ kind: 'opened' })
 }
 
@@ -100,7 +100,7 @@ function plain(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !(value instanceof Error)))
 }
 
-/** Ctrl-C and service managers signal whole groups; the owner decides when this process ends. */
+/** Ctrl-C and service managers signal whole groups; the parent decides when this process ends. */
 function prepareProcess(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   try {
@@ -111,10 +111,10 @@ function prepareProcess(): void {
 }
 
 /**
- * A run blocks this thread for as long as it computes, so another one waits for the end of the owner. It removes the working
- * directory, which is empty: the owner can no longer do so.
+ * A run blocks this thread for as long as it computes, so another one waits for the end of the parent. It removes the working
+ * directory, which is empty: the parent can no longer do so.
  */
-function endWithOwner(): void {
+function endWithParent(): void {
   const code = `
     const { readSync, rmdirSync } = require('node:fs')
     try { readSync(${lifelineDescriptor}, Buffer.alloc(1)) } catch {}

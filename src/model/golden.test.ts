@@ -33,9 +33,9 @@ const valid: GoldenCase = { features: { views_log: 1, up_log: 2 }, heads: { p_vi
 describe('a file of golden cases is refused, naming file and place, when', () => {
   test.each<[string, unknown, RegExp]>([
     ['it is not JSON', undefined, /golden\.json is not JSON/],
-    ['it holds something else', { cases: 1 }, /golden\.json: cases must be an array, and is 1/],
-    ['it is a list', [valid], /golden\.json: the file must contain an object, not an array/],
-    ['it is nothing', null, /golden\.json: the file must be an object, and is null/],
+    ['it holds something else', { cases: 1 }, /golden\.json: cases must be an array, not 1/],
+    ['it is a list', [valid], /golden\.json: the file must be an object, not an array/],
+    ['it is nothing', null, /golden\.json: the file must be an object, not null/],
     ['it has no cases', { cases: [] }, /cases must not be empty/],
     [
       'a feature is missing',

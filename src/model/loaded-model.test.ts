@@ -106,7 +106,7 @@ describe('a loaded model', () => {
       expect.stringMatching(
         /^warn: execution provider abacus cannot serve .*head\.onnx: this ONNX Runtime supports only .*cpu/,
       ),
-      'info: execution provider cpu serves the model',
+      'info: execution provider selected',
     ])
   })
 

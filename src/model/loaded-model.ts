@@ -42,11 +42,10 @@ const processBytesMaxDefault = 4 * 2 ** 30
 const warmUpCounts = [1, 256]
 
 export interface LoadedModel extends Model {
-  /** Hash of all that shapes its scores. */
+  /** Hash of everything that determines its scores. */
   readonly identity: string
   /** False while the process of the heads is being replaced: `predict` rejects immediately. */
   readonly available: boolean
-  /** Those that run now. */
   readonly processes: readonly { readonly role: Role; readonly pid: number }[]
   /** `predict` for rows whose features are known: for golden cases and checks. */
   predictRows(rows: FeatureRows): Promise<HeadColumns>

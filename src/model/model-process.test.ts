@@ -1,5 +1,5 @@
 /**
- * Failures of the process of a model: crashes, hangs, memory, signals, and the end of its owner.
+ * Failures of the process of a model: crashes, hangs, memory, signals, and the end of its parent.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -108,7 +108,7 @@ describe('when the process of a model', () => {
 })
 
 test.runIf(process.platform === 'linux')(
-  'the process of a model ends with its owner, even in the middle of a batch',
+  'the process of a model ends with its parent, even in the middle of a batch',
   async () => {
     const { modelsDir: directory } = packaged(slowGraph)
     const code = `
@@ -119,15 +119,15 @@ test.runIf(process.platform === 'linux')(
       const count = 8000
       model.predictRows({ count, features: new Float32Array(count), text: null, image: null })
       console.log(model.processes[0].pid)`
-    const owner = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', code], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    onTestFinished(() => void owner.kill('SIGKILL'))
-    const [line] = (await once(owner.stdout, 'data')) as [Buffer]
+    onTestFinished(() => void parent.kill('SIGKILL'))
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer]
     const pid = Number(line.toString())
     expect(isRunning(pid)).toBe(true)
     const workingDirectory = readlinkSync(`/proc/${pid}/cwd`)
-    owner.kill('SIGKILL')
+    parent.kill('SIGKILL')
     // A batch of 8000 rows of that graph takes minutes.
     await vi.waitUntil(() => !isRunning(pid), { timeout: 20_000 })
     expect(existsSync(workingDirectory)).toBe(false)

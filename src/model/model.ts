@@ -9,7 +9,7 @@ export interface Model {
   readonly version: string
   /** A transport test is not a trained model: its responses and reports carry a warning. */
   readonly kind: 'trained' | 'transport-test'
-  /** Execution provider that serves the heads, such as `cpu`; of several graphs all distinct ones, joined by `+`. */
+  /** Execution provider that serves the heads, such as `cpu`; for several graphs, the distinct providers joined by `+`. */
   readonly provider: string
   /** null: the model has no text encoder. */
   readonly text: TextEncoder | null
@@ -17,14 +17,14 @@ export interface Model {
   readonly image: ImageEncoder | null
   /**
    * One batch for all rows. Heads come as `inputs.count` float32 values each, finite and in 0..1. Rejects with a
-   * `ModelError` when the model fails or violates this. When this returns its promise, the features are computed and
-   * sent to the process of the model, unless other batches wait.
+   * `ModelError` when the model fails or a head is outside that range. When this function returns, the features are
+   * computed and sent to the process of the model, unless other batches wait.
    */
   predict(inputs: ModelInputs): Promise<HeadColumns>
 }
 
 export interface TextEncoder {
-  /** Of everything that determines a vector: the key of stored vectors. */
+  /** Hash of everything that determines a vector: the key of stored vectors. */
   readonly hash: string
   readonly dim: number
   /**

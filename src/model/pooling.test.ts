@@ -1,5 +1,5 @@
 /**
- * The output of an encoder's graph to one vector a text or an image.
+ * The output of an encoder's graph to one vector per text or image.
  */
 import { describe, expect, test } from 'vitest'
 import { poolOutput, type EncoderOutput, type PoolOptions } from './pooling.js'

@@ -10,7 +10,7 @@ const causesShownMax = 5
 
 export interface FailedBatch {
   readonly widths: MatrixWidths
-  /** Of the features, in the order of their columns. */
+  /** Names of the features, in the order of their columns. */
   readonly featureNames: readonly string[]
   readonly rows: HeadRows
   /** The heads of the batch. */

@@ -6,7 +6,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preac
 import type { Check, Now } from './service/api.js'
 import { useConnectionState, useEvent, type ConnectionState } from './service/connection.js'
 import { useQuery, type Query } from './service/query.js'
-import { clockSeconds, counted, cycleLabel, humanize } from './format.js'
+import { clockSeconds, plural, cycleLabel, humanize } from './format.js'
 import { Badge, Text } from './parts/common.js'
 import { HelpDialog } from './parts/help.js'
 import { Icon } from './parts/icon.js'
@@ -38,17 +38,17 @@ const views: readonly View[] = [
 ]
 
 /** Disk, memory and queue change without events. */
-const nowMs = 10_000
+const refreshMs = 10_000
 
 export function App() {
   const address = useAddress()
   const connectionState = useConnectionState()
-  const now = useQuery<Now>('/api/now', { refreshOn: ['cycle', 'status', 'models'], everyMs: nowMs })
+  const now = useQuery<Now>('/api/now', { refreshOn: ['cycle', 'status', 'models'], everyMs: refreshMs })
   const isStale = connectionState === 'lost' || connectionState === 'denied'
   const helpRef = useRef<HTMLDialogElement>(null)
   const view = views.find(({ name }) => name === address.view)
   const showHelp = (): void => helpRef.current?.showModal()
-  useKeys((event) => pressed(event, showHelp))
+  useKeys((event) => handleKey(event, showHelp))
   useEffect(() => {
     document.title = `${view?.title ?? ''} · Understudy`
   }, [view])
@@ -181,7 +181,7 @@ function Announcements({ now: { data }, connectionState }: StateProps) {
     'cycle',
     useCallback(
       ({ cycle_id, counts }) =>
-        setText(`Cycle ${cycleLabel(cycle_id)}: ${counted(counts.scored_now, 'post')} scored`),
+        setText(`Cycle ${cycleLabel(cycle_id)}: ${plural(counts.scored_now, 'post')} scored`),
       [],
     ),
   )
@@ -207,7 +207,7 @@ function useFocusOnHeading(address: string): void {
   }, [address])
 }
 
-function pressed(event: KeyboardEvent, showHelp: () => void): void {
+function handleKey(event: KeyboardEvent, showHelp: () => void): void {
   if (!isShortcut(event)) return
   const view = views[Number(event.key) - 1]
   const search = document.querySelector<HTMLInputElement>('input[type=search]')

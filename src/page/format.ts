@@ -68,7 +68,7 @@ export function ago(time: string | number, nowMs: number): string {
 
 const dayMs = 24 * 3_600_000
 
-/** `since 14:05 KST`, for what the service has counted since its start; undefined once that is a day or more. */
+/** `since 14:05 KST`, for what the service has counted since it started; undefined once that is a day or more. */
 export function sinceStart(startedAt: string, nowMs: number): string | undefined {
   return nowMs - Date.parse(startedAt) < dayMs ? `since ${clock(startedAt)} KST` : undefined
 }
@@ -99,18 +99,18 @@ export function percent(share: number | null | undefined, digits = 1): string {
 
 /** A difference of two shares: `+6.6 pp`, in percentage points. */
 export function points(difference: number | null): string {
-  return difference === null ? '–' : `${signed(100 * difference, 1)} pp`
+  return difference === null ? '–' : `${formatSigned(100 * difference, 1)} pp`
 }
 
 /** The ends of an interval: `97.1 to 99.2`, or with their signs, `-1.2 to +3.4`. */
 export function range([low, high]: readonly [number, number], unit: 'share' | 'points'): string {
   const text = (value: number): string =>
-    unit === 'points' ? signed(100 * value, 1) : (100 * value).toFixed(1)
+    unit === 'points' ? formatSigned(100 * value, 1) : (100 * value).toFixed(1)
   return `${text(low)} to ${text(high)}`
 }
 
 /** `+1.25`, `-0.30`, `0.00` */
-export function signed(value: number, digits: number): string {
+export function formatSigned(value: number, digits: number): string {
   const text = value.toFixed(digits)
   if (Number(text) === 0) return text.replace('-', '')
   return value > 0 ? `+${text}` : text
@@ -143,12 +143,12 @@ export function bytes(count: number | null | undefined): string {
   return `${value.toFixed(unit === 0 || value >= 100 ? 0 : 1)} ${units[unit] ?? ''}`
 }
 
-/** A word of the API for readers: `missing_title` as `missing title`. */
+/** An API identifier as readable text: `missing_title` as `missing title`. */
 export function humanize(name: string): string {
   return name.replaceAll('_', ' ')
 }
 
 /** `1 call`, `1,234 calls` */
-export function counted(count: number, noun: string): string {
+export function plural(count: number, noun: string): string {
   return `${integer(count)} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -17,16 +17,16 @@ export function postAddress(gallId: string, postNo: number | string): string {
 }
 
 export function useAddress(): Address {
-  return parsed(useWatched(() => location.hash, eventsOf(window, 'hashchange')))
+  return parseHash(useWatched(() => location.hash, eventsOf(window, 'hashchange')))
 }
 
-function parsed(hash: string): Address {
-  const [name = '', ...segments] = hash.replace(/^#\/?/, '').split('/').map(decoded)
+function parseHash(hash: string): Address {
+  const [name = '', ...segments] = hash.replace(/^#\/?/, '').split('/').map(decodeSegment)
   const view = viewNames.find((one) => one === name) ?? 'now'
   return { view, segments: segments.filter((segment) => segment !== '') }
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {

@@ -172,5 +172,5 @@ function countNaN(column: Float64Array): number {
 
 function lateLine(pool: PoolState, cycle: CycleColumns): string[] {
   if (cycle.cycleAt.ms >= pool.newestCycleMs) return []
-  return [`late cycle: ${cycleIdOf(pool.newestCycleMs)} is stored already, newer readings stay`]
+  return [`late cycle: ${cycleIdOf(pool.newestCycleMs)} is already stored; its readings were kept`]
 }

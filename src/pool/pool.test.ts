@@ -121,7 +121,7 @@ test('planning changes nothing: a plan made twice is the same, and so is the sta
 test('the order of rows does not change which posts are scored with which values', () => {
   fc.assert(
     fc.property(cycleSequence, (cycles) => {
-      // Ties are the one thing that order decides: keep one row a post.
+      // Ties are the one thing that order decides: keep one row per post.
       const single = <Row extends { gall_id: string; post_no: number }>(rows: Row[]): Row[] => [
         ...new Map(rows.map((row) => [`${row.gall_id}/${row.post_no}`, row])).values(),
       ]
@@ -184,7 +184,7 @@ describe('warnings', () => {
     }
   })
 
-  test('are one line a kind, with a count and the first five posts', () => {
+  test('are one line per kind, with a count and the first five posts', () => {
     const removals = Array.from({ length: 7 }, (_, n) => removal('g', n + 10))
     expect(run(enter, cycleBody(1, { removals }))).toEqual([
       'removal of a post that is not pending (7): g/10, g/11, g/12, g/13, g/14, …',
@@ -206,7 +206,7 @@ describe('warnings', () => {
     })
     expect(run(cycleBody(1), twice)).toEqual([
       'unknown field: mood',
-      'late cycle: 20240301T0005 is stored already, newer readings stay',
+      'late cycle: 20240301T0005 is already stored; its readings were kept',
       'more than one engagement row, the latest counts (1): g/1',
       'more than one candidate_scores row, the latest counts (1): x/1',
     ])

@@ -53,7 +53,7 @@ export class PostMap<Gallery, Value> {
  */
 const salt = Math.floor(Math.random() * 2 ** 31)
 
-/** A number of its own for each post number: the lower 32 bits are combined with the salt. */
+/** A different number for each post number: the lower 32 bits are combined with the salt. */
 export function mapKey(postNo: number): number {
   const low = postNo >>> 0
   return postNo - low + ((low ^ salt) >>> 0)

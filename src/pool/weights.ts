@@ -23,11 +23,11 @@ export type WeightsHistory = readonly WeightsSetting[]
 /** A version used before with other weights. */
 export interface WeightsConflict {
   readonly kind: 'conflict'
-  /** Those that were set. */
+  /** The weights already set. */
   readonly used: Weights
 }
 
-/** appended: `setting` is new and becomes current. unchanged: it is current already. */
+/** appended: `setting` is new and becomes current. unchanged: it is already current. */
 export interface WeightsAccepted {
   readonly kind: 'appended' | 'unchanged'
   readonly setting: WeightsSetting

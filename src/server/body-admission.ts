@@ -26,7 +26,7 @@ export class BodyAdmission {
     this.bytesMax = bytesMax
   }
 
-  /** Of all requests. */
+  /** Bytes held by all requests. */
   get bytesHeld(): number {
     return this.#bytesHeld
   }

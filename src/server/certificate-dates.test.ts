@@ -36,7 +36,7 @@ describe.skipIf(opensslMissing)('a certificate of one day', () => {
     logDates(dates, validFrom, log)
     logDates(dates, validTo + 1, log)
     expect(lines).toEqual([
-      ['info', fields, 'certificate'],
+      ['info', fields, 'certificate loaded'],
       ['warn', fields, `the certificate expired at ${fields.valid_to}`],
     ])
   })

@@ -28,7 +28,7 @@ export function dateProblem({ validFrom, validTo }: CertificateDates, now: numbe
 export function logDates(dates: CertificateDates, now: number, log: Pick<ModelLog, 'info' | 'warn'>): void {
   const problem = dateProblem(dates, now)
   const fields = { valid_to: isoTime(dates.validTo) }
-  if (problem === null) log.info(fields, 'certificate')
+  if (problem === null) log.info(fields, 'certificate loaded')
   else log.warn(fields, `the certificate ${problem}`)
 }
 

@@ -60,7 +60,7 @@ export class ConnectionLimit {
     if (this.#max < max) {
       this.#log.warn(
         { connections_max: max, in_force: this.#max, descriptors_max: this.#descriptorsMax },
-        'connectionsMax is lowered: the system grants too few file descriptors',
+        'connectionsMax lowered: file descriptor limit (RLIMIT_NOFILE) is too low',
       )
     }
   }
@@ -108,7 +108,7 @@ class RateLimitedWarning {
   }
 }
 
-/** RLIMIT_NOFILE, which Node raises to the hard limit at its start. Infinity if /proc is missing. */
+/** RLIMIT_NOFILE, which Node raises to the hard limit at startup. Infinity if /proc is missing. */
 function grantedDescriptors(): number {
   try {
     const granted = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]

@@ -32,7 +32,7 @@ export class CycleLog extends StageClock {
   /** From the end of `wait` on, a cycle is finished and its response sent, even during a shutdown (decisions.md 40). */
   override lap(stage: StageName): void {
     super.lap(stage)
-    if (stage === 'wait') this.#log.debug({}, 'a cycle begins')
+    if (stage === 'wait') this.#log.debug({}, 'cycle started')
   }
 
   /** Members of the request's log line: counts, warnings and versions of a new cycle, and the stages. */

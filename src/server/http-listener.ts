@@ -33,7 +33,6 @@ export interface HttpListener {
   renewCertificate(certificate: Certificate, now: number): boolean
   /** Accepts no new connections. */
   stopListening(): void
-  /** Closes all connections. */
   closeConnections(): void
 }
 
@@ -109,7 +108,7 @@ class Apps {
     this.#uws = uws
     this.#parts = parts
     this.#files = files
-    this.listening = (files === null ? serving(uws.App(), parts) : secureApp(uws, files)) as ForwardingApp
+    this.listening = (files === null ? serve(uws.App(), parts) : secureApp(uws, files)) as ForwardingApp
     if (files !== null) this.#open(files)
   }
 
@@ -135,7 +134,7 @@ class Apps {
 
   #open(files: PemFiles): void {
     const app = secureApp(this.#uws, files)
-    serving(app, this.#parts)
+    serve(app, this.#parts)
     this.listening.addChildAppDescriptor(app.getDescriptor())
     this.#serving.push(app)
   }
@@ -153,7 +152,7 @@ function secureApp(uws: Library, { certFile, keyFile }: PemFiles): ForwardingApp
   return app as ForwardingApp
 }
 
-function serving(app: TemplatedApp, { connections, onRequest }: ListenerParts): TemplatedApp {
+function serve(app: TemplatedApp, { connections, onRequest }: ListenerParts): TemplatedApp {
   app.filter((response, change) => {
     if (!connections.count(change)) response.close()
   })

@@ -11,7 +11,7 @@ import {
   type NormalisedImage,
 } from '../images/index.js'
 import { StoreError, type ImageKey, type Store } from '../store/index.js'
-import { refuseWrites } from './refuse-writes.js'
+import { throwUnavailable } from './store-errors.js'
 
 export interface StoredUpload {
   readonly created: boolean
@@ -47,10 +47,10 @@ export class ImageUploads {
       // Only the refreshed arrival time is lost. Retention cannot write now either, so the image stays.
       if (isStored && isConfirmed && error instanceof StoreError) return 'same' as const
       if (isStored) this.#onCreated(key)
-      return refuseWrites(error)
+      return throwUnavailable(error)
     })
     if (result === 'different') {
-      throw new ServiceError('conflict', 'an image with this key exists already with different bytes')
+      throw new ServiceError('conflict', 'an image with this key already exists with different bytes')
     }
     if (result === 'created') this.#onCreated(key)
     return { created: result === 'created', sha256 }

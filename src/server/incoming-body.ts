@@ -58,7 +58,7 @@ export class IncomingBody {
       const timer = setTimeout(() => {
         stop()
         this.#response.close()
-        reject(new ServiceError('bad_request', 'the body took too long'))
+        reject(new ServiceError('bad_request', 'timed out while receiving the request body'))
       }, timeMsMax)
       const stop = (): void => {
         clearTimeout(timer)

@@ -11,7 +11,7 @@ import type { OnBodyStart } from './incoming-body.js'
  * One per thread of libuv's pool. The decompressed bytes are admitted when their number is known, so this limits the bytes
  * that are not admitted yet: a thousand gzip bombs decompressed at the same time would take 16 GiB.
  */
-const unpacking = new Semaphore(4)
+const decompressionSemaphore = new Semaphore(4)
 
 export async function readJsonBody(
   exchange: Exchange,
@@ -21,7 +21,7 @@ export async function readJsonBody(
 ): Promise<RequestBody> {
   const bytes = await exchange.body.read(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, onStart)
   if (!gzip) return { json: bytes, gzip: null }
-  const json = await unpacking.run(() => gunzipBody(bytes))
+  const json = await decompressionSemaphore.run(() => gunzipBody(bytes))
   const refusal = exchange.body.reservation.add(json.length)
   if (refusal !== null) throw refusal
   return { json, gzip: bytes }

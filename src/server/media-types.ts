@@ -29,6 +29,6 @@ export function checkImageHeaders(contentType: string, contentEncoding: string):
     throw new ServiceError('unsupported_media_type', 'Content-Type must be image/jpeg')
   }
   if (contentEncoding !== '') {
-    throw new ServiceError('unsupported_media_type', 'an image takes no Content-Encoding')
+    throw new ServiceError('unsupported_media_type', 'Content-Encoding is not allowed for images')
   }
 }

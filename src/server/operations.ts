@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { runBodyTask } from '../codec/index.js'
 import {
-  cycleIdForm,
+  cycleIdPattern,
   formatInstant,
   imageBytesMax,
   ServiceError,
@@ -25,7 +25,7 @@ import type { ImageUploads } from './image-uploads.js'
 import type { OnBodyStart } from './incoming-body.js'
 import { readJsonBody } from './json-body.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
-import { refuseWrites } from './refuse-writes.js'
+import { throwUnavailable } from './store-errors.js'
 import type { Settings } from '../settings/index.js'
 
 /** What the operations use. */
@@ -77,10 +77,10 @@ async function postCycle({ exchange, cycles, settings, log }: Call): Promise<Out
 async function getScores({ exchange, parameters, cycles }: Call): Promise<OutgoingResponse> {
   const [segment = ''] = parameters
   const cycleId = decodeSegment(segment) ?? ''
-  if (!cycleIdForm.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
+  if (!cycleIdPattern.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
   // `send` would miss the end of a request body that arrives meanwhile.
   const response = exchange.body.isComplete
-    ? await storedResponses.run(async () => {
+    ? await decompressionSlot.run(async () => {
         await nextTurn()
         if (exchange.ended) throw new ServiceError('bad_request', 'the client disconnected')
         return cycles.response(cycleId)
@@ -89,8 +89,8 @@ async function getScores({ exchange, parameters, cycles }: Call): Promise<Outgoi
   return jsonBytes(200, response)
 }
 
-/** Decompressing a large response takes milliseconds: each has a turn of the event loop of its own. */
-const storedResponses = new Semaphore(1)
+/** Decompressing a large response takes milliseconds: each has a separate turn of the event loop. */
+const decompressionSlot = new Semaphore(1)
 
 async function putImage({ exchange, parameters, images, settings }: Call): Promise<OutgoingResponse> {
   const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
@@ -133,7 +133,7 @@ async function postOutcomes(call: Call): Promise<OutgoingResponse> {
     record: Buffer.from(json),
     arrivedAtMs,
   }))
-  const { created, updated } = await store.putOutcomes(entries).catch(refuseWrites)
+  const { created, updated } = await store.putOutcomes(entries).catch(throwUnavailable)
   const records = entries.map(({ record }) => record)
   cycles
     .contradictions(records, arrivedAtMs + settings().clockSkewMs)
@@ -141,7 +141,7 @@ async function postOutcomes(call: Call): Promise<OutgoingResponse> {
       if (found !== null)
         log.warn({ outcomes: records.length, ...found }, 'outcomes contradict the stored cycles')
     })
-    // The store is closing. The outcomes are stored already.
+    // The store is closing. The outcomes are already stored.
     .catch((error: unknown) => log.debug({ err: error }, 'outcomes were not checked'))
   return json(200, { received: entries.length, created, updated })
 }

@@ -30,7 +30,7 @@ export interface EndedRequest {
   readonly operation: string | null
   /** 0: the client disconnected before the response. */
   readonly status: number
-  /** Of an error response: its code on the wire, and what is wrong. */
+  /** Code of an error response on the wire, and what is wrong. */
   readonly code: string | undefined
   readonly problem: string | undefined
   /** Milliseconds since 1970. */
@@ -40,7 +40,6 @@ export interface EndedRequest {
   readonly endedAt: number
   readonly bytesIn: number
   readonly bytesOut: number
-  /** Of a cycle. */
   readonly stages: (StageClock & Pick<CycleLog, 'cycleId'>) | null
   readonly trace: TraceParent | null
 }
@@ -114,11 +113,11 @@ export class RequestHandler {
     if (!isPublic && !this.#parts.apiKeys.accepts(exchange.headers.authorization)) {
       throw new ServiceError(
         'unauthorized',
-        'the API key is missing or unknown: it is the whole Authorization header, without a scheme',
+        'missing or unknown API key; send it as the whole Authorization header, without a scheme',
       )
     }
     if (exchange.headers.hasAmbiguousEnd)
-      throw new ServiceError('bad_request', 'give one Content-Length or one Transfer-Encoding: chunked')
+      throw new ServiceError('bad_request', 'send one Content-Length or one Transfer-Encoding: chunked')
     if (route instanceof ServiceError) throw route
     if (this.#closing) throw shuttingDown()
     const { id, operation, parameters } = route
@@ -140,7 +139,7 @@ export class RequestHandler {
     return encoded
   }
 
-  /** The epoch in which this process serves; it differs each time that it becomes the owner. Throws on a standby. */
+  /** The epoch in which this process is the owner; each takeover has a different one. Throws on a standby. */
   #term(): number {
     const { role, replication } = this.#parts.operationParts.store
     if (role === 'standby') throw standby()

@@ -25,12 +25,12 @@ export function findRoute(method: string, path: string): Route | ServiceError {
   const operationMethod = method === 'HEAD' ? 'GET' : method
   const found = matches.find(({ operation }) => operation.method === operationMethod)
   if (found !== undefined) return found
-  if (matches.length === 0) return new ServiceError('not_found', 'there is nothing at this path')
+  if (matches.length === 0) return new ServiceError('not_found', 'unknown path')
   const methods = matches.map(({ operation }) =>
     operation.method === 'GET' ? 'GET, HEAD' : operation.method,
   )
   const allow = methods.join(', ')
-  return new ServiceError('method_not_allowed', `allowed here: ${allow}`, { allow })
+  return new ServiceError('method_not_allowed', `allowed methods: ${allow}`, { allow })
 }
 
 function patternOf(path: string): RegExp {

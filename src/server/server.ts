@@ -86,7 +86,7 @@ export async function startServer(
   const log = pino(logOptions, output)
   const onMade = (file: string, from: 'missing' | 'empty'): void => {
     if (from === 'missing') log.info({ file }, 'a new database was created')
-    else log.warn({ file }, 'the database file was empty: a new database was created in it')
+    else log.warn({ file }, 'database file was empty; created a new database')
   }
   const onStopped = (err: StoreError): void => log.error({ err }, 'the store refuses all further writes')
   const { dataDir, journal, environment } = settings
@@ -115,7 +115,7 @@ interface Serving {
   model: () => Model | null
 }
 
-/** A record that the start needs cannot be read: names the file and the remedy. */
+/** A record needed at startup cannot be read: names the file and the remedy. */
 function damaged({ dataDir, journal }: Settings, cause: StoreError): StoreError {
   const remedy =
     journal === undefined ? 'must be restored from a backup' : 'must be deleted: the journal has its contents'

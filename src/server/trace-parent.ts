@@ -10,11 +10,11 @@ export interface TraceParent {
   readonly flags: number
 }
 
-const form = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+const pattern = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
 /** null for a value that is not valid: it is ignored, as the recommendation requires. Later versions may add members. */
 export function parseTraceParent(value: string): TraceParent | null {
-  const [, version, traceId, spanId, flags, rest] = form.exec(value) ?? []
+  const [, version, traceId, spanId, flags, rest] = pattern.exec(value) ?? []
   if (traceId === undefined || spanId === undefined || flags === undefined) return null
   if (version === '00' && rest !== undefined) return null
   return { traceId, spanId, flags: Number.parseInt(flags, 16) }

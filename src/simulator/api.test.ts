@@ -63,13 +63,13 @@ test('a status that the operation does not have is a violation, and a wrong key 
   await expect(api.health()).rejects.toMatchObject({ kind: 'unauthorized' })
 })
 
-test('an aborted body arrives in part or completely, and the client continues', async () => {
+test('a body that is aborted arrives in part or in whole, and the client continues', async () => {
   const server = new FaultyServer('silent', 'silent', { body: bodyExamples.CycleResponse })
   const api = await connect(server)
   const call = await api.cycleCall(JSON.stringify({ text: 'x'.repeat(300_000) }), new Rng('without gzip', 2))
   const length = call.body?.length ?? 0
-  await api.breakOff(call, 'body-cut')
-  await api.breakOff(call, 'response-unread')
+  await api.abortCall(call, 'body-cut')
+  await api.abortCall(call, 'response-unread')
   expect((await api.sendCycle(call)).status).toBe(200)
   // The first body is incomplete, so it is not among those that arrived.
   expect(server.received.map(({ body }) => body.length)).toEqual([length, length])
@@ -82,5 +82,5 @@ test('aborting a call to an unavailable service is not an error', async () => {
     apiKey: 'key',
     retryTimeoutMs: 30_000,
   })
-  await api.breakOff(await api.cycleCall('{}', new Rng('x')), 'response-unread')
+  await api.abortCall(await api.cycleCall('{}', new Rng('x')), 'response-unread')
 })

@@ -28,7 +28,7 @@ import {
   type WeightsState,
 } from '../contract/index.js'
 import type { Upload } from './base-images.js'
-import { breakingFetch, type BrokenCall } from './breaking-fetch.js'
+import { abortingFetch, type AbortedCall } from './aborting-fetch.js'
 import { ContractViolation, SimulationError } from './errors.js'
 import type { Rng } from './rng.js'
 
@@ -168,9 +168,9 @@ export class Api {
   }
 
   /** Sends a call and closes the connection without reading the response. The service may have processed it. */
-  async breakOff(call: Call, how: BrokenCall): Promise<void> {
+  async abortCall(call: Call, how: AbortedCall): Promise<void> {
     const { url, apiKey, signal } = this.options
-    const breaking = breakingFetch(how, (bytes) => (this.bodyBytesSent += bytes))
+    const breaking = abortingFetch(how, (bytes) => (this.bodyBytesSent += bytes))
     const client = new Client({ url, apiKey, retryTimeoutMs: 0, attemptTimeoutMs, fetch: breaking })
     await client.send(call, { signal }).catch(() => undefined)
   }

@@ -176,7 +176,7 @@ class ResponseCheck {
   }
 }
 
-/** NaN if the text is not a date-time. */
+/** NaN if the string is not a date-time. */
 export function msOf(time: string): number {
   return parseInstant(time)?.ms ?? NaN
 }

@@ -3,13 +3,13 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { drawFaults, reordered } from './delivery.js'
+import { drawFaults, reorder } from './delivery.js'
 import { Rng } from './rng.js'
 
 test('a value with reordered members is the same value', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.integer(), (value, seed) => {
-      expect(JSON.parse(JSON.stringify(reordered(value, new Rng(seed))))).toEqual(
+      expect(JSON.parse(JSON.stringify(reorder(value, new Rng(seed))))).toEqual(
         JSON.parse(JSON.stringify(value)),
       )
     }),
@@ -18,7 +18,7 @@ test('a value with reordered members is the same value', () => {
 
 test('reordering changes the order of members', () => {
   const value = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`m${index}`, index]))
-  expect(JSON.stringify(reordered(value, new Rng(1)))).not.toBe(JSON.stringify(value))
+  expect(JSON.stringify(reorder(value, new Rng(1)))).not.toBe(JSON.stringify(value))
 })
 
 test('every fault occurs within a day, and most cycles have none', () => {

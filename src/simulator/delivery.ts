@@ -14,7 +14,7 @@ const indentedCharsMax = 1024 * 1024
 
 /**
  * What happens to the first call of a cycle. response-lost: the response is read, dropped and requested again.
- * body-cut, response-unread: see `BrokenCall`. duplicate: the call is sent twice at the same time.
+ * body-cut, response-unread: see `AbortedCall`. duplicate: the call is sent twice at the same time.
  */
 export type DeliveryFault = 'none' | 'response-lost' | 'body-cut' | 'response-unread' | 'duplicate'
 
@@ -52,11 +52,11 @@ export function drawFaults(seed: number | string, cycleIndex: number, enabled: b
 }
 
 /** The same JSON value with the members of every object in another order. */
-export function reordered(value: unknown, rng: Rng): unknown {
-  if (Array.isArray(value)) return value.map((item) => reordered(item, rng))
+export function reorder(value: unknown, rng: Rng): unknown {
+  if (Array.isArray(value)) return value.map((item) => reorder(item, rng))
   if (typeof value !== 'object' || value === null) return value
   const members = rng.shuffled(Object.entries(value))
-  return Object.fromEntries(members.map(([name, member]) => [name, reordered(member, rng)]))
+  return Object.fromEntries(members.map(([name, member]) => [name, reorder(member, rng)]))
 }
 
 export interface DeliveryTools {
@@ -85,13 +85,12 @@ export async function deliver(
     responses.check(cycleId, reply.body, context)
     return reply
   }
-  const repeated = async (): Promise<Call> =>
-    faults.reserialised ? reserialised(api, request, faults) : call
+  const repeated = async (): Promise<Call> => (faults.reserialised ? reserialize(api, request, faults) : call)
 
   switch (faults.delivery) {
     case 'body-cut':
     case 'response-unread':
-      await api.breakOff(call, faults.delivery)
+      await api.abortCall(call, faults.delivery)
       return { response: (await send(await repeated(), 'after a broken call')).body, tookMs: null }
     case 'duplicate': {
       const duplicate = await repeated()
@@ -108,8 +107,8 @@ export async function deliver(
 }
 
 /** The same request, written in another way. */
-function reserialised(api: Api, request: CycleRequest, faults: CycleFaults): Promise<Call> {
-  const value = reordered(request, faults.rng)
+function reserialize(api: Api, request: CycleRequest, faults: CycleFaults): Promise<Call> {
+  const value = reorder(request, faults.rng)
   const json = JSON.stringify(value)
   const indented = json.length < indentedCharsMax && faults.rng.chance(0.5)
   return api.cycleCall(indented ? JSON.stringify(value, null, 1) : json, faults.rng)

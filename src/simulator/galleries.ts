@@ -1,5 +1,5 @@
 /**
- * Galleries of a simulation. Every simulation has galleries of its own: their names end with a tag that encodes the
+ * Galleries of a simulation. Every simulation has its own galleries: their names end with a tag that encodes the
  * options and the start, so that a restarted client recognises its own posts on the service and resumes.
  */
 import { createHash } from 'node:crypto'

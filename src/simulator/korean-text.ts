@@ -20,7 +20,7 @@ export const topics: readonly Topic[] = [
   topic('game', '신캐|시즌패스|스킨|공략|DLC|고인물 방송', '길드장|운영자|신규 유저|최종 보스|친구'),
 ]
 
-/** Words for the names in braces of a template. The words of the topic come on top. */
+/** Words for the names in braces of a template. The topic's words are added to these. */
 const lists: Readonly<Record<string, readonly string[]>> = {
   did: words('봤|샀|골랐|바꿨|다시 봤|찾아봤|자랑했|포기했|추천받았|선물받았'),
   happened: words('터졌|사라졌|살아났|미쳤|무너졌|돋보였|끝내줬|유명해졌|난리 났|잠수 탔'),
@@ -65,7 +65,7 @@ export function topicOf(gallery: string): Topic {
 
 /** A title: a few words or a sentence, with the decoration that is usual on boards. */
 export function titleText(rng: Rng, topic: Topic): string {
-  return filled(rng, topic, rng.pick(titles) + rng.pick(titleTails))
+  return fill(rng, topic, rng.pick(titles) + rng.pick(titleTails))
 }
 
 /**
@@ -75,9 +75,7 @@ export function titleText(rng: Rng, topic: Topic): string {
 export function bodyHtml(rng: Rng, topic: Topic, aim: { charsAim: number; imageCount: number }): string {
   const blocks: string[] = []
   for (let chars = 0; chars < aim.charsAim || blocks.length === 0;) {
-    const text = Array.from({ length: rng.int(1, 4) }, () => filled(rng, topic, rng.pick(sentences))).join(
-      ' ',
-    )
+    const text = Array.from({ length: rng.int(1, 4) }, () => fill(rng, topic, rng.pick(sentences))).join(' ')
     chars += text.length
     blocks.push(paragraph(rng, text))
   }
@@ -86,7 +84,7 @@ export function bodyHtml(rng: Rng, topic: Topic, aim: { charsAim: number; imageC
   return blocks.join('')
 }
 
-function filled(rng: Rng, topic: Topic, template: string): string {
+function fill(rng: Rng, topic: Topic, template: string): string {
   const all: typeof lists = { ...lists, ...topic.words }
   return template.replace(/\{(\w+)\}/g, (_, name: string) => rng.pick(all[name] ?? []))
 }

@@ -2,7 +2,6 @@
  * What a simulation reports: its progress after each cycle, and its results at the end.
  */
 
-/** Progress after a cycle. */
 export interface SimulationProgress {
   /** Simulated time, milliseconds since 1970. */
   readonly cycleAtMs: number
@@ -15,7 +14,7 @@ export interface SimulationProgress {
   readonly scored: number
   /** Duration of `POST /v1/cycles`, from the first byte sent to the last received. */
   readonly postMs: Readonly<Record<'p50' | 'p99', number>>
-  /** Image uploads, including those of images that were stored already. */
+  /** Image uploads, including those of images that were already stored. */
   readonly imagesUploaded: number
   readonly retries: number
   /** Since the first cycle began; without the search for free cycles. */
@@ -66,7 +65,7 @@ export const zeroTotals = {
   waiting: 0,
   notScored: 0,
   imagesCreated: 0,
-  /** Uploads of images that the service had stored already. */
+  /** Uploads of images that the service had already stored. */
   imagesRepeated: 0,
   outcomes: 0,
   /** Calls repeated, duplicated or aborted on purpose; none may change a response. */

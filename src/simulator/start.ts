@@ -11,7 +11,7 @@ import type { Settings } from './options.js'
 
 export interface Start {
   readonly atMs: number
-  /** The service holds the first cycles of this simulation already. */
+  /** The service already holds the first cycles of this simulation. */
   readonly resumed: boolean
 }
 

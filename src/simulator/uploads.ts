@@ -1,5 +1,5 @@
 /**
- * Uploads images, each with bytes of its own, and checks whether the service reports them as new or known.
+ * Uploads images, each with different bytes, and checks whether the service reports them as new or known.
  */
 import type { Api } from './api.js'
 import type { BaseImages, Upload } from './base-images.js'
@@ -25,7 +25,7 @@ export class Uploads {
     if (firstLost && first !== undefined) {
       queue.next()
       const call = await this.api.imageCall(first, this.baseImages.jpeg(first))
-      await this.api.breakOff(call, 'response-unread')
+      await this.api.abortCall(call, 'response-unread')
       await this.send(first, true)
     }
     const worker = async (): Promise<void> => {

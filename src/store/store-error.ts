@@ -3,8 +3,8 @@
  */
 
 /**
- * - `exists`: the cycle id is stored already.
- * - `busy`: too much is waiting to be written.
+ * - `exists`: the cycle id is already stored.
+ * - `busy`: the write queue is full.
  * - `full`: no room, on the disk or under the store's own bound.
  * - `failed`: the storage refused the write; `cause` has the reason.
  * - `closed`: called after `close`.

@@ -27,7 +27,7 @@ export interface CycleHeader {
   readonly weightsVersion: string
 }
 
-/** What an encoder made of a text or an image. */
+/** The embedding of a text or an image. */
 export interface Embedding {
   /** Up to 32 bytes that name what was encoded, unique for one encoder. */
   readonly key: Uint8Array
@@ -81,7 +81,7 @@ export interface StoredImage {
   readonly height: number
   /** JPEG of at most 1024 px on the long edge, without metadata. */
   readonly normalised: Uint8Array
-  /** When it arrived; default: now. */
+  /** Arrival time; defaults to now. */
   readonly arrivedAtMs?: number
 }
 
@@ -109,7 +109,7 @@ export interface OutcomeEntry {
 
 /** Records of models. */
 export interface ModelRecords {
-  /** `encoder`: its hash, 64 hex characters. A vector that is stored already is replaced. */
+  /** `encoder`: its hash, 64 hex characters. A vector that is already stored is replaced. */
   putEmbeddings(encoder: string, entries: readonly Embedding[]): Promise<void>
   readEmbedding(encoder: string, key: Uint8Array): Float32Array | undefined
   /** Packed scores that a shadow gave a stored cycle. */
@@ -117,7 +117,7 @@ export interface ModelRecords {
   readShadowScores(position: Position, modelVersion: string): Uint8Array | undefined
   /** Versions that have shadow scores of a cycle. */
   shadowVersions(position: Position): string[]
-  /** Binds a version permanently to the identity of its files, unless it is bound already; returns its identity. */
+  /** Binds a version permanently to the identity of its files, unless it is already bound; returns its identity. */
   claimVersion(modelVersion: string, identity: string): Promise<string>
   /** The identity that a version is tied to. */
   readIdentity(modelVersion: string): string | undefined
@@ -138,9 +138,9 @@ export interface Page<Row> {
 
 /** How records leave the store. Each call that removes is one small transaction. */
 export interface ExpiryRecords {
-  /** Whether a cycle of this id was stored once and no longer is. */
+  /** Whether a cycle of this id was once stored and no longer is. */
   isExpired(cycleId: string): boolean
-  /** Of the oldest cycle that is stored; 1 in an empty store. */
+  /** Position of the oldest stored cycle; 1 in an empty store. */
   firstPosition(): Position
   oldestCycles(count: number): StoredCycle[]
   /** Positions of expired cycles whose request and entered posts are kept, at most `count`. */
@@ -187,7 +187,7 @@ export interface Replication {
 export interface CycleRecords {
   /**
    * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
-   * stored already, when its position is taken, or when storage refuses writes. Copies the bytes of `record` immediately.
+   * already stored, when its position is taken, or when storage refuses writes. Copies the bytes of `record` immediately.
    */
   appendCycle(record: CycleRecord): Promise<Position>
   findCycle(cycleId: string): StoredCycle | undefined
@@ -217,7 +217,7 @@ export interface ImageRecords {
   findImage(key: ImageKey): StoredImage | undefined
   /** SHA-256 of a stored image, without its bytes. */
   readImageHash(key: ImageKey): Uint8Array | undefined
-  /** Positions of the stored images of one post, rising. */
+  /** Positions of the stored images of one post, ascending. */
   imagePositions(gallId: string, postNo: number): number[]
   /** Keys of all stored images, in no particular order. */
   imageKeys(): Iterable<ImageKey>
@@ -242,7 +242,7 @@ export interface EnvironmentRole {
   /** Null without a journal. */
   readonly replication: Replication | null
   /**
-   * Whether this process may serve calls. Without a journal it is always the owner; with one, the processes of an
+   * Whether this process may serve requests. Without a journal it is always the owner; with one, the processes of an
    * environment are its owner and its standbys.
    */
   readonly role: 'owner' | 'standby'

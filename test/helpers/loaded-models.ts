@@ -27,7 +27,7 @@ export function quiet(): TestOptions {
   return { modelsDir: '', version: 'v1', executionProviders: ['cpu'], log, lines }
 }
 
-/** Options for a model of that head in a directory of its own, as version v1. */
+/** Options for a model of that head in a separate directory, as version v1. */
 export function packaged(
   head: Uint8Array,
   change: (manifest: ReturnType<typeof writePackage>) => Record<string, unknown> = () => ({}),

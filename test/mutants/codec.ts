@@ -152,8 +152,8 @@ export const codecMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a body whose thread fails is unavailable, not an error of the client',
-        find: "throw new ServiceError('unavailable', 'the body could not be examined', { cause })",
-        replace: "throw new ServiceError('bad_request', 'the body could not be examined', { cause })",
+        find: "throw new ServiceError('unavailable', 'the body could not be processed', { cause })",
+        replace: "throw new ServiceError('bad_request', 'the body could not be processed', { cause })",
       },
     ],
   },

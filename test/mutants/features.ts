@@ -23,13 +23,13 @@ export const featuresMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'the time since the previous reading is at most a day',
-        find: 'log(atMost(atLeast(divide(spanMs, minuteMs), 0), minutesMax))',
-        replace: 'log(atLeast(divide(spanMs, minuteMs), 0))',
+        find: 'signedLog1p(atMost(atLeast(divide(spanMs, minuteMs), 0), minutesMax))',
+        replace: 'signedLog1p(atLeast(divide(spanMs, minuteMs), 0))',
       },
       {
         breaks: 'gains have a sign',
-        find: '0, log(gain(name))]',
-        replace: '0, log(atLeast(gain(name), 0))]',
+        find: '0, signedLog1p(gain(name))]',
+        replace: '0, signedLog1p(atLeast(gain(name), 0))]',
       },
     ],
   },
@@ -92,8 +92,8 @@ export const featuresMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'an age is not negative',
-        find: 'log(atLeast(divide(subtract(until, from), hourMs), 0))',
-        replace: 'log(divide(subtract(until, from), hourMs))',
+        find: 'signedLog1p(atLeast(divide(subtract(until, from), hourMs), 0))',
+        replace: 'signedLog1p(divide(subtract(until, from), hourMs))',
       },
       {
         breaks: 'hours have sixty minutes',

@@ -35,7 +35,7 @@ test('every folder has mutants in proportion to its lines, and there are at leas
   expect(mutants.length).toBeGreaterThanOrEqual(200)
 })
 
-test('every mutant has a name of its own and names tests that exist', () => {
+test('mutant names are unique and refer to existing tests', () => {
   expect(new Set(mutants.map(({ name }) => name)).size).toBe(mutants.length)
   const tests = new Set(mutants.flatMap(({ killedBy }) => (killedBy === 'simulation' ? [] : killedBy)))
   expect([...tests].filter((file) => !existsSync(join(projectDir, file)))).toEqual([])

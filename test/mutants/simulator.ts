@@ -77,7 +77,7 @@ export const simulatorMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/simulator/breaking-fetch.ts',
+    file: 'src/simulator/aborting-fetch.ts',
     killedBy: ['src/simulator/api.test.ts'],
     mutants: [
       {

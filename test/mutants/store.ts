@@ -151,7 +151,7 @@ export const storeMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a text that is not a cycle id has no key',
-        find: 'return cycleIdForm.test(cycleId) ? Buffer',
+        find: 'return cycleIdPattern.test(cycleId) ? Buffer',
         replace: 'return cycleId.length > 0 ? Buffer',
       },
       {
@@ -216,8 +216,8 @@ export const storeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a statement has a time limit',
-        find: 'await Promise.race([result, limit])',
-        replace: 'await result',
+        find: 'await Promise.race([response, limit])',
+        replace: 'await response',
       },
     ],
   },

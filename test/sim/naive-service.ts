@@ -116,7 +116,7 @@ function recordOf({ title, created_at, extracted_at, source, images_in_post }: C
 function lateWarning(pool: NaivePool, cycle: CycleRequest): string[] {
   const at = parseInstant(cycle.cycle_time)?.ms ?? NaN
   if (at >= pool.newestMs) return []
-  return [`late cycle: ${cycleIdOf(pool.newestMs)} is stored already, newer readings stay`]
+  return [`late cycle: ${cycleIdOf(pool.newestMs)} is already stored; its readings were kept`]
 }
 
 function counted(kind: string, count: number): string[] {

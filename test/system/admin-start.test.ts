@@ -48,7 +48,7 @@ describe('the port', () => {
     const { status, stderr } = spawnSync(executable, ['serve', ...args], { encoding: 'utf8' })
     expect({ status, stderr }).toEqual({
       status: 2,
-      stderr: 'understudy: port and adminPort must differ, but both are 8181\n',
+      stderr: 'understudy: port and adminPort must differ; both are 8181\n',
     })
   })
 

@@ -52,7 +52,7 @@ describe.skipIf(opensslMissing)('under TLS', () => {
     )
   }
 
-  test('the cookie is for this host and for TLS alone, and the printed address has https', async () => {
+  test('the cookie is host-only and Secure, and the printed URL uses https', async () => {
     const token = adminTokenOf(server)
     expect(server.log).toContain(`understudy: admin: https://0.0.0.0:${port}/?token=${token}\n`)
     expect(server.log).not.toContain('unencrypted')

@@ -115,7 +115,7 @@ describe.skipIf(process.platform !== 'linux')('the bundle', () => {
     expect(licences.filter((_, at) => (texts[at]?.length ?? 0) < 700)).toEqual([])
   })
 
-  test('needs the libraries of the machine that docs/install.md lists, in versions no later than it states', ({
+  test('requires only the system libraries listed in docs/install.md, at the listed versions or older', ({
     skip,
   }) => {
     const libraries = systemLibraries(binaries()).map((path) => path.split('/').at(-1) ?? '')

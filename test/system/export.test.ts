@@ -103,7 +103,7 @@ describe('sql', () => {
   test('reports when there are more rows', () => {
     const { stdout, stderr } = run('sql', 'select position from cycles', '--rows', '2')
     expect(stdout.trimEnd().split('\n')).toHaveLength(4)
-    expect(stderr).toBe('understudy: there are more than 2 rows; --rows prints more\n')
+    expect(stderr).toBe('understudy: output limited to 2 rows; use --rows to print more\n')
   })
 
   test('refuses statements that write, wrong statements and directories without an export', () => {

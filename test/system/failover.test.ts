@@ -71,7 +71,7 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
     owner = await newServer(environment)
     standby = await newServer(environment)
     await owner.start()
-    await owner.logged('this process is the owner')
+    await owner.logged('became owner')
     await standby.start()
   }, 180_000)
   afterAll(() => Promise.all(servers.map((server) => server.dispose())))
@@ -106,7 +106,7 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
       sent((server) => server.call({ method: 'PUT', path: '/v1/weights', body: JSON.stringify(weights) }))
     const acknowledged = (await setWeights()).text
     await owner.kill('SIGKILL')
-    await standby.logged('this process is the owner')
+    await standby.logged('became owner')
     await check()
     expect((await put()).status).toBe(200)
     expect((await setWeights()).text).toBe(acknowledged)

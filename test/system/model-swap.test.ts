@@ -212,10 +212,10 @@ describe('a change of ACTIVE', () => {
     await waitUntilServing('b')
     writeVersion('a', 33)
     choose('ACTIVE', 'a')
-    await server.logged('model_version a was loaded with other files before')
+    await server.logged('model_version a has already been loaded with different files')
     expect((await post(1)).response.model_version).toBe('b')
     await server.restart()
-    await server.logged('model_version a was loaded with other files before')
+    await server.logged('model_version a has already been loaded with different files')
     expect(await servingVersion()).toBe('none')
     expect((await server.postCycle(cycle(2))).status).toBe(503)
     writeVersion('a', seeds['a'] ?? 0)
@@ -252,7 +252,7 @@ describe('a change of ACTIVE', () => {
     }
     const { status, stdout, stderr } = activate('b')
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-    expect(stdout).toMatch(/\nb serves\.\n$/)
+    expect(stdout).toMatch(/\nb is now serving\.\n$/)
     expect(await servingVersion()).toBe('b')
     const listed = spawnSync(executable, [
       'models',
@@ -286,7 +286,7 @@ describe('a change of SHADOW', () => {
     await startServer()
     await post(0)
     choose('SHADOW', 'b')
-    await server.logged('shadow scores')
+    await server.logged('shadow model started')
     const { text } = await post(1)
     expect(text).toContain('"model_version":"a"')
     await vi.waitUntil(() => isShadowed(2), patience)
@@ -315,10 +315,10 @@ describe('a change of SHADOW', () => {
   test('to the serving version has no effect, even when the version serves only later', async () => {
     choose('SHADOW', 'a', 'b')
     await startServer()
-    await server.logged('shadow scores')
+    await server.logged('shadow model started')
     choose('ACTIVE', 'b')
     await waitUntilServing('b')
-    await vi.waitUntil(() => server.log.split('shadow scores').length === 3, patience)
+    await vi.waitUntil(() => server.log.split('shadow model started').length === 3, patience)
     await post(0)
     await vi.waitUntil(() => isShadowed(1, 'a'), patience)
     expect(await isShadowed(1, 'b')).toBe(false)

@@ -60,9 +60,9 @@ describe.skipIf(browserMissing)('the page', () => {
 
   test('Cycles shows that there is no call, no refusal and no stored cycle yet', async () => {
     await open('cycles')
-    await page.getByText('No call since the start of the service.').waitFor()
+    await page.getByText('No call since the service started.').waitFor()
     await page.getByRole('button', { name: 'Other refusals' }).click()
-    await page.getByText('No call since the start of the service.').waitFor()
+    await page.getByText('No call since the service started.').waitFor()
     await page.getByRole('button', { name: 'Stored' }).click()
     await page.getByText('The store has no cycle.').waitFor()
   })
@@ -175,7 +175,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.getByRole('complementary', { name: 'Details of the call' }).waitFor()
     await admin.server.restart()
     await page.getByText('live', { exact: true }).waitFor()
-    await page.getByText('No call since the start of the service.').waitFor()
+    await page.getByText('No call since the service started.').waitFor()
     await postCycle()
     await postCycle()
     await rowCount(2)

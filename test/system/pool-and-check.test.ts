@@ -233,7 +233,7 @@ describe('check', () => {
     const weights = { version: 'w2', weights: { views: 0, comments: 0, up: 0, downvote_share: 1 } }
     const outcomes = { outcomes: [{ placement_id: '' }] }
     const { stdout } = run('check', file('w.json', weights), file('o.json', outcomes))
-    expect(stdout).toMatch(/: 422 unprocessable: the weights score nothing\n {2}weights: at least one of/)
+    expect(stdout).toMatch(/: 422 unprocessable: the weights are not usable\n {2}weights: at least one of/)
     expect(stdout).toMatch(/: 400 bad_request: the body does not list valid outcomes\n {2}outcomes\[0\]/)
     const valid = { version: 'w2', weights: { views: 1, comments: 0, up: 0, downvote_share: 1 } }
     const args = ['--data-dir', recorded.dataDir, '--now', cycleBody(4).cycle_time]

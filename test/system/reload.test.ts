@@ -195,7 +195,7 @@ describe.skipIf(opensslMissing)('a certificate', () => {
 
   test('that has expired is served from the start, with a warning, and does not replace a valid one', async () => {
     const { server, second, use, nameOf } = await startedWithTls()
-    expect(server.log).toMatch(/"level":30,.*"valid_to":"[^"]+Z","msg":"certificate"/)
+    expect(server.log).toMatch(/"level":30,.*"valid_to":"[^"]+Z","msg":"certificate loaded"/)
     expire(second)
     use(second)
     expect(await hangUp(server)).toMatch(/"problem":"the certificate in [^"]+cert\.pem expired at [^"]+Z"/)

@@ -147,7 +147,7 @@ describe('over weeks', () => {
     await open()
     expect(service.pendingCount).toBe(1 + perDay)
     expect(() => service.response(body(0).cycle_id)).toThrow('there is no cycle')
-    await expect(submitted(0)).rejects.toThrow('was scored before, and its record has expired')
+    await expect(submitted(0)).rejects.toThrow('has already been scored, and its record has expired')
     expect(Uint8Array.from(await submitted(number - 1))).toEqual(response)
     expect(await run(number)).toBeDefined()
     expect((await recordCounts()).cycles).toBe(kept + 1)

@@ -31,7 +31,7 @@ test.runIf(process.platform === 'linux')(
       UNDERSTUDY_PREDICT_MS_MAX: longMs,
       UNDERSTUDY_SHUTDOWN_MS_MAX: longMs,
     })
-    await server.logged('shadow scores')
+    await server.logged('shadow model started')
     const shadowPid = pidsOfHeads(server.log).at(-1)
     expect(shadowPid).toBeDefined()
     process.kill(shadowPid as number, 'SIGSTOP')

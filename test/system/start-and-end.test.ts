@@ -34,12 +34,12 @@ test('startup on a port in use leaves no handle open that keeps the process aliv
   })
   clearTimeout(late)
   taken.close()
-  expect(output).toContain('model serves')
+  expect(output).toContain('model now serving')
   expect(output).toContain('cannot listen on 127.0.0.1:')
   expect({ code, signal }).toEqual({ code: 0, signal: null })
 })
 
-test('serve under a small limit of address space prints one line and writes nothing', () => {
+test('startup under a low address-space limit prints one error line and writes nothing', () => {
   for (const kibibytes of [600_000, 4_000_000, 16_000_000, 70_000_000]) {
     const dataDir = join(scratchDir(), 'data')
     const command = `ulimit -c 0; ulimit -v ${kibibytes}; exec '${executable}' serve --port 0 --data-dir '${dataDir}'`
@@ -84,7 +84,7 @@ test('the log states that a database is new, and warns of an empty file in its p
   expect(more).toEqual([])
   expect(await start()).toEqual([])
   truncateSync(file)
-  const warning = { level: 40, file, msg: 'the database file was empty: a new database was created in it' }
+  const warning = { level: 40, file, msg: 'database file was empty; created a new database' }
   expect((await start()).map((line) => JSON.parse(line) as unknown)).toMatchObject([warning])
 })
 
@@ -110,7 +110,7 @@ describe('SIGTERM', () => {
       `POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\nContent-Length: 100\r\n\r\n{`,
     )
     const begun = server.postCycle(large)
-    await server.logged('"msg":"a cycle begins"')
+    await server.logged('"msg":"cycle started"')
     const code = server.kill('SIGTERM')
     const reply = await begun
     expect(reply.status).toBe(200)
@@ -166,7 +166,7 @@ describe('SIGTERM', () => {
     const answered = new Promise<void>((resolve) => socket.once('readable', resolve))
     socket.write(`POST /v1/cycles HTTP/1.1\r\nHost: x\r\nAuthorization: ${server.key}\r\n`)
     socket.write(`Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-    await server.logged('"msg":"a cycle begins"')
+    await server.logged('"msg":"cycle started"')
     const code = server.kill('SIGTERM')
     await answered
     return { server, socket, code }

@@ -8,8 +8,8 @@ import { commitChannel, type CommitMessage } from '../../store/index.js'
 import type { EventStreams } from '../event-streams.js'
 import { isCycleCall } from '../observer.js'
 import { now, type NowParts } from '../page-data/now.js'
-import { readings } from './readings.js'
-import { createMetrics, setReadings, type Metrics } from './registry.js'
+import { gaugeValues } from './gauge-values.js'
+import { createMetrics, setGaugeValues, type Metrics } from './registry.js'
 import { RuntimeFigures } from './runtime.js'
 import { otherWarning, rowKinds, statusLabel, warningLabels } from './table.js'
 
@@ -97,7 +97,7 @@ export class ServiceMetrics {
   async #collect(): Promise<string> {
     const { sources, streams } = this.#parts
     const state = { now: await now(this.#parts), sources, streams, loopDelay: this.#runtime.loopDelay }
-    setReadings(this.#metrics, readings(state))
+    setGaugeValues(this.#metrics, gaugeValues(state))
     return this.#registry.metrics()
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The registry: one prom-client metric for each row of the table, with all its series from the start.
+ * The registry: one prom-client metric for each row of the table, with all its series from startup on.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Reading, ReadName } from './readings.js'
+import type { GaugeValue, ReadName } from './gauge-values.js'
 import { metricTable, resultLabels, type MetricName } from './table.js'
 
 type TypeOf<Name extends MetricName> = (typeof metricTable)[Name]['type']
@@ -33,17 +33,17 @@ export function createMetrics(): { readonly registry: Registry; readonly metrics
 }
 
 /** Replaces all values of the metrics. */
-export function setReadings(metrics: Metrics, all: Readonly<Record<ReadName, Reading>>): void {
-  for (const [name, reading] of Object.entries(all) as [ReadName, Reading][]) {
+export function setGaugeValues(metrics: Metrics, all: Readonly<Record<ReadName, GaugeValue>>): void {
+  for (const [name, value] of Object.entries(all) as [ReadName, GaugeValue][]) {
     const metric: Counter | Gauge = metrics[name]
-    const set = (labels: Labels, value: number): void =>
-      metric instanceof Gauge ? metric.set(labels, value) : metric.inc(labels, value)
+    const set = (labels: Labels, number: number): void =>
+      metric instanceof Gauge ? metric.set(labels, number) : metric.inc(labels, number)
     metric.reset()
-    if (typeof reading !== 'object' || reading === null) set({}, reading ?? NaN)
-    else if (reading instanceof Array) for (const labels of reading) set(labels, 1)
+    if (typeof value !== 'object' || value === null) set({}, value ?? NaN)
+    else if (value instanceof Array) for (const labels of value) set(labels, 1)
     else {
       const [label = ''] = Object.keys(metricTable[name].labels)
-      for (const [value, count] of Object.entries(reading)) set({ [label]: value }, count)
+      for (const [labelValue, count] of Object.entries(value)) set({ [label]: labelValue }, count)
     }
   }
 }

@@ -2,7 +2,7 @@
 import { constants, monitorEventLoopDelay, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
 import type { garbageKinds } from './table.js'
 
-/** Of the timer that measures the delay. */
+/** Resolution of the timer that measures the delay. */
 const resolutionMs = 20
 /** Of the delays that a scrape reads. Prometheus scrapes at least once a minute by default. */
 const windowMs = 60_000
@@ -15,7 +15,7 @@ export class RuntimeFigures {
   readonly #delay = monitorEventLoopDelay({ resolution: resolutionMs })
   readonly #observer: PerformanceObserver
   readonly #windowTimer: NodeJS.Timeout
-  /** Of the last complete window; null: it is the first one. */
+  /** Delay in the last complete window; null: it is the first one. */
   #lastDelay: LoopDelay | null = null
 
   constructor(onGarbage: (kind: GarbageKind, seconds: number) => void) {
@@ -35,7 +35,7 @@ export class RuntimeFigures {
     this.#observer.observe({ entryTypes: ['gc'] })
   }
 
-  /** Of the last complete minute. */
+  /** Delay in the last complete minute. */
   get loopDelay(): LoopDelay {
     return this.#lastDelay ?? this.#currentDelay()
   }

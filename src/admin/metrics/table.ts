@@ -1,7 +1,7 @@
 /**
  * All metrics, one table: names, help, types, labels with all their values. The registry, the documentation and the tests
  * derive from it. Names follow the rules of Prometheus: base units, `_total` for counters. Labels are bounded, except
- * those of the info metrics, which are bounded by the versions in use. `readings.ts` reads the gauges, `metrics.ts` counts
+ * those of the info metrics, which are bounded by the versions in use. `gauge-values.ts` reads the gauges, `metrics.ts` counts
  * the rest.
  */
 import { operations, outcomeCodes } from '../../contract/index.js'
@@ -110,7 +110,7 @@ export const metricTable = {
   ),
   firstScoreRatio: gauge(
     'understudy_first_score_ratio',
-    'Share of first scores in time since the start of the process, of the last 24 hours at most; the target is 0.99. NaN without posts.',
+    'Share of first scores on time since the process started, of the last 24 hours at most; the target is 0.99. NaN without posts.',
   ),
   missingFeatures: gauge('understudy_missing_feature_ratio', 'Share of null counters in the last cycle.'),
   scores: gauge('understudy_score', 'Percentiles of the scores of the last cycle.', {

@@ -80,7 +80,7 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
     model_version: track?.modelVersion ?? null,
     weights_version: track?.weightsVersion ?? null,
     pending: pool.count,
-    scored: track === undefined ? 0 : track.risingScores().length,
+    scored: track === undefined ? 0 : track.ascendingScores().length,
     matching: ranked.length,
     offset: query.offset,
     galleries: [...pool.galleries].sort(),
@@ -110,7 +110,7 @@ function windowOf(slots: readonly number[], { offset, limit }: PicksQuery): read
   return slots.slice(offset, offset + limit)
 }
 
-/** Slots of the pool that match, by falling score; those without a score follow in order of entry. */
+/** Slots of the pool that match, by descending score; those without a score follow in order of entry. */
 function rankedSlots(
   pool: PoolState,
   track: Track | undefined,

@@ -2,7 +2,7 @@
  * `/api/posts/{gall_id}/{post_no}`: one pending post with its text, its images, and a timeline of the newest cycles.
  */
 import {
-  cycleIdForm,
+  cycleIdPattern,
   ServiceError,
   snapshotNames,
   type Candidate,
@@ -59,12 +59,12 @@ export async function post(
 export function explainArguments(gallId: string, postNo: number, query: URLSearchParams): string[] {
   const cycles = ['cycle', 'against'].flatMap((name) => {
     const id = query.get(name)
-    if (id !== null && !cycleIdForm.test(id))
+    if (id !== null && !cycleIdPattern.test(id))
       throw new ServiceError('bad_request', `${name} must be a cycle_id`)
     return id === null ? [] : [`--${name}=${id}`]
   })
   // NUL ends a command-line argument.
-  if (gallId.includes('\0')) throw new ServiceError('not_found', 'there is nothing at this path')
+  if (gallId.includes('\0')) throw new ServiceError('not_found', 'unknown path')
   return ['explain', '--json', '--texts', ...cycles, '--', gallId, String(postNo)]
 }
 
@@ -72,6 +72,6 @@ export function explainArguments(gallId: string, postNo: number, query: URLSearc
 export function numberOfPath(text: string): number {
   const value = Number(text)
   if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value))
-    throw new ServiceError('not_found', 'there is nothing at this path')
+    throw new ServiceError('not_found', 'unknown path')
   return value
 }

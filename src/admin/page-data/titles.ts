@@ -53,7 +53,7 @@ export class Titles {
           this.#titles.set(key, this.#titleOf(records[i], key))
         }
       } catch (error) {
-        // The next request tries again.
+        // The next request retries.
         log.warn({ err: error, position }, 'titles cannot be read')
       }
     }

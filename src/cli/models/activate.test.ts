@@ -55,7 +55,7 @@ describe('activate', () => {
     await file.write({ versions: [{ version: 'v1', role: 'active', state: 'serving' }], failures: [] })
     expect(wait('v1')).toMatchObject({
       status: 0,
-      stdout: expect.stringMatching(/\nv1 serves\.\n$/) as string,
+      stdout: expect.stringMatching(/\nv1 is now serving\.\n$/) as string,
     })
     const failure = { version: 'v1', role: 'active', problem: 'it is broken' } as const
     const versions = [{ version: 'v1', role: 'active', state: 'failed' }] as const
@@ -114,7 +114,7 @@ describe.each([
         mkdirSync(dataDir)
         symlinkSync('understudy.mdb', databasePath(dataDir))
       },
-      'is not a plain file',
+      'is not a regular file',
     ],
   ])('with %s skips this check with a note', (_, make, why) => {
     const dataDir = join(scratchDir(), 'data')
@@ -163,7 +163,7 @@ describe('shadow', () => {
   test.each([
     [['v1'], 'v1 is the active model and cannot be a shadow model'],
     [['v2', 'v2'], 'a version is listed twice'],
-    [['--none', 'v2'], '--none and versions exclude each other'],
+    [['--none', 'v2'], '--none cannot be combined with versions'],
   ])('refuses %j', (args, message) => {
     writeFileSync(join(modelsDir, 'ACTIVE'), 'v1\n')
     const { status, stderr } = models('shadow', ...args)

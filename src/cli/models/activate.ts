@@ -43,7 +43,7 @@ export async function activate(version: string, flags: Flags, context: CommandCo
   )
   if (flags['wait'] !== true) return
   await serves(version, settings, sinceMs)
-  context.print(`${version} serves.\n`)
+  context.print(`${version} is now serving.\n`)
 }
 
 /** Resolves when the server serves with `version`. Throws a `CommandError` with the reason if it does not. */
@@ -64,7 +64,7 @@ async function serves(version: string, { dataDir, modelsDir }: Settings, sinceMs
       throw new CommandError(`${version} does not serve: ACTIVE was changed to another version`)
     await setTimeout(pollMs)
   }
-  throw new CommandError(`${version} has not started to serve within ${waitMsMax / 60_000} minutes`)
+  throw new CommandError(`${version} did not start serving within ${waitMsMax / 60_000} minutes`)
 }
 
 export async function shadow(
@@ -76,9 +76,9 @@ export async function shadow(
   const { modelsDir } = settings
   const file = join(modelsDir, 'SHADOW')
   if (flags['none'] === true) {
-    if (versions.length > 0) throw new UsageError('--none and versions exclude each other')
+    if (versions.length > 0) throw new UsageError('--none cannot be combined with versions')
     replaceFile(file, '', readableByAll)
-    context.print('There are no shadow models. A running server unloads them.\n')
+    context.print('Removed all shadow models; a running server unloads them.\n')
     return
   }
   if (versions.length === 0) {

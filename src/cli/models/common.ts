@@ -20,7 +20,7 @@ export const sessionSettingNames = [
   'modelProcessBytesMax',
 ] as const satisfies readonly SettingName[]
 
-/** Of the commands that score stored cycles. */
+/** Settings of the commands that score stored cycles. */
 export const historySettingNames = [...sessionSettingNames, 'dataDir', 'codec'] as const
 
 /** The given version, or the active one. */

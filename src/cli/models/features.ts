@@ -106,7 +106,7 @@ function linesOf(
   return Array.from({ length: scoring.count }, (_, row) => {
     const slot = scoring.slots[row] as number
     const values = Array.from(matrix.subarray(row * width, (row + 1) * width), cell)
-    return `${[cycle.cycleId, quoted(gallIdAt(next, slot)), next.postNo[slot] as number, ...values].join(',')}\n`
+    return `${[cycle.cycleId, quote(gallIdAt(next, slot)), next.postNo[slot] as number, ...values].join(',')}\n`
   })
 }
 
@@ -118,6 +118,6 @@ function cell(value: number): string {
   return Number.isNaN(value) ? '' : String(value)
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

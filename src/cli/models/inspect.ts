@@ -35,7 +35,6 @@ interface GraphView {
   readonly place: string | null
   readonly file: string
   readonly bytes: number
-  /** Of the file's content. */
   readonly sha256: string
   /** As in the manifest; null without one. */
   readonly sha256Expected: string | null

@@ -16,7 +16,7 @@ export interface ScoringParts {
   readonly store: Store
   readonly codec: Codec
   /**
-   * Loads a version. Rejects for a package with other files than those that the server loaded, because stored scores belong
+   * Loads a version. Rejects for a package with different files from those that the server loaded, because stored scores belong
    * to these.
    */
   readonly load: LoadVersion

@@ -1,5 +1,5 @@
 /**
- * `understudy report`: evaluates the stored cycles. How would the model have picked, next to the operators? Reads a data
+ * `understudy report`: evaluates the stored cycles. How would the model have picked, compared with the operators? Reads a data
  * directory whose server may be running, or a backup.
  */
 import { resolve } from 'node:path'
@@ -20,7 +20,7 @@ export function addReportCommand(program: Command, context: CommandContext): voi
   const command = program
     .command('report')
     .description(
-      'evaluate the stored cycles: what the model would have picked, next to the operators; the server may be running',
+      'evaluate the stored cycles: what the model would have picked, compared with the operators; the server may be running',
     )
   addRangeFlags(command)
     .option(

@@ -24,7 +24,7 @@ constexpr double infinity = __builtin_inf();
 
 /// log(1 + |x|) with the sign of x: (1 + |x|) = 2^k m with m within sqrt(1/2) to sqrt(2), and the series of
 /// log((1 + s) / (1 - s)) for log(m).
-[[gnu::always_inline]] inline double signed_log(double x) noexcept {
+[[gnu::always_inline]] inline double signed_log1p(double x) noexcept {
   constexpr uint64_t one_bits = 0x3ff0000000000000;
   constexpr uint64_t root_half_bits = 0x3fe6a09e00000000;
   constexpr uint64_t mantissa_bits = 0x000fffffffffffff;
@@ -134,8 +134,8 @@ void load_column(double* to, const column_view& column, const uint32_t* rows, si
       return for_rows(rows, [](double x, double y) { return y > 0 ? x : not_a_number; });
     case column_operation::round:
       return for_rows(rows, [](double x, double) { return round_even(x); });
-    case column_operation::log:
-      return for_rows(rows, [](double x, double) { return signed_log(x); });
+    case column_operation::signedLog1p:
+      return for_rows(rows, [](double x, double) { return signed_log1p(x); });
     case column_operation::sine:
       return for_rows(rows, [](double x, double) { return sine(x); });
   }

@@ -11,7 +11,7 @@ namespace understudy {
 
 #define UNDERSTUDY_COLUMN_OPERATIONS(X)                                                                          \
   X(load) X(add) X(subtract) X(multiply) X(divide) X(atLeast) X(atMost) X(greater) X(equal) X(coalesce) X(where) \
-      X(round) X(log) X(sine)
+      X(round) X(signedLog1p) X(sine)
 
 /// In the order and the spelling of `columnOperations` in codec/column-program.ts; the codec compares them.
 enum class column_operation : uint32_t {

@@ -151,7 +151,7 @@ constexpr score_scales scale_of;
   const uint64_t coarse_product = mantissa * (scale / 10);
   const uint64_t coarse = (coarse_product + half) >> shift;
   const int64_t error = static_cast<int64_t>(coarse_product - (coarse << shift));
-  // Halfway between two float32, the text reads back as the one with the even mantissa.
+  // Halfway between two float32, the string reads back as the one with the even mantissa.
   const bool is_coarse = static_cast<uint64_t>(std::abs(error)) * 2 < scale / 10 + (~mantissa & 1);
   // A mask: compilers make a branch of `?:`, and half of the predictions would be wrong.
   const uint64_t mask = -uint64_t{is_coarse};

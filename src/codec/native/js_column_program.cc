@@ -10,7 +10,7 @@ namespace {
 /// Far more than the catalogue needs: anything larger is a mistake.
 constexpr size_t values_max = 1u << 16;
 
-constexpr const char* mismatch_message = "the column program and its inputs do not fit together";
+constexpr const char* mismatch_message = "the column program does not match its inputs";
 
 struct typed_array {
   napi_typedarray_type type;

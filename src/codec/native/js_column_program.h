@@ -6,7 +6,7 @@
 namespace understudy {
 
 /// `runColumns(program, inputs, matrix)` as codec/column-program.ts describes it. Throws a RangeError, and writes nothing,
-/// when they do not fit together.
+/// when they do not match.
 void run_js_columns(const Napi::CallbackInfo& info);
 
 }  // namespace understudy

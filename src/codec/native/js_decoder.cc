@@ -38,7 +38,7 @@ Napi::Function js_decoder::define(Napi::Env env) {
 }
 
 js_decoder::js_decoder(const Napi::CallbackInfo& info) : Napi::ObjectWrap<js_decoder>(info) {
-  if (info.Length() < 1 || !info[0].IsString()) throw Napi::TypeError::New(info.Env(), "a plan is a text");
+  if (info.Length() < 1 || !info[0].IsString()) throw Napi::TypeError::New(info.Env(), "the plan must be a string");
   const std::string json = info[0].As<Napi::String>();
   std::optional<decode_plan> plan = read_plan(json);
   if (!plan) throw Napi::TypeError::New(info.Env(), "the native decoder cannot follow this plan");

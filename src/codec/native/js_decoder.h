@@ -9,7 +9,7 @@
 
 namespace understudy {
 
-/// `new Decoder(planJson)`; throws a TypeError for a text that is not a plan.
+/// `new Decoder(planJson)`; throws a TypeError for a string that is not a plan.
 class js_decoder : public Napi::ObjectWrap<js_decoder> {
  public:
   /// The constructor for JavaScript.

@@ -46,7 +46,7 @@ response_rows read_rows(const Napi::Value& value) {
   const bool fits =
       key.ElementLength() >= count && number.ElementLength() >= count && outcome.ElementLength() >= count;
   if (!fits || rows.labels.count == 0 || rows.labels.count != rows.values.size()) {
-    throw Napi::RangeError::New(value.Env(), "the columns of the rows do not fit together");
+    throw Napi::RangeError::New(value.Env(), "the columns of the rows do not match");
   }
   return rows;
 }
@@ -59,7 +59,7 @@ Napi::Value encode_js_rows(const Napi::CallbackInfo& info) {
   const size_t after = info[2].As<Napi::Number>().Uint32Value();
   const size_t rows_bytes_max = response_bytes_max(rows);
   if (rows_bytes_max == 0)
-    throw Napi::RangeError::New(info.Env(), "the rows have numbers that JSON does not have, or do not fit together");
+    throw Napi::RangeError::New(info.Env(), "the rows have numbers that JSON does not have, or columns that do not match");
   // Pages of the upper bound that are not written take no memory.
   auto buffer = Napi::Buffer<char>::New(info.Env(), before + rows_bytes_max + after);
   const char* end = write_rows(buffer.Data() + before, rows);

@@ -1,5 +1,5 @@
 // See plan.h. The plan comes from this program, so simdjson's DOM with exceptions is good enough; any exception means
-// that the text is not a plan.
+// that the string is not a plan.
 #include "plan.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using simdjson::dom::object;
 struct kind_rule {
   std::string_view name;
   value_kind kind;
-  /// Bytes of an entry of each column, one digit a column.
+  /// Bytes of an entry of each column, one digit per column.
   std::string_view entry_bytes;
   size_t column_count_min;
   /// Whether the columns have a value for an absent member.

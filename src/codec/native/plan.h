@@ -40,7 +40,7 @@ enum class value_kind : uint8_t {
   enum_text,
   /// An integer below 255 in the range. u8 the number itself.
   enum_number,
-  /// A list of objects. No columns of its own.
+  /// A list of objects, which has no columns itself.
   rows,
 };
 

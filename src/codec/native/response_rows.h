@@ -33,14 +33,14 @@ struct response_rows {
   const uint8_t* outcome;
   text_table keys;
   text_table outcomes;
-  /// The text after each column of `values`.
+  /// The string after each column of `values`.
   text_table labels;
   /// Columns with an entry for each row of outcome 0.
   std::vector<const float*> values;
   uint32_t value_count;
 };
 
-/// Bytes that suffice for the rows, or 0 when the columns do not fit together: codes without a text, too few
+/// Bytes that suffice for the rows, or 0 when the columns do not match: codes without a string, too few
 /// values, or numbers that are not integers from 0 to 2^53-1 or not finite.
 [[nodiscard]] size_t response_bytes_max(const response_rows& rows) noexcept;
 

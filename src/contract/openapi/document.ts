@@ -160,7 +160,7 @@ function requestBody(type: NonNullable<Operation['request']>): Json {
 function responses(id: OperationId, operation: Operation): Json {
   const types: Readonly<Record<string, keyof BodyTypes>> = operation.responses
   const successes = Object.entries(types).map(([status, type]): [string, Json] => {
-    const description = id === 'putImage' && status === '200' ? 'These bytes are stored already.' : 'Success.'
+    const description = id === 'putImage' && status === '200' ? 'The bytes are already stored.' : 'Success.'
     const timing = id === 'postCycle' ? { 'Server-Timing': headerReference('ServerTiming') } : {}
     const content = jsonContent(type, bodyExamples[type])
     return [status, { description, headers: { ...encodingHeader, ...timing }, content }]

@@ -147,10 +147,10 @@ export const errorExamples: Readonly<
     ],
   },
   unauthorized: {
-    message: 'the API key is missing or unknown: it is the whole Authorization header, without a scheme',
+    message: 'missing or unknown API key; send it as the whole Authorization header, without a scheme',
   },
   not_found: { message: 'there is no such cycle' },
-  method_not_allowed: { message: 'allowed here: POST' },
+  method_not_allowed: { message: 'allowed methods: POST' },
   conflict: {
     message: 'the cycle is stored with a different body',
     fields: [{ path: 'engagement[3].views', problem: 'was 900, is 901' }],

@@ -10,18 +10,18 @@ type JsonSchema = Readonly<Record<string, unknown>>
 /** The schemas by the name of their type, in alphabetical order. */
 export function componentSchemas(): Record<string, JsonSchema> {
   const names = Object.keys(wireSchemas).sort()
-  return Object.fromEntries(names.map((name) => [name, converted(wireSchemas[name] as WireSchema)]))
+  return Object.fromEntries(names.map((name) => [name, convertSchema(wireSchemas[name] as WireSchema)]))
 }
 
-function converted(schema: WireSchema): JsonSchema {
+function convertSchema(schema: WireSchema): JsonSchema {
   const { oneOf, items, properties, ...rest } = schema
   if (oneOf !== undefined) return { ...union(oneOf), ...rest }
   return {
     ...rest,
-    ...(items === undefined ? {} : { items: converted(items) }),
+    ...(items === undefined ? {} : { items: convertSchema(items) }),
     ...(properties === undefined
       ? {}
-      : { properties: mapValues(properties, converted), ...conditions(properties) }),
+      : { properties: mapValues(properties, convertSchema), ...conditions(properties) }),
   }
 }
 
@@ -32,7 +32,7 @@ function union(options: readonly WireSchema[]): JsonSchema {
     const type = typeof constants[0] === 'number' ? 'integer' : 'string'
     return { type, enum: constants.sort(inOrder) }
   }
-  const [value, ...others] = options.filter((option) => option.type !== 'null').map(converted)
+  const [value, ...others] = options.filter((option) => option.type !== 'null').map(convertSchema)
   if (value === undefined || others.length > 0 || options.length !== 2)
     throw new Error(`a union that OpenAPI cannot show: ${JSON.stringify(options)}`)
   if (typeof value['type'] === 'string') return { ...value, type: [value['type'], 'null'] }

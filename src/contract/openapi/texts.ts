@@ -83,7 +83,7 @@ export const operationTexts: Readonly<
     summary: 'Report the outcomes of placed posts',
     description:
       'A record with a known `placement_id` replaces the stored one entirely, so send the complete record each time. ' +
-      'The same record twice changes nothing.',
+      'Sending the same record again has no effect.',
   },
   getWeights: {
     tag: 'Reference',

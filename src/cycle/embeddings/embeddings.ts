@@ -36,7 +36,7 @@ export class Embeddings {
   readonly #parts: EmbeddingsParts
   readonly #texts = new SharedCaches<TextCache, TextEncoder>()
   readonly #images = new SharedCaches<ImageCache, ImageEncoder>()
-  /** Of all encoders, past and present. */
+  /** Shared by all encoders, past and present. */
   readonly #quarantine = new Quarantine()
   /** Caches that the background completes. */
   readonly #completing = new Set<TextCache>()
@@ -81,7 +81,7 @@ export class Embeddings {
       .catch((error: unknown) => {
         if (isOver()) return
         const fields = { err: error, model_version: model.version }
-        log.warn(fields, 'texts could not be encoded; the next cycle tries again')
+        log.warn(fields, 'texts could not be encoded')
       })
       .finally(() => this.#completing.delete(cache))
   }
@@ -164,7 +164,7 @@ export class Embeddings {
 }
 
 /**
- * Caches by the hash of their encoder. Each model has encoder processes of its own: those of the newest model that shares
+ * Caches by the hash of their encoder. Each model has its own encoder processes: those of the newest model that shares
  * a cache do the work.
  */
 class SharedCaches<Cache extends { encoder: Encoder }, Encoder extends { readonly hash: string }> {

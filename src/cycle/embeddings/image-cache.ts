@@ -24,7 +24,7 @@ export interface ImageColumns {
 interface PostEntry {
   /** The key of the post's vector. */
   readonly id: number
-  /** Positions of the encoded images, rising. */
+  /** Positions of the encoded images, ascending. */
   readonly positions: readonly number[]
 }
 

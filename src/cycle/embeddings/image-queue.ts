@@ -87,10 +87,7 @@ export class ImageQueue {
       } catch (error) {
         if (this.isClosed()) return
         for (const [name, key] of batch) this.#queue.set(name, key)
-        this.#parts.log.error(
-          { err: error, image_count: keys.length },
-          'images could not be encoded; the next cycle tries again',
-        )
+        this.#parts.log.error({ err: error, image_count: keys.length }, 'images could not be encoded')
         return
       }
       if (!this.isClosed()) keys.forEach(this.#onEncoded)

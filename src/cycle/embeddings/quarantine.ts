@@ -52,7 +52,7 @@ const restartMsMaxDefault = 60_000
 const controlMsMax = 10_000
 /** Crashes on the control item after which the encoder counts as broken. */
 const controlCrashesMax = 2
-/** Crashes in a batch of its own after which an item is quarantined: a single crash may have another cause. */
+/** Crashes in a separate batch after which an item is quarantined: a single crash may have another cause. */
 const singleCrashesMax = 3
 /** How often to wait for a process that is down because of another call. */
 const downCountMax = 3
@@ -140,12 +140,12 @@ export class Quarantine {
       callCount++
       try {
         const part = rows.map((row) => items[row] as Uint8Array)
-        all.take(rows, await timed(encoder, part, callMs()))
+        all.take(rows, await encode(encoder, part, callMs()))
         singleCrashes = 0
         const missing = all.missing(rows)
         if (this.#suspects.size > 0)
           for (const row of rows) if (!missing.includes(row)) this.#suspects.delete(keyOf(row))
-        if (isBackground && encoder.callMsMax < Infinity) batches.unshift(...unencoded(missing, rows))
+        if (isBackground && encoder.callMsMax < Infinity) batches.unshift(...retryBatches(missing, rows))
       } catch (error) {
         if (!(error instanceof ModelError)) throw error
         const isCause = !(error instanceof ModelDownError)
@@ -206,14 +206,14 @@ export class Quarantine {
 }
 
 /** Encodes a batch, and publishes how long that took. */
-async function timed(encoder: BatchEncoder, part: readonly Uint8Array[], budgetMs: number): Promise<Vectors> {
+async function encode(encoder: BatchEncoder, part: readonly Uint8Array[], msMax: number): Promise<Vectors> {
   const startedAt = performance.now()
   const publish = (hasFailed: boolean): void => {
     const ms = performance.now() - startedAt
     encodingChannel.publish({ kind: encoder.kind, ms, hasFailed } satisfies EncodingMessage)
   }
   try {
-    const vectors = await encoder.encode(part, budgetMs)
+    const vectors = await encoder.encode(part, msMax)
     publish(false)
     return vectors
   } catch (error) {
@@ -228,8 +228,8 @@ function slices(rows: readonly number[], countMax: number): number[][] {
   )
 }
 
-/** Batches of the rows that a call had no time for. If it encoded none of several rows, each gets a batch of its own. */
-function unencoded(missing: number[], rows: readonly number[]): number[][] {
+/** Batches of the rows that a call had no time for. If it encoded none of several rows, each gets a separate batch. */
+function retryBatches(missing: number[], rows: readonly number[]): number[][] {
   if (missing.length < rows.length) return missing.length === 0 ? [] : [missing]
   return rows.length === 1 ? [] : slices(missing, 1)
 }

@@ -80,7 +80,7 @@ export class GatheredVectors {
     })
   }
 
-  /** Those of `rows` that are not encoded. */
+  /** The `rows` that are not encoded. */
   missing(rows: readonly number[]): number[] {
     return rows.filter((row) => this.vectors.encoded[row] !== 1)
   }

@@ -130,5 +130,5 @@ export class Idempotency {
 
 /** The record has been deleted: the response cannot be repeated, the body cannot be compared, and the cycle is not scored again. */
 export function expiredCycle(cycleId: string): ServiceError {
-  return new ServiceError('conflict', `cycle ${cycleId} was scored before, and its record has expired`)
+  return new ServiceError('conflict', `cycle ${cycleId} has already been scored, and its record has expired`)
 }

@@ -120,7 +120,7 @@ export class Intake {
 
   async #decode(json: Uint8Array, receivedAtMs: number, arena: Arena): Promise<CycleColumns> {
     if (this.#decodeTurns.waitingCount >= decodesWaitingMax)
-      throw new ServiceError('unavailable', 'too many cycles arrive at once', { retryAfterS: 1 })
+      throw new ServiceError('unavailable', 'too many cycles are waiting to be decoded', { retryAfterS: 1 })
     await this.#decodeTurns.run(nextTurn)
     const cycle = await this.#parts.codec.readCycle(json, arena)
     const problems = checkTimes(cycle, { nowMs: receivedAtMs, skewMs: this.#parts.limits().clockSkewMs })

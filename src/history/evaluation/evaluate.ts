@@ -53,7 +53,7 @@ export interface Evaluation {
   readonly differences: readonly Difference[]
   readonly firstScore: FirstScoreFigures
   readonly outcomes: OutcomeFigures
-  /** Of the model. */
+  /** Figures of the model by group. */
   readonly by: Readonly<Record<GroupKind, readonly GroupFigures[]>>
 }
 

@@ -27,7 +27,7 @@ export interface LateVisit {
 export interface FirstScoreFigures extends Readonly<Record<FirstScore, number>> {
   readonly share: number | null
   readonly target: number
-  /** Those of `late` and `never`, by reason. */
+  /** Numbers of `late` and `never`, by reason. */
   readonly reasons: Readonly<Record<string, number>>
   readonly worst: readonly LateVisit[]
 }

@@ -33,7 +33,7 @@ export interface OutcomeFigures {
   readonly score_correlation: readonly AgeFigures[]
 }
 
-/** Of the placements with from ≤ placed_at ≤ to, milliseconds since 1970. */
+/** Figures of the placements with from ≤ placed_at ≤ to, milliseconds since 1970. */
 export function outcomeFigures(
   entries: Iterable<OutcomeEntry>,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },

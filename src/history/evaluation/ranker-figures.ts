@@ -131,7 +131,7 @@ export type Verdict = 'better' | 'worse' | 'cannot be told apart'
 export interface Difference {
   readonly a: string
   readonly b: string
-  /** Of rank percentiles, a minus b, over the visits that both ranked. */
+  /** Mean difference of rank percentiles, a minus b, over the visits that both ranked. */
   readonly mean: number | null
   readonly n: number
   readonly ci95: Interval | null

@@ -1,6 +1,6 @@
 /**
- * The first reading of a window: its visits with their fates, the visit of each scored row, the budget of each cycle and
- * the decision cycle of each visit. The second reading (evaluate.ts) evaluates the rankers with it.
+ * First pass over a window: collects its visits with their fates, the visit of each scored row, the budget of each cycle and
+ * the decision cycle of each visit. The second pass (evaluate.ts) evaluates the rankers.
  */
 import type { StoredCycle } from '../../store/index.js'
 import type { RecordedCycles } from '../recorded-cycles.js'

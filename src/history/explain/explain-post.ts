@@ -51,12 +51,11 @@ export interface Explanation extends PostKey {
   readonly candidate: Omit<Candidate, 'gall_id' | 'post_no'> | null
   /** The newest counters of the visit in the stored cycles. Null: none of its last cycles has any. */
   readonly last_reading: Omit<EngagementRow, 'gall_id' | 'post_no' | 'status'> | null
-  /** Those that are stored. */
   readonly images: readonly { readonly position: number; readonly sha256: string }[]
   readonly visits: readonly VisitSummary[]
   /** Index of the visit that is explained. */
   readonly visit: number
-  /** Of that visit, in order of `cycle_time`. */
+  /** Cycles of that visit, in order of `cycle_time`. */
   readonly cycles: readonly CycleSummary[]
   /** Null if no cycle of the visit scored the post. */
   readonly explained: ExplainedCycle | null

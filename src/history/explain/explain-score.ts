@@ -18,14 +18,14 @@ import {
 /** An input of the model and what it contributes. Changes are new score minus score. */
 export interface ExplainedInput {
   readonly kind: 'feature' | 'text' | 'image'
-  /** Of the feature; `text` or `image`. */
+  /** Name of the feature; `text` or `image`. */
   readonly name: string
   /** Null for a missing feature, and for texts and images. */
   readonly value: number | null
   readonly missing: boolean
   /** Share of the pool's present values below this one, plus half of those equal to it. */
   readonly percentile: number | null
-  /** Of the pool's present values; null for texts and images. */
+  /** Median of the pool's present values; null for texts and images. */
   readonly median: number | null
   /** Change of the score with the pool's median; null if no post of the pool has a value. */
   readonly to_median: number | null
@@ -134,7 +134,7 @@ export interface ChangedInput {
   /** Null if missing, and for texts and images. */
   readonly from: number | null
   readonly to: number | null
-  /** Of the earlier inputs' score, when only this input changes. */
+  /** Change of the earlier inputs' score, when only this input changes. */
   readonly change: number
 }
 

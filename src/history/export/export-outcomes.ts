@@ -5,7 +5,7 @@ import type { Outcome } from '../../contract/index.js'
 import type { Store } from '../../store/index.js'
 import { instantOf, type Staging } from './staging.js'
 
-/** Those with `fromMs` ≤ `placed_at` ≤ `toMs`. */
+/** Exports the outcomes with `fromMs` ≤ `placed_at` ≤ `toMs`. */
 export function exportOutcomes(
   store: Store,
   staging: Staging,

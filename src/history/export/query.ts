@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
 import { exportTables, tableNames, type TableName } from './schema.js'
-import { duckOptions, quoted } from './staging.js'
+import { duckOptions, quote } from './staging.js'
 
 export interface QueryResult {
   readonly names: readonly string[]
@@ -20,7 +20,7 @@ export type QueryValue = number | string | boolean | null | readonly QueryValue[
 /** A wrong statement: the message of DuckDB. */
 export class QueryError extends Error {}
 
-/** For times as strings. */
+/** For times formatted as strings. */
 const kstOffsetMinutes = 9 * 60
 /** Statements that only read. */
 const readingStatements = ['SELECT', 'EXPLAIN']
@@ -62,7 +62,7 @@ export async function queryExport(directory: string, sql: string, rowsMax: numbe
 async function prepareViews(connection: DuckDBConnection, directory: string): Promise<void> {
   for (const name of tableNames) await connection.run(viewSql(name, resolve(directory)))
   await connection.run("set TimeZone = 'Asia/Seoul'")
-  await connection.run(`set allowed_directories = [${quoted(resolve(directory))}]`)
+  await connection.run(`set allowed_directories = [${quote(resolve(directory))}]`)
   await connection.run('set enable_external_access = false')
   await connection.run('set lock_configuration = true')
 }
@@ -72,12 +72,12 @@ export function viewSql(name: TableName, directory: string): string {
   const folder = join(directory, name)
   const files = existsSync(folder) ? readdirSync(folder) : []
   if (files.length > 0)
-    return `create view ${name} as select * from read_parquet(${quoted(join(folder, '*', '*.parquet'))}, hive_partitioning = true, hive_types = {'day': date});`
+    return `create view ${name} as select * from read_parquet(${quote(join(folder, '*', '*.parquet'))}, hive_partitioning = true, hive_types = {'day': date});`
   const columns = exportTables[name].columns.map((column) => `null::${column.type} as "${column.name}"`)
   return `create view ${name} as select ${columns.join(', ')}, null::date as day where false;`
 }
 
-/** The tables that a statement may read: a word in a text or a comment counts too. */
+/** The tables that a statement may read: a word in a string or a comment counts too. */
 export function tablesIn(sql: string): TableName[] {
   const words = new Set(sql.toLowerCase().match(/\w+/g))
   return tableNames.filter((name) => words.has(name))

@@ -35,20 +35,20 @@ export type StagedColumns = Readonly<Record<string, 'DOUBLE' | 'FLOAT' | 'INTEGE
 export interface ExportTable {
   readonly meaning: string
   /** Milliseconds since 1970 in the day of a row, in KST; from `s`, `p`, `c` and `e` as for a column. */
-  readonly dayMs: string
+  readonly timestampSql: string
   readonly columns: readonly ExportColumn[]
   readonly staged: StagedColumns
 }
 
-/** `alsoStaged`: for `dayMs`. */
+/** `alsoStaged`: for `timestampSql`. */
 function table(
   meaning: string,
-  dayMs: string,
+  timestampSql: string,
   columns: readonly ExportColumn[],
   alsoStaged: StagedColumns = {},
 ): ExportTable {
   const staged = Object.fromEntries(columns.flatMap((column) => Object.entries(column.staged)))
-  return { meaning, dayMs, columns, staged: { ...staged, ...alsoStaged } }
+  return { meaning, timestampSql, columns, staged: { ...staged, ...alsoStaged } }
 }
 
 /** An integer from a staged double. */
@@ -87,7 +87,7 @@ function text(name: string, meaning: string): ExportColumn {
 const namedBy = { p: 'post', c: 'position', e: 'entered' } as const
 
 /** A column of the post, of the cycle, or of the cycle with which the post entered. */
-function joined(
+function joinedColumn(
   name: string,
   type: ColumnType,
   from: `${keyof typeof namedBy}.${string}`,
@@ -98,14 +98,14 @@ function joined(
 }
 
 const postColumns = [
-  joined('gall_id', 'VARCHAR', 'p.gall_id', 'Key of the post.'),
-  joined('post_no', 'BIGINT', 'p.post_no', 'Key of the post.'),
+  joinedColumn('gall_id', 'VARCHAR', 'p.gall_id', 'Key of the post.'),
+  joinedColumn('post_no', 'BIGINT', 'p.post_no', 'Key of the post.'),
 ]
 const cycleColumns = [
-  joined('cycle_id', 'VARCHAR', 'c.cycle_id', 'The cycle.'),
-  joined('cycle_time', timestamp, 'c.cycle_ms', 'Its `cycle_time`.'),
+  joinedColumn('cycle_id', 'VARCHAR', 'c.cycle_id', 'The cycle.'),
+  joinedColumn('cycle_time', timestamp, 'c.cycle_ms', 'Its `cycle_time`.'),
 ]
-const enteredColumn = joined(
+const enteredColumn = joinedColumn(
   'entered_cycle_id',
   'VARCHAR',
   'e.cycle_id',
@@ -113,13 +113,13 @@ const enteredColumn = joined(
 )
 
 const cycles = table('One row per cycle.', 'c.cycle_ms', [
-  joined('cycle_id', 'VARCHAR', 'c.cycle_id', 'Its id, in KST.'),
-  joined('cycle_time', timestamp, 'c.cycle_ms', 'Its `cycle_time`.'),
-  joined('position', 'INTEGER', 'c.id', 'Place in the order of arrival.'),
-  joined('received_at', timestamp, 'c.received_ms', "Arrival, by the service's clock."),
+  joinedColumn('cycle_id', 'VARCHAR', 'c.cycle_id', 'Its id, in KST.'),
+  joinedColumn('cycle_time', timestamp, 'c.cycle_ms', 'Its `cycle_time`.'),
+  joinedColumn('position', 'INTEGER', 'c.id', 'Place in the order of arrival.'),
+  joinedColumn('received_at', timestamp, 'c.received_ms', "Arrival, by the service's clock."),
   time('scored_at', '`scored_at` of the response.'),
-  joined('model_version', 'VARCHAR', 'c.model_version', 'The model that scored.'),
-  joined('weights_version', 'VARCHAR', 'c.weights_version', 'The weights in force.'),
+  joinedColumn('model_version', 'VARCHAR', 'c.model_version', 'The model that scored.'),
+  joinedColumn('weights_version', 'VARCHAR', 'c.weights_version', 'The weights in force.'),
   ...['weight_views', 'weight_comments', 'weight_up', 'weight_downvote_share'].map((name) =>
     real(name, 'DOUBLE', 'One of these weights.'),
   ),
@@ -147,7 +147,7 @@ const visits = table(
   [
     ...postColumns,
     enteredColumn,
-    joined('entered_cycle_time', timestamp, 'e.cycle_ms', 'Its `cycle_time`.'),
+    joinedColumn('entered_cycle_time', timestamp, 'e.cycle_ms', 'Its `cycle_time`.'),
     text('title', 'As received.'),
     time('created_at', 'As received.'),
     time('extracted_at', 'As received.'),
@@ -161,8 +161,8 @@ const visits = table(
     code('fate', removalReasonCodes, 'Reason of the removal; null while the post is pending.'),
     code('tier', tierCodes, 'Board of a saved post.'),
     time('decided_at', 'When the operators decided.'),
-    joined('left_cycle_id', 'VARCHAR', 'c.cycle_id', 'The cycle with the removal.'),
-    joined('fate_known_at', timestamp, 'c.received_ms', 'When that cycle arrived.'),
+    joinedColumn('left_cycle_id', 'VARCHAR', 'c.cycle_id', 'The cycle with the removal.'),
+    joinedColumn('fate_known_at', timestamp, 'c.received_ms', 'When that cycle arrived.'),
   ],
 )
 
@@ -198,8 +198,8 @@ const scores = table('One row per result of a cycle: pending posts and unknown o
     'outcome',
   ),
   ...scoreColumns('The float32 of the response; null unless scored.', 's.position'),
-  joined('model_version', 'VARCHAR', 'c.model_version', 'The model that scored.'),
-  joined('weights_version', 'VARCHAR', 'c.weights_version', 'The weights in force.'),
+  joinedColumn('model_version', 'VARCHAR', 'c.model_version', 'The model that scored.'),
+  joinedColumn('weights_version', 'VARCHAR', 'c.weights_version', 'The weights in force.'),
 ])
 
 const shadowScores = table(
@@ -211,7 +211,7 @@ const shadowScores = table(
     enteredColumn,
     text('model_version', 'The shadow.'),
     ...scoreColumns('Its heads, weighted with the weights of the cycle.', 's.position, s.model_version'),
-    joined('weights_version', 'VARCHAR', 'c.weights_version', 'The weights in force.'),
+    joinedColumn('weights_version', 'VARCHAR', 'c.weights_version', 'The weights in force.'),
   ],
 )
 
@@ -241,7 +241,7 @@ const removals = table(
     code('tier', tierCodes, 'Board of a saved post.'),
     text('reason_code', "The operator's reason."),
     time('decided_at', 'When the operators decided.'),
-    joined('known_at', timestamp, 'c.received_ms', 'When the cycle arrived.'),
+    joinedColumn('known_at', timestamp, 'c.received_ms', 'When the cycle arrived.'),
   ],
 )
 
@@ -301,9 +301,9 @@ export const tableNames = Object.keys(exportTables) as TableName[]
 /** A table with a column for each of some features. */
 export function tableWith(name: TableName, features: readonly string[]): ExportTable {
   if (name !== 'scores') return exportTables[name]
-  const { meaning, dayMs, columns } = scores
+  const { meaning, timestampSql, columns } = scores
   const values = features.map((feature) =>
     real(feature, 'FLOAT', 'The float32 that the model had; null if missing.'),
   )
-  return table(meaning, dayMs, [...columns, ...values])
+  return table(meaning, timestampSql, [...columns, ...values])
 }

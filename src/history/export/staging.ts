@@ -20,13 +20,13 @@ export const duckOptions = {
 
 /** A staged column: numbers with NaN for null, or texts. */
 export type StagedValues = Float32Array | Float64Array | Int32Array | Uint8Array | readonly (string | null)[]
-/** A staged row: what is absent is null, an instant may be a text, and what else is staged as text is JSON. */
+/** A staged row: what is absent is null, an instant may be a string, and what else is staged as a string is JSON. */
 export type StagedRow = Readonly<Record<string, unknown>>
 
 /** DuckDB's vectors have this many rows. */
 const chunkRows = 2048
 const kstOffsetMs = 9 * 3_600_000
-const dayLengthMs = 86_400_000
+const dayMs = 86_400_000
 /** Numbers that are staged before they are written: about 100 MB. */
 const stagedValuesMax = 12_000_000
 
@@ -153,7 +153,7 @@ export class Staging {
       const chunk = this.#duck.DuckDBDataChunk.create(types, to - from)
       // A chunk reads its values by index: a typed array needs no copy.
       for (const [index, column] of values.entries())
-        chunk.setColumnValues(index, sliced(column, from, to) as unknown as readonly number[])
+        chunk.setColumnValues(index, slice(column, from, to) as unknown as readonly number[])
       appender.appendDataChunk(chunk)
     }
     this.#rowCounts.set(name, (this.#rowCounts.get(name) ?? 0) + count)
@@ -217,7 +217,7 @@ export class Staging {
 
   #write(
     name: TableName,
-    { columns, staged, dayMs }: ExportTable,
+    { columns, staged, timestampSql }: ExportTable,
     { stage, generation }: { readonly stage: string; readonly generation: number },
   ): Promise<unknown> {
     const joins = [
@@ -225,11 +225,11 @@ export class Staging {
       'position' in staged ? 'left join positions c on c.id = s.position' : '',
       'entered' in staged ? 'left join positions e on e.id = s.entered' : '',
     ]
-    const day = `date '1970-01-01' + cast(floor((${dayMs} + ${kstOffsetMs}) / ${dayLengthMs}) as integer)`
+    const day = `date '1970-01-01' + cast(floor((${timestampSql} + ${kstOffsetMs}) / ${dayMs}) as integer)`
     const selected = columns.map((column) => `${column.sql} as "${column.name}"`).join(', ')
     return this.#writer.run(
       `copy (select ${selected}, ${day} as day from ${stage} s ${joins.join(' ')})
-       to ${quoted(join(this.#directory, name))} (format parquet, partition_by (day), overwrite_or_ignore,
+       to ${quote(join(this.#directory, name))} (format parquet, partition_by (day), overwrite_or_ignore,
        filename_pattern '${generation}-{i}', compression zstd, compression_level 1, row_group_size 40960)`,
     )
   }
@@ -260,7 +260,7 @@ function stageOf(name: TableName, generation: number): string {
   return `staged_${name}_${generation}`
 }
 
-function sliced(values: StagedValues, from: number, to: number): StagedValues {
+function slice(values: StagedValues, from: number, to: number): StagedValues {
   return ArrayBuffer.isView(values) ? values.subarray(from, to) : values.slice(from, to)
 }
 
@@ -279,7 +279,7 @@ export function instantOf(text: string): number {
   return instant === null ? NaN : instant.ms + instant.fraction
 }
 
-/** A text as a literal of SQL. */
-export function quoted(text: string): string {
+/** Quotes a string as an SQL literal. */
+export function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }

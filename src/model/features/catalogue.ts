@@ -3,7 +3,7 @@
  */
 import { clockFeatures } from './clocks.js'
 import { counterFeatures, ratioFeatures } from './counters.js'
-import { log } from './expression.js'
+import { signedLog1p } from './expression.js'
 import type { Feature } from './feature.js'
 import { imageFeatures, postFeatures } from './posts.js'
 import { rateFeatures } from './rates.js'
@@ -32,12 +32,12 @@ export const featureGroups: Readonly<Record<string, readonly Feature[]>> = {
 /** Every feature that a manifest may name. */
 export const catalogue: readonly Feature[] = Object.values(featureGroups).flat()
 
-const transformForm = /^log1p\((\w+)\)$/
+const transformPattern = /^log1p\((\w+)\)$/
 const byName = new Map(catalogue.map((feature) => [feature.name, feature]))
 
 /** A feature of the catalogue, or its transform, such as `log1p(views)`. */
 export function findFeature(name: string): Feature | undefined {
-  const inner = transformForm.exec(name)?.[1]
+  const inner = transformPattern.exec(name)?.[1]
   const feature = byName.get(inner ?? name)
   if (inner === undefined || feature === undefined) return feature
   const { formula, missing, value } = feature
@@ -45,13 +45,13 @@ export function findFeature(name: string): Feature | undefined {
     name,
     formula: `log with sign of: ${formula}`,
     missing: missing === null ? null : Math.sign(missing) * Math.log1p(Math.abs(missing)),
-    value: log(value),
+    value: signedLog1p(value),
   }
 }
 
 /** ` (did you mean views_log?)`, or nothing if no name of the catalogue is similar. */
 export function nearestFeature(name: string): string {
-  const inner = transformForm.exec(name)?.[1] ?? name
+  const inner = transformPattern.exec(name)?.[1] ?? name
   let nearest = { known: '', distance: Infinity }
   for (const known of byName.keys()) {
     const distance = editDistance(inner, known)

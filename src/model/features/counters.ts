@@ -3,7 +3,7 @@
  */
 import { counterNames, type CounterName } from '../../contract/index.js'
 import { counter } from './columns.js'
-import { add, atLeast, divide, log, missing } from './expression.js'
+import { add, atLeast, divide, signedLog1p, missing } from './expression.js'
 import { featureTable, type FeatureRow } from './feature.js'
 import { ratio } from './shared.js'
 
@@ -11,7 +11,7 @@ const votes = add(counter('up'), counter('down'))
 
 export const counterFeatures = featureTable([
   ...counterNames.map((name): FeatureRow => [name, name, 0, counter(name)]),
-  ...counterNames.map((name): FeatureRow => [`${name}_log`, `log(${name})`, 0, log(counter(name))]),
+  ...counterNames.map((name): FeatureRow => [`${name}_log`, `log(${name})`, 0, signedLog1p(counter(name))]),
   ...counterNames.map((name): FeatureRow => {
     return [`${name}_missing`, `1 when ${name} is null, else 0`, 1, missing(counter(name))]
   }),
@@ -31,7 +31,7 @@ export const ratioFeatures = featureTable([
     0.5,
     divide(add(counter('up'), 1), add(votes, 2)),
   ],
-  ['votes_log', 'log(up + down)', 0, log(votes)],
+  ['votes_log', 'log(up + down)', 0, signedLog1p(votes)],
 ])
 
 function perCount(name: string, part: CounterName, whole: CounterName, ratioMax: number): FeatureRow {

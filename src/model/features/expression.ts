@@ -55,7 +55,7 @@ export const where = binary('where')
 /** To the nearest integer. */
 export const round = unary('round')
 /** log(1 + |x|) with the sign of x, so that shrinking counters keep their direction. */
-export const log = unary('log')
+export const signedLog1p = unary('signedLog1p')
 
 /** Sine of an angle in full turns. */
 export const sine = unary('sine')

@@ -9,7 +9,7 @@ import {
   divide,
   equal,
   greater,
-  log,
+  signedLog1p,
   coalesce,
   present,
   subtract,
@@ -34,23 +34,23 @@ export const postFeatures = featureTable([
 ])
 
 export const imageFeatures = featureTable([
-  ['images_in_post_log', 'log(images_in_post)', null, log(post('imagesInPost'))],
+  ['images_in_post_log', 'log(images_in_post)', null, signedLog1p(post('imagesInPost'))],
   ['images_any', '1 when images_in_post is above 0, else 0', null, greater(post('imagesInPost'), 0)],
   ['images_expected_present', '1 when there are image_positions, else 0', 0, present(post('imagesExpected'))],
-  ['images_expected_log', 'log(length of image_positions)', 0, log(post('imagesExpected'))],
-  ['images_stored_log', 'log(images of the post that are stored)', null, log(imagesStored)],
+  ['images_expected_log', 'log(length of image_positions)', 0, signedLog1p(post('imagesExpected'))],
+  ['images_stored_log', 'log(images of the post that are stored)', null, signedLog1p(imagesStored)],
   shareOfImages('stored', imagesStored),
   [
     'images_outstanding_log',
     'log(expected images that are not stored); images_in_post where image_positions is absent',
     null,
-    log(imagesOutstanding),
+    signedLog1p(imagesOutstanding),
   ],
   [
     'images_encoded_log',
     "log(images of the post that the model's image encoder has read)",
     null,
-    log(imagesEncoded),
+    signedLog1p(imagesEncoded),
   ],
   shareOfImages('encoded', imagesEncoded),
 ])

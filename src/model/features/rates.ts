@@ -9,7 +9,7 @@ import {
   atMost,
   divide,
   greater,
-  log,
+  signedLog1p,
   multiply,
   present,
   subtract,
@@ -43,11 +43,11 @@ export const rateFeatures = featureTable([
     'previous_minutes_log',
     `log(minutes since the previous reading, 0 to ${minutesMax})`,
     0,
-    log(atMost(atLeast(divide(spanMs, minuteMs), 0), minutesMax)),
+    signedLog1p(atMost(atLeast(divide(spanMs, minuteMs), 0), minutesMax)),
   ],
   ...counterNames.map((name): FeatureRow => [`${name}_gain`, `${name} - previous ${name}`, 0, gain(name)]),
   ...counterNames.map((name): FeatureRow => {
-    return [`${name}_gain_log`, `log with sign of ${name} - previous ${name}`, 0, log(gain(name))]
+    return [`${name}_gain_log`, `log with sign of ${name} - previous ${name}`, 0, signedLog1p(gain(name))]
   }),
   ...counterNames.map((name): FeatureRow => {
     const rate = `(${name} - previous ${name}) / hours between, at least 1/60 h`
@@ -70,11 +70,11 @@ function gain(name: CounterName): Expression {
 }
 
 function recentRate(name: CounterName): Expression {
-  return log(divide(gain(name), hoursBetween))
+  return signedLog1p(divide(gain(name), hoursBetween))
 }
 
 function rateOfLife(name: CounterName): Expression {
-  return log(divide(counter(name), hoursOfLife))
+  return signedLog1p(divide(counter(name), hoursOfLife))
 }
 
 function gainPerView(name: string, part: CounterName): FeatureRow {

@@ -1,7 +1,7 @@
 /**
  * Formulas that several groups of features use.
  */
-import { atLeast, atMost, divide, log, subtract, type Expression } from './expression.js'
+import { atLeast, atMost, divide, signedLog1p, subtract, type Expression } from './expression.js'
 
 export const minuteMs = 60_000
 export const hourMs = 60 * minuteMs
@@ -14,5 +14,5 @@ export function ratio(part: Expression, whole: Expression, ratioMax: number): Ex
 
 /** log of the hours from `from` to `until`, at least 0. */
 export function logHoursBetween(from: Expression, until: Expression): Expression {
-  return log(atLeast(divide(subtract(until, from), hourMs), 0))
+  return signedLog1p(atLeast(divide(subtract(until, from), hourMs), 0))
 }

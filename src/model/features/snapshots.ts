@@ -4,7 +4,17 @@
  */
 import type { SnapshotName } from '../../contract/index.js'
 import { cycleAt, snapshotAt, snapshotCounter } from './columns.js'
-import { add, atLeast, atMost, divide, log, coalesce, present, where, type Expression } from './expression.js'
+import {
+  add,
+  atLeast,
+  atMost,
+  divide,
+  signedLog1p,
+  coalesce,
+  present,
+  where,
+  type Expression,
+} from './expression.js'
 import { featureTable, type FeatureRow } from './feature.js'
 import { logHoursBetween } from './shared.js'
 
@@ -31,7 +41,8 @@ export const snapshotFeatures = featureTable([
     return [`snapshot_${name}`, `${name} of the admin snapshot`, 0, snapshotCounter(name)]
   }),
   ...loggedNames.map((name): FeatureRow => {
-    return [`snapshot_${name}_log`, `log(${name} of the admin snapshot)`, 0, log(snapshotCounter(name))]
+    const value = signedLog1p(snapshotCounter(name))
+    return [`snapshot_${name}_log`, `log(${name} of the admin snapshot)`, 0, value]
   }),
   [
     'snapshot_upimg_height',
@@ -41,7 +52,7 @@ export const snapshotFeatures = featureTable([
   ],
   ...partedNames.map((name): FeatureRow => {
     const formula = `log(${name} + ${name}_m + ${name}_a), a null part being 0`
-    return [`snapshot_${name}_total_log`, formula, 0, log(total(name))]
+    return [`snapshot_${name}_total_log`, formula, 0, signedLog1p(total(name))]
   }),
   ...(['hit_cnt', 'recommend_up_cnt'] as const).flatMap((name) => [
     partShare(name, '_m', 'mobile'),

@@ -3,7 +3,7 @@
  */
 import type { TextMeasureName } from '../../contract/index.js'
 import { bodyMeasure, post, titleMeasure } from './columns.js'
-import { equal, log } from './expression.js'
+import { equal, signedLog1p } from './expression.js'
 import { featureTable, type FeatureRow } from './feature.js'
 import { ratio } from './shared.js'
 
@@ -32,7 +32,7 @@ function counts(text: Text, names: readonly TextMeasureName[]): FeatureRow[] {
     `${text}_${name}_log`,
     `log(${name} of the ${text})`,
     missing,
-    log(measure(name)),
+    signedLog1p(measure(name)),
   ])
 }
 

@@ -84,7 +84,7 @@ function matricesOf(inputs: HeadPorts['inputs'], widths: MatrixWidths): Omit<Hea
   })
 }
 
-/** Exporters of data frames make an input of every column. `features`: the name that the manifest gives to their matrix. */
+/** Data-frame exporters create one input per column. `features`: the name that the manifest gives to their matrix. */
 function joinHint(ports: Ports, known: readonly string[], features = 'features'): string[] {
   const names = ports.inputs.map(({ name }) => name).filter((name) => !known.includes(name))
   if (names.length < 2 || portNamed(ports.inputs, features) !== undefined) return []

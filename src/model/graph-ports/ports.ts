@@ -51,7 +51,7 @@ export function inputProblems({ inputs }: Ports, rules: readonly InputRule[]): s
   ]
 }
 
-/** What is wrong with an output, a phrase each. `purpose`: such as ` for p_up`. */
+/** What is wrong with an output, one phrase per problem. `purpose`: such as ` for p_up`. */
 export function outputProblems(
   { outputs }: Ports,
   name: string,
@@ -64,7 +64,7 @@ export function outputProblems(
     : problemsOf(port)
 }
 
-/** Of any size that a batch may have. */
+/** Whether a batch may have any size. */
 export function isFree(size: Size): boolean {
   return typeof size !== 'number'
 }

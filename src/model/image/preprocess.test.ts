@@ -21,7 +21,7 @@ const plain: PreprocessOptions = {
 interface Pixels {
   readonly width: number
   readonly height: number
-  /** Three bytes a pixel. */
+  /** Three bytes per pixel. */
   readonly pixels: Uint8Array
 }
 

@@ -19,7 +19,7 @@ interface Size {
 const channelCount = 3
 const byteCount = 256
 
-// Images are encoded in the background while cycles run: one thread an image. None is decoded twice.
+// Images are encoded in the background while cycles run: one thread per image. None is decoded twice.
 sharp.concurrency(1)
 sharp.cache(false)
 
@@ -64,7 +64,7 @@ export class Preprocessor {
     return target
   }
 
-  /** RGB, three bytes a pixel, row by row. */
+  /** RGB, three bytes per pixel, row by row. */
   async #pixels(jpeg: Uint8Array): Promise<Uint8Array> {
     const image = sharp(jpeg)
     const scaled = await this.#scaledSize(image)

@@ -277,6 +277,6 @@ test('a version whose name belongs to other files is refused', async () => {
   select(modelsDir, 'v2')
   await lifecycle.poll()
   await vi.waitUntil(() => errors.length > 0, { timeout: 60_000 })
-  expect(errors[0]).toContain('model_version v2 was loaded with other files before')
+  expect(errors[0]).toContain('model_version v2 has already been loaded with different files')
   expect(lifecycle.current()?.version).toBe('v1')
 })

@@ -167,13 +167,13 @@ export class ModelLifecycle {
   /** Writes the current state. Only a command that waits depends on the file, so a failure is not an error. */
   async #publish(): Promise<void> {
     await this.#parts.statusFile?.write(this.status).catch((error: unknown) => {
-      this.#parts.log.warn({ err: error }, 'the states of the model versions cannot be written')
+      this.#parts.log.warn({ err: error }, 'cannot write models-status.json')
     })
   }
 
   #track(work: Promise<void>): void {
     const tracked = work
-      .catch((error: unknown) => this.#parts.log.error({ err: error }, 'a change of models failed'))
+      .catch((error: unknown) => this.#parts.log.error({ err: error }, 'model change failed'))
       .finally(() => this.#work.delete(tracked))
     this.#work.add(tracked)
   }
@@ -212,7 +212,7 @@ export class ModelLifecycle {
     await this.#usersOf().adopt(model, before, takeOver, signal)
     const { kind, provider } = model
     const fields = { model_version: version, kind, provider, ...(before && { before: before.version }) }
-    this.#parts.log.info(fields, kind === 'trained' ? 'model serves' : transportTest)
+    this.#parts.log.info(fields, kind === 'trained' ? 'model now serving' : transportTest)
     this.#firstResult.resolve(undefined)
   }
 
@@ -222,7 +222,7 @@ export class ModelLifecycle {
     signal.throwIfAborted()
     const { kind, provider } = model
     this.#dispatch({ kind: 'adopted', id })
-    this.#parts.log.info({ model_version: version, kind, provider }, 'shadow scores')
+    this.#parts.log.info({ model_version: version, kind, provider }, 'shadow model started')
   }
 
   #fail({ id, version, role }: Entry, error: unknown): void {
@@ -258,12 +258,12 @@ export class ModelLifecycle {
       this.#parts.log.info({ model_version: entry.version, role: entry.role }, 'model load cancelled')
       cancel.abort(new ModelError('the load was cancelled'))
     }
-    if (kind === 'release' && model !== null) await this.#lastUse(entry, model)
+    if (kind === 'release' && model !== null) await this.#waitUntilUnused(entry, model)
     await model?.close()
   }
 
   /** Resolves when nothing uses a model. */
-  async #lastUse({ role, version }: Entry, model: LoadedModel): Promise<void> {
+  async #waitUntilUnused({ role, version }: Entry, model: LoadedModel): Promise<void> {
     if (role === 'shadow') {
       await this.#usersOf().removeShadow(model)
       this.#parts.log.info({ model_version: version }, 'shadow stopped')
@@ -296,4 +296,4 @@ export class ModelLifecycle {
   }
 }
 
-const transportTest = 'model serves; it is a transport test, not a trained model'
+const transportTest = 'model now serving; it is a transport test, not a trained model'

@@ -110,7 +110,7 @@ class Work {
         this.#endLoad(event.id, (entry) => this.#adopted(entry))
         break
       case 'failed':
-        this.#endLoad(event.id, (entry) => failed(entry, nowMs))
+        this.#endLoad(event.id, (entry) => toFailed(entry, nowMs))
         break
       case 'closed':
         for (const entry of this.next.entries) this.#drop(entry, 'close')
@@ -199,7 +199,7 @@ class Work {
   }
 }
 
-function failed(entry: Entry, nowMs: number): Entry {
+function toFailed(entry: Entry, nowMs: number): Entry {
   const retryMs = entry.failure === null ? retryMsMin : Math.min(2 * entry.failure.retryMs, retryMsMax)
   return { ...entry, state: 'failed', failure: { retryMs, retryAtMs: nowMs + retryMs } }
 }

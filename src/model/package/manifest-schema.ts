@@ -29,11 +29,11 @@ export function manifestSchema(): Schema {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Manifest of an Understudy model package',
-    ...closed(manifest ?? {}),
+    ...closeObjects(manifest ?? {}),
     $defs: Object.fromEntries(
       Object.entries(others)
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([name, schema]) => [name, closed(schema)]),
+        .map(([name, schema]) => [name, closeObjects(schema)]),
     ),
   }
 }
@@ -47,11 +47,11 @@ export function manifestSchemaText(): string {
  * Rewrites references to this document, closes objects to unknown members as the validator does, and sorts unions and heads,
  * whose order otherwise depends on the compiler. Other members stay as they are declared.
  */
-function closed<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(closed) as T
+function closeObjects<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(closeObjects) as T
   if (typeof value !== 'object' || value === null) return value
   const schema = Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, closed(member as unknown)]),
+    Object.entries(value).map(([name, member]) => [name, closeObjects(member as unknown)]),
   ) as Schema
   // Doc comments contain line breaks.
   if (typeof schema.description === 'string') schema.description = schema.description.replace(/\n/g, ' ')

@@ -10,7 +10,7 @@ import { parseTyped, refusal } from './parse-typed.js'
 const validate = typia.createValidateEquals<Manifest>()
 /** The heads that a score is computed from; a model must have one of them. */
 const scoredHeads: readonly HeadName[] = headNames.filter((name) => name !== 'downvote_share')
-const placeholderForm = /\{[A-Za-z_]+\}/g
+const placeholderPattern = /\{[A-Za-z_]+\}/g
 
 /** The manifest in `text`. Throws a `ModelError` that names `file`, each failing path and the rule it breaks. */
 export function parseManifest(text: string, file: string): Manifest {
@@ -96,7 +96,7 @@ function contradictions(manifest: Manifest): string[] {
 function dateRules(date: string | undefined): Rule[] {
   if (date === undefined) return []
   const isDay = new Date(date).getUTCDate() === Number(date.slice('YYYY-MM-'.length))
-  return [[!isDay, `provenance.date must be a day of the calendar, and is "${date}"`]]
+  return [[!isDay, `provenance.date must be a day of the calendar, not "${date}"`]]
 }
 
 function featureRules(manifest: Manifest): Rule[] {
@@ -138,7 +138,7 @@ function encoderRules(manifest: Manifest): Rule[] {
       [hasEncoder && !isUsed, `there is a ${encoder} encoder, and no head has an input for it`],
     ]
   })
-  const placeholders = manifest.text?.template.match(placeholderForm) ?? []
+  const placeholders = manifest.text?.template.match(placeholderPattern) ?? []
   return [
     ...rules,
     ...placeholders.map((name): Rule => {

@@ -56,8 +56,8 @@ test('every pattern of the schema has a description', () => {
   expect(patterns.length).toBeGreaterThan(3)
   const problems = shapeProblems(changed(changed(valid, ['model_version'], '/'), ['text', 'template'], 'x'))
   expect(problems).toEqual([
-    'model_version must be a name of letters, digits, ".", "_" and "-" that begins with a letter or a digit, and is "/"',
-    'text.template must be a text that holds {title}, and is "x"',
+    'model_version must be a name of letters, digits, ".", "_" and "-" that begins with a letter or a digit, not "/"',
+    'text.template must be a text that holds {title}, not "x"',
   ])
 })
 

@@ -41,7 +41,7 @@ export function parseTyped<T>(text: string, file: string, validate: (value: unkn
   } catch (cause) {
     throw new ModelError(`${file} is not JSON: ${(cause as Error).message}`, { cause })
   }
-  if (Array.isArray(value)) throw refusal(file, ['the file must contain an object, not an array'])
+  if (Array.isArray(value)) throw refusal(file, ['the file must be an object, not an array'])
   const report = validate(value)
   if (report.success) return report.data
   const problems = report.errors.map(problemOf)
@@ -68,7 +68,7 @@ function problemOf({ path, expected, value }: IValidation.IError): string {
   if (value === '' && expected.includes('MinLength')) return `${subject} must not be empty`
   const text = JSON.stringify(value)
   const shown = text.length <= valueCharsMax ? text : `${text.slice(0, valueCharsMax)}…`
-  return `${subject} must be ${wordsOf(expected)}, and is ${shown}`
+  return `${subject} must be ${wordsOf(expected)}, not ${shown}`
 }
 
 function wordsOf(expected: string): string {

@@ -171,13 +171,13 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
     [
       'its kind is unknown',
       () => ({ kind: 'toy' }),
-      /manifest\.json: kind must be one of trained, transport-test, and is "toy"/,
+      /manifest\.json: kind must be one of trained, transport-test, not "toy"/,
     ],
     ['a member is missing', () => ({ head: undefined }), /manifest\.json: head is required/],
     [
       'it has no features',
       () => ({ features: [] }),
-      /features must be an array of at least 1 item, and is \[\]/,
+      /features must be an array of at least 1 item, not \[\]/,
     ],
     [
       'it names a feature twice',
@@ -187,18 +187,18 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
     [
       'a feature is not a string',
       () => ({ features: [7] }),
-      /features\[0\] must be a string or an object, and is 7/,
+      /features\[0\] must be a string or an object, not 7/,
     ],
     ['a member is unknown', () => ({ featuers: [] }), /manifest\.json: featuers is not known/],
     [
       'a hash is malformed',
       head({ sha256: 'abc' }),
-      /head\.sha256 must be a SHA-256 of 64 lower-case hexadecimal digits, and is "abc"/,
+      /head\.sha256 must be a SHA-256 of 64 lower-case hexadecimal digits, not "abc"/,
     ],
     [
       'a file is outside the package',
       head({ file: '../head.onnx' }),
-      /head\.file must be a file of the package, such as .*, and is "\.\.\/head\.onnx"/,
+      /head\.file must be a file of the package, such as .*, not "\.\.\/head\.onnx"/,
     ],
     [
       'an output is not a head',
@@ -208,7 +208,7 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
     [
       'a column is negative',
       head({ outputs: { p_up: { name: 'x', column: -1 } } }),
-      /head\.outputs\.p_up\.column must be an integer from 0 to 4294967295, and is -1/,
+      /head\.outputs\.p_up\.column must be an integer from 0 to 4294967295, not -1/,
     ],
     [
       'it has no head that is scored',
@@ -230,8 +230,8 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
       heads({}, { file: 'other.onnx' }),
       /manifest\.json: head p_views comes from more than one graph/,
     ],
-    ['it has no graphs', heads(), /^[^:]*: head must be an array of at least 1 item, and is \[\]$/],
-    ['it has five graphs', heads({}, {}, {}, {}, {}), /head must be an array of at most 4 items, and is /],
+    ['it has no graphs', heads(), /^[^:]*: head must be an array of at least 1 item, not \[\]$/],
+    ['it has five graphs', heads({}, {}, {}, {}, {}), /head must be an array of at most 4 items, not /],
     [
       'one graph of several is invalid, with the path of that graph',
       heads({}, { inputs: { features: '' } }),
@@ -255,7 +255,7 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
     [
       'a template has no title',
       reading({ text: { ...text, template: 'x' } }),
-      /text\.template must be a text that holds \{title\}, and is "x"/,
+      /text\.template must be a text that holds \{title\}, not "x"/,
     ],
     [
       'a template has an unknown placeholder',
@@ -275,22 +275,22 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
     [
       'a standard deviation is zero',
       reading({ image: { ...image, std: [1, 0, 1] } }),
-      /image\.std\[1\] must be a number above 0, and is 0/,
+      /image\.std\[1\] must be a number above 0, not 0/,
     ],
     [
       'a date is malformed',
       () => ({ provenance: { date: 'May 2026' } }),
-      /provenance\.date must be a date such as 2026-03-02, and is "May 2026"/,
+      /provenance\.date must be a date such as 2026-03-02, not "May 2026"/,
     ],
     [
       'a date is not in the calendar',
       () => ({ provenance: { date: '2026-02-30' } }),
-      /provenance\.date must be a day of the calendar, and is "2026-02-30"/,
+      /provenance\.date must be a day of the calendar, not "2026-02-30"/,
     ],
     [
       'a provider has capital letters',
       () => ({ execution_providers: ['CUDA'] }),
-      /execution_providers\[0\] must be one of .*cuda.*, and is "CUDA"/,
+      /execution_providers\[0\] must be one of .*cuda.*, not "CUDA"/,
     ],
   ])('%s', async (_, change, message) => {
     const directory = temporaryModelsDir()

@@ -12,7 +12,7 @@ import { featureNames, namedFiles, parseManifest } from './parse-manifest.js'
 import { accessFile, readBytes } from './read-file.js'
 
 export const manifestName = 'manifest.json'
-const versionForm = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
+const versionPattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 
 export interface ModelPackage {
   /** Absolute or relative to the working directory, as `modelsDir` is; files of the manifest are relative to it. */
@@ -72,7 +72,7 @@ export async function readManifest(
 
 /** Whether `name` has the form of a model version, which names a directory of the models directory. */
 export function isVersion(name: string): boolean {
-  return versionForm.test(name)
+  return versionPattern.test(name)
 }
 
 function checkVersion(version: string): void {

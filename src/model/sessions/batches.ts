@@ -2,7 +2,7 @@
  * Batches of heads and of encoders, and the parts of their messages:
  *
  *   heads     features, text, image: float32 [count, width] each  →  float32 [count] for each head of the plan
- *   encoder   the bytes of each item  →  vectors, float32 [items, dim]; flags, a byte an item: 1 if it is encoded
+ *   encoder   the bytes of each item  →  vectors, float32 [items, dim]; flags, one byte per item: 1 if it is encoded
  */
 import { matrixNames, type MatrixName } from '../graph-ports/head-ports.js'
 import type { Vectors } from '../model.js'
@@ -12,7 +12,7 @@ import type { ChildFormat, OwnerFormat } from './messages.js'
 /** Row-major; without values if the width is 0. */
 export type Matrices = Readonly<Record<MatrixName, Float32Array>>
 
-/** The owner's request: a number of rows, and a function that writes their matrices. */
+/** The parent's request: a number of rows, and a function that writes their matrices. */
 export interface HeadRows {
   readonly count: number
   /** Must write every value: the memory is reused. */

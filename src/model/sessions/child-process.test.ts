@@ -32,7 +32,7 @@ test('a child process that exits ends with its code', async () => {
     await startChild((options) => spawn(process.execPath, ['-e', 'process.exit(7)'], options)),
   )
   expect(await child.ended).toBe('exited with code 7')
-  await child.gone
+  await child.exited
   // The number may be that of another process by now.
   child.kill()
 })

@@ -11,7 +11,7 @@ import type { Duplex, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { PayloadFile } from './messages.js'
 
-/** Nothing is ever written here: the child's end of it ends when the owner does, however that happens. */
+/** Nothing is ever written here: the child's end of it ends when the parent does, however that happens. */
 export const lifelineDescriptor = 0
 /** A socket for the headers of messages, in both directions. */
 export const headerDescriptor = 3
@@ -42,7 +42,7 @@ export interface StartedChild {
   /** Sends SIGKILL. */
   kill(): void
   /** Resolves when the process has ended. Its last messages may still be unread. */
-  readonly gone: Promise<void>
+  readonly exited: Promise<void>
   /** Resolves, when the process has ended and its streams were read, to how it ended, such as `exited with code 7`. */
   readonly ended: Promise<string>
 }
@@ -78,8 +78,8 @@ function followChild(child: ChildProcess, directory: string, payloads: PayloadFi
   child.on('error', () => undefined)
   // Pipes break because the process has ended, and `ended` reports that.
   for (const pipe of stdio) pipe?.on('error', () => undefined)
-  const gone = new Promise<void>((resolve) => child.on('exit', () => resolve()))
-  void gone.then(() => removeDirectory(directory))
+  const exited = new Promise<void>((resolve) => child.on('exit', () => resolve()))
+  void exited.then(() => removeDirectory(directory))
   // Not at its exit: its last message may still be in the pipe.
   const ended = new Promise<string>((resolve) =>
     child.on('close', (code, signal) => resolve(describeEnd(code, signal))),
@@ -94,7 +94,7 @@ function followChild(child: ChildProcess, directory: string, payloads: PayloadFi
     pid: child.pid as number,
     outputs: [stdio[1] as Readable, stdio[2] as Readable],
     headers: stdio[headerDescriptor] as Duplex,
-    ...{ payloads, kill, gone, ended },
+    ...{ payloads, kill, exited, ended },
   }
 }
 
@@ -102,7 +102,7 @@ function describeEnd(code: number | null, signal: string | null): string {
   return signal === null ? `exited with code ${code}` : `was ended by ${signal}`
 }
 
-/** A child removes it too, when it outlives its owner: see child.ts. */
+/** A child removes it too, when it outlives its parent: see child.ts. */
 function removeDirectory(directory: string): void {
   rmSync(directory, { recursive: true, force: true })
 }

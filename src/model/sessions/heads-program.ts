@@ -72,7 +72,7 @@ function copyHead(output: ort.OnnxValue | undefined, head: HeadColumn, target: F
   if (activation !== 'none') activate(target, activation)
 }
 
-/** Values that are not finite stay as they are, so that the checks of the owner detect them. */
+/** Values that are not finite stay as they are, so that the checks of the parent detect them. */
 function activate(values: Float32Array, activation: 'sigmoid' | 'clip'): void {
   for (let row = 0; row < values.length; row++) {
     const value = values[row] as number

@@ -61,7 +61,7 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
     return { vectors, encoded }
   }
 
-  /** Two images if a run may have two: a graph may take a single image and not declare it. */
+  /** Probes with two images if a run may contain two: a graph may accept only one without declaring it. */
   async probe(): Promise<void> {
     const count = Math.min(2, this.#runImages)
     await this.#runGraph(new Float32Array(count * this.#preprocessor.valueCount), count)

@@ -94,7 +94,7 @@ test('a child receives one message after the other, and null at the end of the s
   expect(messages.next()).toBeNull()
 })
 
-test('a child sends what the owner reads', () => {
+test('a child sends what the parent reads', () => {
   const path = join(temporaryDirectory(), 'headers')
   const descriptor = opened(path, 'w')
   const file = payloadFile()

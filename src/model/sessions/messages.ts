@@ -1,5 +1,5 @@
 /**
- * Messages between a child process and its owner. The header of a message is one line of JSON on a socket. Its payload
+ * Messages between a child process and its parent. The header of a message is one line of JSON on a socket. Its payload
  * is at the start of a file that both have open, since the buffer of a socket holds only a part of a batch. The two
  * take turns, so each payload is read before the next one is written.
  */
@@ -26,7 +26,7 @@ export interface OutgoingMessage {
   readonly parts: readonly NodeJS.ArrayBufferView[]
 }
 
-/** The owner's side of the batches of a role. */
+/** The parent's side of the batches of a role. */
 export interface OwnerFormat<Request, Reply> {
   encodeRequest(request: Request): OutgoingMessage
   /** The values may be views of the payload. */
@@ -124,7 +124,7 @@ export class ChildMessages {
     this.#payloads = new PayloadFile(payloadDescriptor)
   }
 
-  /** Waits for the next message; its parts are valid until the one after it. null: the owner has closed its end. */
+  /** Waits for the next message; its parts are valid until the one after it. null: the parent has closed its end. */
   next(): Message | null {
     for (;;) {
       const count = readSync(this.#socket, this.#chunk)

@@ -5,7 +5,7 @@
 import type { ModelLog } from '../model.js'
 
 export interface Program<Request, Reply> {
-  /** Execution provider that serves, such as `cpu`; of several graphs all distinct ones, joined by `+`. */
+  /** Execution provider that serves, such as `cpu`; for several graphs, the distinct providers joined by `+`. */
   readonly provider: string
   /**
    * One batch; the next begins when this one has settled. Rejects when the session fails: then the program is of no
@@ -17,7 +17,7 @@ export interface Program<Request, Reply> {
 /**
  * Opens a program: reads and hashes its files, creates the sessions, compares the graphs with the plan. Rejects with an
  * error whose message a model engineer can act on. Logs each provider that cannot serve. `onOpened` is called before a
- * first run of the graphs, which has a time limit of its own.
+ * first run of the graphs, which has a separate time limit.
  */
 export type OpenProgram<Plan, Request, Reply> = (
   plan: Plan,

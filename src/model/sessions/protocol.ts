@@ -1,6 +1,6 @@
 /**
- * The headers of the messages between a child process and its owner. Types only.
- * The owner sends `open`. The child sends `log` lines, `opened` before a first run of its graphs, and then `ready` or
+ * The headers of the messages between a child process and its parent. Types only.
+ * The parent sends `open`. The child sends `log` lines, `opened` before a first run of its graphs, and then `ready` or
  * `failed`. After that the reply to each `batch` is one `done`, or `failed`, after which the child cannot be used.
  */
 import type { CodecChoice } from '../../codec/index.js'
@@ -39,7 +39,7 @@ export type ChildHeader =
 
 export interface ReadyHeader {
   readonly kind: 'ready'
-  /** Execution provider that serves, such as `cpu`; of several graphs all distinct ones, joined by `+`. */
+  /** Execution provider that serves, such as `cpu`; for several graphs, the distinct providers joined by `+`. */
   readonly provider: string
   /** The report of a `ports` or `verification` process. */
   readonly report?: unknown

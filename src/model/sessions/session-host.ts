@@ -72,7 +72,7 @@ export class SessionHost<Request, Reply> {
     return this.#provider
   }
 
-  /** Of the process that serves; null while there is none. */
+  /** Id of the serving process; null while there is none. */
   get pid(): number | null {
     return this.#process?.pid ?? null
   }
@@ -133,7 +133,7 @@ export class SessionHost<Request, Reply> {
     }
     const process = await SessionProcess.start(this.#options, signal)
     this.#running.add(process)
-    void process.gone.then(() => this.#running.delete(process))
+    void process.exited.then(() => this.#running.delete(process))
     const { provider } = await process.starting(async () => {
       // `close` stops the processes that have been started.
       if (this.#closed) throw this.#absence
@@ -143,7 +143,7 @@ export class SessionHost<Request, Reply> {
     })
     this.#provider = provider
     this.#process = process
-    log.info({ provider, role: plan.role, pid: process.pid }, `execution provider ${provider} serves ${name}`)
+    log.info({ provider, role: plan.role, pid: process.pid }, 'execution provider selected')
     void process.ended.then((reason) => this.#lose(process, reason))
   }
 
@@ -182,7 +182,7 @@ export function openHeadsHost(
   })
 }
 
-/** An encoder runs a batch of its own when it opens, so there is no other warm-up. */
+/** An encoder runs its own batch when it opens, so there is no other warm-up. */
 export function openEncoderHost(plan: TextPlan | ImagePlan, options: ServingOptions): Promise<EncoderHost> {
   return SessionHost.open({
     ...options,

@@ -1,6 +1,6 @@
 /**
  * One child process, from its start to its end. It is killed at the first failure: a crash, an error of the program, a
- * batch past its time limit, memory past its bound. It is never repaired; its owner starts another.
+ * batch past its time limit, memory past its bound. It is never repaired; its parent starts another.
  */
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
@@ -19,7 +19,7 @@ import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protoc
 export const startMsMax = 10 * 60_000
 /** A killed process ends immediately, unless a driver holds it. A shutdown does not wait longer. */
 const stopMsMax = 2000
-/** Of a line that native code prints. */
+/** Limit of a line that native code prints. */
 const lineCharsMax = 1000
 
 export interface ProcessOptions {
@@ -31,7 +31,7 @@ export interface ProcessOptions {
   readonly log: ModelLog
   /** Default 10 minutes. */
   readonly startMsMax?: number
-  /** For each of the first runs of its graphs. Default: that of startup. */
+  /** Time limit of each warm-up run. Default: `startMsMax`. */
   readonly warmUpMsMax?: number
   /** For tests that need access to the process. */
   readonly startChild?: () => Promise<StartedChild>
@@ -46,7 +46,7 @@ interface Waiter {
 
 export class SessionProcess {
   /** Resolves when the process has ended, or when the system cannot end it. */
-  readonly gone: Promise<void>
+  readonly exited: Promise<void>
   readonly #options: ProcessOptions
   readonly #child: StartedChild
   readonly #reader = new LineReader()
@@ -72,7 +72,7 @@ export class SessionProcess {
     this.#child = child
     this.#signal = signal
     const { pid, outputs, headers } = child
-    this.gone = child.gone
+    this.exited = child.exited
     void child.ended.then((how) => this.#fail(new ModelError(`${this.#name} ${how}`)))
     this.#stopWatching = watchMemory(pid, options.bytesMax, (bytes) => {
       const limit = sizeText(options.bytesMax)
@@ -134,7 +134,7 @@ export class SessionProcess {
   /** Kills the process, and resolves when it has ended or cannot be ended. A batch in progress rejects. */
   async stop(): Promise<void> {
     this.#fail(new ModelDownError(`${this.#options.name} is closed`))
-    await Promise.race([this.gone, sleep(stopMsMax, undefined, { ref: false })])
+    await Promise.race([this.exited, sleep(stopMsMax, undefined, { ref: false })])
   }
 
   get #name(): string {

@@ -57,8 +57,8 @@ interface Frame {
 const padTokens = ['[PAD]', '<pad>', '<|padding|>', '<|pad|>']
 
 /**
- * A first portion of a text mostly holds more tokens than fit (Korean has about two characters a token); the larger one
- * is the bound: a text with more characters a token is not words.
+ * Tokenizes a short prefix first, which usually has more tokens than fit (Korean averages two characters per token).
+ * `last` bounds the longest prefix: text with more characters per token is not natural language.
  */
 const charsPerToken = { first: 3, last: 64 }
 /** The least bound: a few long words alone may be that long. */

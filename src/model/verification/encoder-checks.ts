@@ -8,7 +8,7 @@ import { readHashed } from '../package/read-file.js'
 import { textSettings } from '../package/settings.js'
 import type { ModelPackage } from '../package/read-package.js'
 import { openTokenizer } from '../text/tokenizer.js'
-import { counted, fail, pass, skip, type Outcome } from './report.js'
+import { plural, fail, pass, skip, type Outcome } from './report.js'
 import { figure, vectorDifference, type TrialModel } from './trial-model.js'
 
 export type EncoderName = 'text' | 'image'
@@ -33,7 +33,7 @@ export async function checkTokenizer({ directory, manifest }: ModelPackage): Pro
   const { length } = settings.golden_tokens
   return length === 0
     ? skip('The manifest has no golden_tokens: the tokenizer was not compared with that of the training.')
-    : pass(`${counted(length, 'golden text')} give the token ids of the training.`)
+    : pass(`${plural(length, 'golden text')} give the token ids of the training.`)
 }
 
 export async function checkEncoder(model: TrialModel, name: EncoderName): Promise<Outcome> {
@@ -42,7 +42,7 @@ export async function checkEncoder(model: TrialModel, name: EncoderName): Promis
   const items = await trialItems(name)
   const problem = await vectorProblem(encoder, name, items)
   return problem === null
-    ? pass(`${counted(items.length, name)} give the same finite vectors alone and together.`)
+    ? pass(`${plural(items.length, name)} give the same finite vectors alone and together.`)
     : fail(problem)
 }
 

@@ -4,23 +4,23 @@
 import { ModelRowError } from '../model.js'
 import { residentBytes } from '../sessions/process-memory.js'
 import { sizeText } from '../size-text.js'
-import { counted, fail, pass, skip, type Outcome } from './report.js'
+import { plural, fail, pass, skip, type Outcome } from './report.js'
 import { manyKinds, trialInputs } from './trial-inputs.js'
 import { trialRowCount, type TrialModel } from './trial-model.js'
 
 const runCount = 7
 
-/** Of batches of a full pool. Stops early for a model that is far too slow. */
+/** Times batches of a full pool. Stops early for a model that is far too slow. */
 export async function checkLatency(model: TrialModel, medianMsMax: number): Promise<Outcome> {
   const times = await measure(model, 3 * medianMsMax)
   const medianMs = times[Math.floor(times.length / 2)] as number
   const takes =
-    `A batch of ${counted(trialRowCount, 'row')} takes ${medianMs.toFixed(1)} ms (median of ${times.length}); ` +
+    `A batch of ${plural(trialRowCount, 'row')} takes ${medianMs.toFixed(1)} ms (median of ${times.length}); ` +
     `the limit is ${medianMsMax} ms`
   return medianMs > medianMsMax ? fail(`${takes} (setting modelLatencyMsMax).`) : pass(`${takes}.`)
 }
 
-/** Milliseconds of each run in rising order: with features and transport. At least one run, and no other after `msMax`. */
+/** Milliseconds of each run in ascending order: with features and transport. At least one run, and no other after `msMax`. */
 async function measure(model: TrialModel, msMax: number): Promise<number[]> {
   const inputs = trialInputs(manyKinds(trialRowCount), model)
   const beganAt = performance.now()

@@ -1,6 +1,6 @@
 /**
  * Inputs and outputs of the graphs against the manifest, as ONNX Runtime reports them: names, element types, ranks and
- * widths. A process of its own opens each graph, so that a wrong export fails in the words of the manifest.
+ * widths. A separate process opens each graph, so that a wrong export is reported in terms of the manifest.
  */
 import { headPortProblems } from '../graph-ports/head-ports.js'
 import { imagePortProblems } from '../graph-ports/image-ports.js'
@@ -15,7 +15,7 @@ import { matrixWidths, planHeadPorts, type FilePlan } from '../plans.js'
 import { queryProcess } from '../sessions/session-process.js'
 import { fail, pass, type Check } from './report.js'
 
-/** Of the process that opens one graph. */
+/** Memory limit of the process that opens one graph. */
 const bytesMax = 4 * 2 ** 30
 
 export interface PortOptions {

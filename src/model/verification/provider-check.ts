@@ -2,7 +2,7 @@
  * Compares a model on one execution provider with itself on the CPU: same rows, same texts, same images.
  */
 import { trialVectors, type EncoderName } from './encoder-checks.js'
-import { counted, fail, pass, type Outcome } from './report.js'
+import { plural, fail, pass, type Outcome } from './report.js'
 import { manyKinds, trialInputs } from './trial-inputs.js'
 import { differenceOf, figure, trialRowCount, vectorDifference, type TrialModel } from './trial-model.js'
 
@@ -22,7 +22,7 @@ export async function compareWithCpu(
   }
   const parts = differences.map(([what, value]) => `${what} ${figure(value)}`).join(', ')
   const sentence =
-    `Largest differences between ${provider} and cpu over ${counted(trialRowCount, 'row')}: ${parts}; ` +
+    `Largest differences between ${provider} and cpu over ${plural(trialRowCount, 'row')}: ${parts}; ` +
     `the tolerance is ${tolerance}.`
   // NaN fails.
   return differences.every(([, value]) => value <= tolerance) ? pass(sentence) : fail(sentence)

@@ -1,5 +1,5 @@
 /**
- * The report of a verification: one line a check.
+ * The report of a verification: one line per check.
  */
 import type { Manifest } from '../package/manifest.js'
 
@@ -57,6 +57,6 @@ export function sentenceOf(error: unknown): string {
 }
 
 /** `1 row`, `5000 rows`. */
-export function counted(count: number, noun: string): string {
+export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

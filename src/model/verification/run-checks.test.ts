@@ -11,7 +11,7 @@ import type { ModelPackage } from '../package/read-package.js'
 import { compareWithCpu } from './provider-check.js'
 import type { CheckLine } from './report.js'
 import { assertChecksPass, runChecks, type CheckOptions } from './run-checks.js'
-import { manyKinds, reordered, shuffled, trialInputs } from './trial-inputs.js'
+import { manyKinds, reorder, shuffle, trialInputs } from './trial-inputs.js'
 import type { TrialModel } from './trial-model.js'
 
 const modelPackage: ModelPackage = {
@@ -86,7 +86,7 @@ describe('a model', () => {
     )
     expect(line).toMatchObject({ state: 'fail' })
     expect(line?.sentence).toMatch(
-      /gets other heads alone than in a batch of 5000 rows: p_up of row \d+ differs by 0\.0025/,
+      /gets different heads alone than in a batch of 5000 rows: p_up of row \d+ differs by 0\.0025/,
     )
   })
 
@@ -293,9 +293,9 @@ describe('trial rows', () => {
 
   test('can be reordered', () => {
     const inputs = trialInputs(manyKinds(9), encoders)
-    const order = shuffled(9, 3)
+    const order = shuffle(9, 3)
     expect([...order].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
-    const moved = reordered(inputs, order)
+    const moved = reorder(inputs, order)
     const views = (some: ModelInputs, row: number) => some.engagement.views[some.readings[row] as number]
     order.forEach((row, index) => expect(views(moved, index)).toBe(views(inputs, row)))
   })

@@ -9,11 +9,11 @@ import type { ModelPackage } from '../package/read-package.js'
 import { ModelError } from '../model.js'
 import { checkEncoder } from './encoder-checks.js'
 import { checkLatency } from './measure.js'
-import { counted, fail, lineOf, pass, skip, type Check, type CheckLine, type Outcome } from './report.js'
+import { plural, fail, lineOf, pass, skip, type Check, type CheckLine, type Outcome } from './report.js'
 import {
   manyKinds,
-  reordered,
-  shuffled,
+  reorder,
+  shuffle,
   trialInputs,
   trialKinds,
   trialSeed,
@@ -76,14 +76,14 @@ async function checkGolden(model: TrialModel, modelPackage: ModelPackage): Promi
   }
   const tolerance = manifest.golden?.tolerance ?? goldenToleranceDefault
   const { differenceMax, mismatches } = await runGolden(model, modelPackage, golden)
-  const cases = counted(golden.cases.length, 'golden case')
+  const cases = plural(golden.cases.length, 'golden case')
   const [first] = mismatches
   if (first === undefined)
     return pass(
       `${cases}: the largest difference of a head is ${figure(differenceMax)}; the tolerance is ${tolerance}.`,
     )
   return fail(
-    `${counted(mismatches.length, 'head')} of ${cases} differ by more than ${tolerance}; the first is ${first.head} of ` +
+    `${plural(mismatches.length, 'head')} of ${cases} differ by more than ${tolerance}; the first is ${first.head} of ` +
       `${first.case}: ${figure(first.found)}, expected ${figure(first.expected)}; they differ by ` +
       `${figure(Math.abs(first.found - first.expected))}.`,
   )
@@ -124,16 +124,15 @@ async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Prom
       `The graph is not deterministic: between two equal batches, ${repeated.head} of row ${repeated.row} differs by ` +
         `${figure(repeated.value)}. Export it in evaluation mode, without random operators.`,
     )
-  const order = shuffled(trialRowCount, trialSeed)
+  const order = shuffle(trialRowCount, trialSeed)
   const alone = order.slice(0, aloneRowCount).map((row) => [row])
   let worst = 0
   for (const rows of [...alone, order.slice(0, partRowCount), order]) {
-    const { value, head, row } = differenceOf(all, await model.predict(reordered(inputs, rows)), rows)
+    const { value, head, row } = differenceOf(all, await model.predict(reorder(inputs, rows)), rows)
     if (!(value <= invarianceTolerance)) {
-      const how =
-        rows.length === 1 ? 'alone' : `in a batch of ${counted(rows.length, 'row')} in another order`
+      const how = rows.length === 1 ? 'alone' : `in a batch of ${plural(rows.length, 'row')} in another order`
       return fail(
-        `A row gets other heads ${how} than in a batch of ${counted(trialRowCount, 'row')}: ${head} of row ${row} ` +
+        `A row gets different heads ${how} than in a batch of ${plural(trialRowCount, 'row')}: ${head} of row ${row} ` +
           `differs by ${figure(value)} (tolerance ${invarianceTolerance}). The graph must compute each row independently.`,
       )
     }
@@ -141,7 +140,7 @@ async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Prom
   }
   return pass(
     `Rows give the same ${headsOf(manifest).join(', ')} in each run, alone, in batches of ${partRowCount} and of ` +
-      `${counted(trialRowCount, 'row')} in another order: the largest difference is ${figure(worst)}; the tolerance is ` +
+      `${plural(trialRowCount, 'row')} in another order: the largest difference is ${figure(worst)}; the tolerance is ` +
       `${invarianceTolerance}.`,
   )
 }

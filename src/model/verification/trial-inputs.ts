@@ -32,7 +32,7 @@ type ColumnKind = 'counter' | 'count' | 'time' | 'past' | 'measure' | 'flag' | '
 /** The encoders of a model, as far as its inputs depend on them. */
 type Encoders = Readonly<Record<'text' | 'image', { readonly dim: number } | null>>
 
-/** Inputs of one row a kind, in that order, for a model with these encoders. Row r is slot r and reading r. */
+/** Inputs of one row per kind, in that order, for a model with these encoders. Row r is slot r and reading r. */
 export function trialInputs(
   kinds: readonly TrialKind[],
   { text, image }: Encoders,
@@ -107,8 +107,8 @@ export function manyKinds(count: number): TrialKind[] {
   )
 }
 
-/** The rows of `inputs` in another order: row r is row `order[r]` of `inputs`. `order` may omit rows. */
-export function reordered(inputs: ModelInputs, order: readonly number[]): ModelInputs {
+/** The rows of `inputs` in another order: row r is row `order[r]` of `inputs`. `order` may leave rows out. */
+export function reorder(inputs: ModelInputs, order: readonly number[]): ModelInputs {
   return {
     ...inputs,
     count: order.length,
@@ -118,7 +118,7 @@ export function reordered(inputs: ModelInputs, order: readonly number[]): ModelI
 }
 
 /** 0 to `count` - 1 in an order that depends on the seed alone. */
-export function shuffled(count: number, seed: number): number[] {
+export function shuffle(count: number, seed: number): number[] {
   const random = randomNumbers(seed)
   const order = Array.from({ length: count }, (_, index) => index)
   for (let last = count - 1; last > 0; last--) {

@@ -29,7 +29,7 @@ export function differenceOf(
   return worst
 }
 
-/** Of vectors of one length; NaN if one of them has a NaN. */
+/** Largest difference of vectors of one length; NaN where one of them has a NaN. */
 export function vectorDifference(a: Float32Array, b: Float32Array): number {
   return a.reduce((max, value, i) => Math.max(max, Math.abs(value - (b[i] as number))), 0)
 }

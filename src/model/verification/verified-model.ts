@@ -29,7 +29,7 @@ export type LoadVersion = (
 
 export interface VersionLoaderOptions extends Omit<LoadOptions, 'version' | 'signal'> {
   /**
-   * Ties a version to an identity, durably, unless it is tied already; resolves with the identity that it is tied to.
+   * Ties a version to an identity, durably, unless it is already tied; resolves with the identity that it is tied to.
    * The claim comes before the first score: scores stored under a version always come from one set of files.
    */
   readonly claimVersion: (version: string, identity: string) => Promise<string>
@@ -42,7 +42,7 @@ export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions
     try {
       if ((await claimVersion(version, model.identity)) === model.identity) return model
       throw new ModelError(
-        `model_version ${version} was loaded with other files before; deliver these files under a new version`,
+        `model_version ${version} has already been loaded with different files; give these files a new model_version`,
       )
     } catch (error) {
       await model.close()
@@ -70,7 +70,7 @@ export async function loadVerifiedModel(options: LoadOptions): Promise<LoadedMod
   }
 }
 
-/** Like `loadVerifiedModel`, while another model serves: a process of its own runs the checks, and has ended then. */
+/** Like `loadVerifiedModel`, while another model serves: a separate process runs the checks, and has exited then. */
 export async function loadCandidateModel(options: LoadOptions): Promise<LoadedModel> {
   const identity = await verifyInProcess(options)
   const model = await loadModel(options)

@@ -16,7 +16,7 @@ import { checkMemory } from './measure.js'
 import { graphChecks } from './port-checks.js'
 import { compareWithCpu } from './provider-check.js'
 import {
-  counted,
+  plural,
   fail,
   lineOf,
   pass,
@@ -135,7 +135,7 @@ function checkManifest({ manifest, features }: ModelPackage): Outcome {
   const encoders = [...(text === undefined ? [] : ['text']), ...(image === undefined ? [] : ['images'])]
   const reads = encoders.length === 0 ? '' : `, reads ${encoders.join(' and ')}`
   const what = kind === 'trained' ? 'A trained model' : 'A transport test, not a trained model,'
-  const used = `${counted(features.length, 'feature')} of the catalogue${reads}`
+  const used = `${plural(features.length, 'feature')} of the catalogue${reads}`
   return pass(`${what} with ${used}; heads ${headsOf(manifest).join(', ')}.`)
 }
 
@@ -146,5 +146,5 @@ async function checkFiles({ files }: ModelPackage): Promise<Outcome> {
   if (problems.length > 0) return fail(`${problems.join('; ')}.`)
   const size = sizeText(files.reduce((sum, file) => sum + file.bytes, 0))
   const have = files.length === 1 ? 'has' : 'have'
-  return pass(`${counted(files.length, 'file')} of ${size} ${have} the SHA-256 of the manifest.`)
+  return pass(`${plural(files.length, 'file')} of ${size} ${have} the SHA-256 of the manifest.`)
 }

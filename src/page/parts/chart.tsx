@@ -33,7 +33,7 @@ export interface ChartProps {
   readonly format: (value: number | null) => string
   /** Integers: the axis has no fractions. */
   readonly isCount?: boolean
-  /** Of the axis; null: what the values span. */
+  /** Start of the axis; null: the least value. */
   readonly min?: number | null
   /** The largest value at the bottom: for ranks. */
   readonly isUpsideDown?: boolean
@@ -56,7 +56,7 @@ export function Chart(props: ChartProps) {
         <span class="muted">{time === undefined ? '' : dayClock(time)}</span>
       </figcaption>
       {times.length < 2 ? (
-        <p class="empty">A line needs two cycles.</p>
+        <p class="empty">The chart needs at least two cycles.</p>
       ) : (
         <div role="img" aria-label={`${title}. Newest: ${newest.join(', ')}`}>
           <Plot {...props} onPointed={setPointed} />

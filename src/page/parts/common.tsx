@@ -57,7 +57,7 @@ export function Text({ children, isKorean = false }: TextProps) {
 export type Fact = readonly [name: string, value: ComponentChildren]
 
 interface FactsProps {
-  /** Those whose value is null are omitted. */
+  /** Facts whose value is null are omitted. */
   readonly facts: readonly Fact[]
   /** The values are sentences. */
   readonly isLong?: boolean
@@ -110,7 +110,7 @@ export function Command({ text }: { readonly text: string }) {
   )
 }
 
-/** Next to data that the service records from its start on, until that is a day ago. */
+/** Label of data recorded since the service started; hidden after 24 hours. */
 export function Since({ startedAt }: { readonly startedAt: string | null }) {
   const nowMs = useNowMs()
   const since = startedAt === null ? undefined : sinceStart(startedAt, nowMs)

@@ -26,7 +26,7 @@ export function HelpDialog({ dialogRef }: { readonly dialogRef: RefObject<HTMLDi
             </div>
           ))}
         </dl>
-        <p class="muted">Times are those of Korea (KST).</p>
+        <p class="muted">All times are Korea Standard Time (KST).</p>
         <button class="button">Close</button>
       </form>
     </dialog>

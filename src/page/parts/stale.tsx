@@ -1,4 +1,4 @@
-/** Notices about views that show earlier data: since when, and why. A lost connection has a notice of its own. */
+/** Notices about views that show earlier data: since when, and why. A lost connection has a separate notice. */
 import { useConnectionState } from '../service/connection.js'
 import { useStaleData } from '../service/query.js'
 import { clockSeconds } from '../format.js'

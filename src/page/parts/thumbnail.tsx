@@ -17,7 +17,7 @@ export function Thumbnail({ gallId, postNo, image }: ThumbnailProps) {
 /** As many digits of the hash as the service compares. */
 const hashChars = 16
 
-/** An address of its own for each content: browsers keep it. */
+/** Each content has a separate address: browsers keep it. */
 export function imageAddress(gallId: string, postNo: number, { position, sha256 }: ImageFacts): string {
   return `${postPath(gallId, postNo)}/images/${position}?sha256=${sha256.slice(0, hashChars)}`
 }

@@ -10,9 +10,8 @@ import { isShortcut, useKeys } from './keys.js'
 
 export interface VirtualColumn<Row> {
   readonly title: string
-  /** Of its cells. */
   readonly class?: string
-  /** Of the grid. */
+  /** Width of the column in the grid. */
   readonly width: string
   /** Pixels that the table must have for this column. Undefined: it is shown even on a narrow screen. */
   readonly from?: number

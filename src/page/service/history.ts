@@ -1,5 +1,5 @@
 /**
- * What the service computes of its past: the JSON of `understudy report` (docs/evaluation.md) and of `understudy explain`
+ * Reports that the service computes from stored cycles: the JSON of `understudy report` (docs/evaluation.md) and of `understudy explain`
  * (docs/explain.md), as far as the page shows it.
  */
 import type { Candidate, EngagementRow, Weights } from '../../contract/index.js'

@@ -12,7 +12,7 @@ import { Topic, useWatched } from './topic.js'
 export interface Query<T> {
   /** Null before the first response. */
   readonly data: T | null
-  /** Of the last attempt. */
+  /** Error of the last attempt. */
   readonly error: ApiError | null
   /** When `data` arrived, milliseconds since 1970. */
   readonly loadedAtMs: number | null

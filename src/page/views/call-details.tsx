@@ -90,8 +90,8 @@ export function StoredDetails({ cycleId, onClose }: StoredDetailsProps) {
             ]}
           />
           <p class="muted">
-            Stages are known only for cycles since the start of the service: those are under Calls. The log of
-            the service has the others.
+            Stages are known only for cycles since the service started: those are under Calls. The log of the
+            service has the others.
           </p>
           <Rows counts={data.counts} reasons={data.reasons} />
           <Warnings warnings={data.warnings} />
@@ -104,7 +104,7 @@ export function StoredDetails({ cycleId, onClose }: StoredDetailsProps) {
 
 interface RowsProps {
   readonly counts: Counts
-  /** Of the results that are not scored. */
+  /** Reasons of the results that are not scored. */
   readonly reasons?: StoredResponse['reasons']
 }
 

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks'
 import type { Counts } from '../../contract/index.js'
 import type { Call } from '../service/api.js'
 import { useCalls, type CallList } from '../service/calls.js'
-import { clockSeconds, counted, cycleLabel, day, integer, milliseconds } from '../format.js'
+import { clockSeconds, plural, cycleLabel, day, integer, milliseconds } from '../format.js'
 import { Badge, Bar, Missing, Text, type Tone } from '../parts/common.js'
 import { ListView } from '../parts/list-view.js'
 import { VirtualTable, type VirtualColumn } from '../parts/virtual-table.js'
@@ -82,7 +82,7 @@ function Calls({ listName, choice }: CallsProps) {
           {isRead && (
             <p class="muted list-note" role="status">
               {shown.length < calls.length && `${integer(shown.length)} of `}
-              {counted(calls.length, 'call')}
+              {plural(calls.length, 'call')}
             </p>
           )}
         </>
@@ -94,9 +94,7 @@ function Calls({ listName, choice }: CallsProps) {
       {!isRead ? (
         <Missing error={error} what="calls" />
       ) : shown.length === 0 ? (
-        <p class="empty">
-          {calls.length === 0 ? 'No call since the start of the service.' : 'No call matches.'}
-        </p>
+        <p class="empty">{calls.length === 0 ? 'No call since the service started.' : 'No call matches.'}</p>
       ) : (
         <VirtualTable
           kind="calls-rows"
@@ -179,7 +177,7 @@ function ResultCell({ call: { result, status, is_late, warnings, problem } }: { 
     <>
       <Badge tone={tones[result]}>{result}</Badge>
       {is_late && <Badge tone="warn">late</Badge>}
-      {warnings.length > 0 && <Badge tone="warn">{counted(warnings.length, 'warning')}</Badge>}
+      {warnings.length > 0 && <Badge tone="warn">{plural(warnings.length, 'warning')}</Badge>}
       {problem !== null && (
         <span class="clip muted" title={problem}>
           {status} <Text>{problem}</Text>

@@ -1,7 +1,7 @@
 /** The stored past of one post: its visits, the scores of a visit, and what moves the last score. */
 import { useMemo } from 'preact/hooks'
 import type { ExplainedInput, Explanation, Visit, VisitCycle } from '../service/history.js'
-import { cycleLabel, dayClock, integer, percent, score, signed, humanize } from '../format.js'
+import { cycleLabel, dayClock, integer, percent, score, formatSigned, humanize } from '../format.js'
 import { Badge, colorOf, Panel, Text, type Tone } from '../parts/common.js'
 import { Sparkline } from '../parts/sparkline.js'
 import { Table, type Column } from '../parts/table.js'
@@ -121,7 +121,7 @@ function inputColumns(largest: number): readonly Column<ExplainedInput>[] {
     {
       title: 'If missing',
       kind: 'number',
-      cell: ({ to_missing }) => (to_missing === null ? '–' : signed(to_missing, 4)),
+      cell: ({ to_missing }) => (to_missing === null ? '–' : formatSigned(to_missing, 4)),
     },
   ]
 }
@@ -142,7 +142,7 @@ export function Explained({ explanation: { explained } }: { readonly explanation
       </p>
       {problem !== null && (
         <p class="notice warn">
-          <strong>What moves the score cannot be computed:</strong> <Text>{problem}</Text>
+          <strong>The effects of the inputs cannot be computed:</strong> <Text>{problem}</Text>
         </p>
       )}
       <Table
@@ -171,7 +171,7 @@ function Effect({ effect, largest }: { readonly effect: number | null; readonly 
           }}
         />
       </span>
-      {effect === null ? '–' : signed(effect, 4)}
+      {effect === null ? '–' : formatSigned(effect, 4)}
     </>
   )
 }

@@ -50,7 +50,7 @@ export function LeftPost({ gallId, postNo, explanation }: LeftPostProps) {
         )}
       </div>
       {candidate === null && (
-        <p class="notice">Title and text of this post have expired with the cycle that brought it.</p>
+        <p class="notice">Title and text of this post expired with the cycle in which it arrived.</p>
       )}
       <Images gallId={gallId} postNo={postNo} images={images} />
       <PostText html={candidate?.body_html ?? null} />

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import type { ModelFacts, Models as ModelsData, ModelUse } from '../service/api.js'
 import type { Checks, Comparison } from '../service/history.js'
 import { useQuery } from '../service/query.js'
-import { bytes, counted, cycleLabel, dayClock, integer, milliseconds, percent, humanize } from '../format.js'
+import { bytes, plural, cycleLabel, dayClock, integer, milliseconds, percent, humanize } from '../format.js'
 import { Badge, Command, Facts, Missing, Text, type Fact, type Tone } from '../parts/common.js'
 import { DifferenceTable, RankerTable } from './report.js'
 
@@ -19,9 +19,9 @@ export function Models() {
         <h1>Models</h1>
         {data !== null && (
           <p class="muted list-note">
-            {counted(data.models.length, 'version')} in <code>{data.models_dir}</code>
+            {plural(data.models.length, 'version')} in <code>{data.models_dir}</code>
             {data.shadow_cycles_skipped > 0 &&
-              `, shadows skipped ${counted(data.shadow_cycles_skipped, 'cycle')}`}
+              `, shadows skipped ${plural(data.shadow_cycles_skipped, 'cycle')}`}
           </p>
         )}
       </div>
@@ -32,7 +32,7 @@ export function Models() {
       ) : (
         <div class="cards">
           {[...data.models]
-            .sort((a, b) => weightOf(a) - weightOf(b))
+            .sort((a, b) => sortOrder(a) - sortOrder(b))
             .map((model) => (
               <ModelCard key={model.version} model={model} data={data} />
             ))}
@@ -52,7 +52,7 @@ const stateTones: Readonly<Record<ModelUse['state'], Tone>> = {
 }
 
 /** Versions in use come first. */
-function weightOf({ uses }: ModelFacts): number {
+function sortOrder({ uses }: ModelFacts): number {
   const states = Object.keys(stateTones)
   return Math.min(states.length, ...uses.map(({ state }) => states.indexOf(state)))
 }
@@ -86,7 +86,7 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
         </p>
       )}
       {features.length > 0 && (
-        <Disclosure title={counted(features.length, 'feature')}>
+        <Disclosure title={plural(features.length, 'feature')}>
           {() => <p class="muted">{features.join(', ')}</p>}
         </Disclosure>
       )}
@@ -116,7 +116,7 @@ function factsOf(model: ModelFacts): readonly Fact[] {
     [
       'Time per cycle',
       predict_ms &&
-        `${milliseconds(predict_ms.p50)} median, ${milliseconds(predict_ms.p99)} p99 of ${counted(predict_ms.cycles, 'cycle')}`,
+        `${milliseconds(predict_ms.p50)} median, ${milliseconds(predict_ms.p99)} p99 of ${plural(predict_ms.cycles, 'cycle')}`,
     ],
     ...given.map(([name, text]): Fact => [humanize(name), <Text key={name}>{text}</Text>]),
   ]
@@ -189,7 +189,7 @@ function ComparisonOf({ version }: { readonly version: string }) {
   )
 }
 
-/** Those that change something for this version. The serving one has the way back instead. */
+/** Those that change something for this version. For the serving version: the rollback command. */
 function Commands({ model, data }: { readonly model: ModelFacts; readonly data: ModelsData }) {
   const { commands, version } = model
   const { serving } = data

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import type { ApiError, CyclePoint, Series } from '../service/api.js'
 import { useEvent } from '../service/connection.js'
 import { useQuery } from '../service/query.js'
-import { counted, duration, integer, milliseconds, percent, score, humanize } from '../format.js'
+import { plural, duration, integer, milliseconds, percent, score, humanize } from '../format.js'
 import { Chart, seriesOf, type ChartSeries } from '../parts/chart.js'
 import { Missing, Since } from '../parts/common.js'
 import { stages } from './call-details.js'
@@ -25,7 +25,7 @@ export function NowCharts({ startedAt }: { readonly startedAt: string | null }) 
       <h2>
         {points.length < 2
           ? 'Cycles over time'
-          : `Last ${duration(spanMs)}, ${counted(points.length, 'cycle')}`}
+          : `Last ${duration(spanMs)}, ${plural(points.length, 'cycle')}`}
       </h2>
       <Since startedAt={startedAt} />
       <Chart title="Latency by stage" times={times} series={lines.stages} isStacked format={milliseconds} />
@@ -41,11 +41,11 @@ function usePoints(): { readonly points: readonly CyclePoint[] | null; readonly 
   const { data, error } = useQuery<Series>('/api/series')
   const [known, setKnown] = useState<readonly CyclePoint[]>([])
   useEffect(() => {
-    if (data !== null) setKnown((before) => merged(before, data.points))
+    if (data !== null) setKnown((before) => merge(before, data.points))
   }, [data])
   useEvent(
     'cycle',
-    useCallback((point) => setKnown((before) => merged(before, [point])), []),
+    useCallback((point) => setKnown((before) => merge(before, [point])), []),
   )
   return { points: data === null ? null : known, error }
 }
@@ -54,7 +54,7 @@ function usePoints(): { readonly points: readonly CyclePoint[] | null; readonly 
  * By `cycle_time`, each cycle once: an event and a response that is on its way may have the same cycle, and either may come
  * first.
  */
-function merged(before: readonly CyclePoint[], points: readonly CyclePoint[]): CyclePoint[] {
+function merge(before: readonly CyclePoint[], points: readonly CyclePoint[]): CyclePoint[] {
   const byId = new Map([...before, ...points].map((point) => [point.cycle_id, point]))
   return [...byId.values()]
     .sort((a, b) => Date.parse(a.cycle_time) - Date.parse(b.cycle_time))

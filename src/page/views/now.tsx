@@ -7,7 +7,7 @@ import {
   bytes,
   clock,
   clockSeconds,
-  counted,
+  plural,
   cycleLabel,
   dayClock,
   duration,
@@ -80,8 +80,8 @@ function Failed({ failed, serving }: FailedProps) {
       {role === 'active' && (
         <p>
           {serving === null
-            ? 'No model serves: cycles get 503. The service tries again.'
-            : `${serving} keeps serving. The service tries again.`}
+            ? 'No model is serving: cycles get 503. The service keeps retrying.'
+            : `${serving} keeps serving. The service keeps retrying.`}
         </p>
       )}
       <p>
@@ -218,7 +218,7 @@ function Machine({ now: { queue, storage, memory, started_at } }: { readonly now
         ['Data', bytes(storage.size_bytes)],
         ['Memory', bytes(memory.resident_bytes)],
         ['Cycles queued', `${queue.cycles} of ${queue.cycles_max}`],
-        ['To encode', `${counted(queue.texts, 'text')}, ${counted(queue.images, 'image')}`],
+        ['To encode', `${plural(queue.texts, 'text')}, ${plural(queue.images, 'image')}`],
         ['Started', ago(started_at, nowMs)],
       ]}
     />

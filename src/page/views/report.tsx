@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { Difference, Group, Offender, Ranker, Report as ReportData } from '../service/history.js'
 import { useQuery } from '../service/query.js'
-import { counted, dayClock, integer, minutes, percent, humanize } from '../format.js'
+import { plural, dayClock, integer, minutes, percent, humanize } from '../format.js'
 import { Badge, Facts, Missing, Panel, Text, Tile, type Tone } from '../parts/common.js'
 import { IntervalFigure, scaleOf, Table, type Column } from '../parts/table.js'
 import { postAddress } from '../router.js'
@@ -34,7 +34,7 @@ export function Report() {
 
 function windowText({ window }: ReportData): string {
   const { cycles, days, from, to } = window
-  return `${counted(cycles, 'cycle')} on ${counted(days, 'day')}, ${dayClock(from)} to ${dayClock(to)} KST`
+  return `${plural(cycles, 'cycle')} on ${plural(days, 'day')}, ${dayClock(from)} to ${dayClock(to)} KST`
 }
 
 function Summary({ report: { visits, rankers, window } }: { readonly report: ReportData }) {

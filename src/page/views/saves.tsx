@@ -17,7 +17,7 @@ export function Saves({ saves, startedAt }: SavesProps) {
     <>
       <Since startedAt={startedAt} />
       {saves.length === 0 ? (
-        <p class="empty">Nobody has saved a post since the start of the service.</p>
+        <p class="empty">No post has been saved since the service started.</p>
       ) : (
         <Table
           caption="Posts that operators saved, newest first"

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import type { ApiError, StoredCycle, StoredPage } from '../service/api.js'
 import { useQuery } from '../service/query.js'
-import { counted, cycleLabel, daySeconds } from '../format.js'
+import { plural, cycleLabel, daySeconds } from '../format.js'
 import { Missing } from '../parts/common.js'
 import { ListView } from '../parts/list-view.js'
 import { VirtualTable, type VirtualColumn } from '../parts/virtual-table.js'
@@ -59,7 +59,7 @@ export function StoredCycles({ choice }: { readonly choice: ComponentChildren })
       head={
         <>
           {choice}
-          {count !== null && <p class="muted list-note">{counted(count, 'stored cycle')}</p>}
+          {count !== null && <p class="muted list-note">{plural(count, 'stored cycle')}</p>}
         </>
       }
       aside={

@@ -37,7 +37,7 @@ export class UnknownOutcome extends StoreError {
 }
 
 export interface ConnectionOptions {
-  /** Of a statement. */
+  /** Time limit of a statement. */
   readonly msMax: number
   /** Shown in pg_stat_activity. */
   readonly applicationName: string
@@ -89,7 +89,7 @@ export class JournalConnection {
     throw new StoreError('failed', `the journal cannot be reached: ${problems.join('; ')}`)
   }
 
-  /** Asks each server of `url` what it is. */
+  /** Queries the role of each server in `url`. */
   static servers(url: string, options: ConnectionOptions): Promise<JournalServer[]> {
     return Promise.all(
       serversOf(url).map(async ([address, serverUrl], index) => {
@@ -166,11 +166,11 @@ export class JournalConnection {
         this.#msMax,
       )
     })
-    const result = this.#client.query<Row>(text, values as unknown[])
+    const response = this.#client.query<Row>(text, values as unknown[])
     // After the time limit nobody waits for it.
-    result.catch(() => undefined)
+    response.catch(() => undefined)
     try {
-      const { rows } = await Promise.race([result, limit])
+      const { rows } = await Promise.race([response, limit])
       this.#throwWarning()
       return rows
     } catch (error) {
@@ -198,7 +198,7 @@ export class JournalConnection {
   }
 }
 
-/** Each server of the address with an address of its own. Throws a StoreError that repeats nothing of the address. */
+/** A separate address for each server of the address. Throws a StoreError that repeats nothing of the address. */
 function serversOf(url: string): (readonly [host: string, url: string])[] {
   const parts = /^(postgres(?:ql)?:\/\/(?:[^?]*@)?)([^/?@]*)(.*)$/s.exec(url)
   if (parts === null) throw new StoreError('unusable', 'the address of the journal is not a postgres:// URL')

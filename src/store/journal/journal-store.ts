@@ -113,7 +113,7 @@ function claimWhenOwner(store: Store, replica: Replica): void {
     for (const [modelVersion, identity] of waiting) {
       const found = await claim(modelVersion, identity)
       if (found !== identity)
-        throw new StoreError('unusable', `the version ${modelVersion} has other files in the journal`)
+        throw new StoreError('unusable', `the version ${modelVersion} has different files in the journal`)
       waiting.delete(modelVersion)
     }
   })

@@ -1,5 +1,5 @@
 /**
- * The journal of one environment: what each of its processes asks of the database. PostgreSQL implements it
+ * The journal of one environment: the operations that its processes need. PostgreSQL implements it
  * (postgres-journal.ts), and a simulation with faults.
  */
 import type { Change } from './changes.js'

@@ -14,7 +14,6 @@ export interface PostgresStoreOptions {
   /** postgres:// with one or more hosts. */
   readonly journal: string
   readonly environment: string
-  /** Of the view. */
   readonly view: LmdbStoreOptions
   readonly log: ReplicaParts['log']
   /** Whether a model is loaded. Without it, or without room on the disk, the environment is left to others for a while. */

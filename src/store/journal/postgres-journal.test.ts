@@ -190,7 +190,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       await journal.close()
     })
 
-    test('environments of one database do not see each other', async () => {
+    test('environments in one database are isolated', async () => {
       const [one, two] = await Promise.all([newJournal(), newJournal()])
       const [first, second] = [await lease(one), await lease(two)]
       await one.append(entry(first.epoch, 0, [pool(1)], ['20260101T0000']))
@@ -276,7 +276,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       },
     )
 
-    test('a connection that ends during a commit is replaced, and the journal shows what was stored', async () => {
+    test('after a connection is lost during a commit, a new one determines whether it was stored', async () => {
       const servers = await cluster()
       const journal = await newJournal()
       const { epoch } = await lease(journal)

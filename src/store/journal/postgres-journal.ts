@@ -1,5 +1,5 @@
 /**
- * The journal on PostgreSQL. A commit is one statement in a transaction of its own, so that the server never waits for this
+ * The journal on PostgreSQL. A commit is one statement in its own transaction, so that the server never waits for this
  * process while it holds a lock; the first thing that it does is to check the epoch and increment the head.
  */
 import { randomUUID } from 'node:crypto'
@@ -127,7 +127,7 @@ export class PostgresJournal implements Journal {
     this.#connection = connection
   }
 
-  /** Connects. Rejects with a StoreError that states what to do. */
+  /** Connects. Rejects with a StoreError whose message states the remedy. */
   static async open(options: PostgresJournalOptions): Promise<PostgresJournal> {
     const connection = await connect(options)
     try {
@@ -329,7 +329,7 @@ export class PostgresJournal implements Journal {
   async #environmentRow(connection: JournalConnection): Promise<Row> {
     const [row] = await connection.query(stateStatement, [this.environment])
     if (row === undefined)
-      throw new StoreError('unusable', `the journal no longer has the environment ${this.environment}`)
+      throw new StoreError('unusable', `the journal no longer has environment ${this.environment}`)
     return row
   }
 

@@ -215,27 +215,30 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
       return { fault, wrap }
     }
 
-    test.each(['lost', 'stored'] as const)('%s: the process serves nothing until it knows', async (kind) => {
-      const { fault, wrap } = faulty()
-      const store = await openReplica({ wrap })
-      await isOwner(store)
-      await store.appendCycle(cycleSample(1))
-      let followed = 0
-      store.onFollowed(() => {
-        followed++
-        return Promise.resolve()
-      })
-      fault.next = kind
-      await expect(store.appendCycle(cycleSample(2))).rejects.toMatchObject({ code: 'failed' })
-      expect(store.role).toBe('standby')
-      await isOwner(store)
-      expect(followed).toBeGreaterThan(0)
-      expect(store.findCycle(cycleIdAt(2)) !== undefined).toBe(kind === 'stored')
-      const again = store.appendCycle(cycleSample(2))
-      if (kind === 'stored') await expect(again).rejects.toMatchObject({ code: 'exists' })
-      else expect(await again).toBe(2)
-      expect(await store.appendCycle(cycleSample(3))).toBe(3)
-    })
+    test.each(['lost', 'stored'] as const)(
+      '%s: the process serves no requests until the outcome is known',
+      async (kind) => {
+        const { fault, wrap } = faulty()
+        const store = await openReplica({ wrap })
+        await isOwner(store)
+        await store.appendCycle(cycleSample(1))
+        let followed = 0
+        store.onFollowed(() => {
+          followed++
+          return Promise.resolve()
+        })
+        fault.next = kind
+        await expect(store.appendCycle(cycleSample(2))).rejects.toMatchObject({ code: 'failed' })
+        expect(store.role).toBe('standby')
+        await isOwner(store)
+        expect(followed).toBeGreaterThan(0)
+        expect(store.findCycle(cycleIdAt(2)) !== undefined).toBe(kind === 'stored')
+        const again = store.appendCycle(cycleSample(2))
+        if (kind === 'stored') await expect(again).rejects.toMatchObject({ code: 'exists' })
+        else expect(await again).toBe(2)
+        expect(await store.appendCycle(cycleSample(3))).toBe(3)
+      },
+    )
 
     test('a view that cannot be written leaves the environment to another process', async () => {
       const environment = newEnvironment()

@@ -1,7 +1,7 @@
 /**
  * One of the processes of an environment: its view of the journal, its role and its lease. A standby reads what the owner
- * commits. When the lease is free, it takes it, reads the rest, and becomes the owner. An owner whose commit has an unknown
- * outcome serves nothing until it has taken the lease again, cleanly, and has read what the journal holds.
+ * commits. When the lease is free, it takes it, reads the rest, and becomes the owner. An owner that does not know the
+ * outcome of a commit serves no requests until it has reacquired the lease and read the journal to its head.
  */
 import { randomUUID } from 'node:crypto'
 import { assert } from '../../contract/index.js'
@@ -77,7 +77,7 @@ export class Replica implements EnvironmentRole {
     this.#view = new View(parts)
   }
 
-  /** The owner may serve. */
+  /** The owner may serve requests. */
   get role(): 'owner' | 'standby' {
     return this.#phase === 'owner' && this.#parts.now() < this.#validUntil ? 'owner' : 'standby'
   }
@@ -185,11 +185,11 @@ export class Replica implements EnvironmentRole {
       this.#wake = new AbortController()
       try {
         await (this.#lease === null ? this.#standBy() : this.#own(this.#lease))
-        if (this.#problem !== null) log.info({}, 'the journal can be used again')
+        if (this.#problem !== null) log.info({}, 'journal available again')
         this.#problem = null
       } catch (error) {
         const problem = error instanceof Error ? error.message : String(error)
-        if (problem !== this.#problem) log.warn({ err: error }, 'the journal cannot be used; trying again')
+        if (problem !== this.#problem) log.warn({ err: error }, 'journal unavailable; retrying')
         this.#problem = problem
         this.#loseIfExpired()
       }
@@ -268,7 +268,7 @@ export class Replica implements EnvironmentRole {
     const { canServe, journal, now, log } = this.#parts
     if (await canServe()) this.#leaveAt = now() + unableMsMax
     if (now() < this.#leaveAt || !this.#isIn('owner', lease)) return
-    log.error({ epoch: lease.epoch }, 'this process cannot serve and releases the environment')
+    log.error({ epoch: lease.epoch }, 'cannot serve; releasing the lease')
     this.#lose(lease, 'it cannot serve')
     await journal.release(lease.epoch)
   }
@@ -298,10 +298,7 @@ export class Replica implements EnvironmentRole {
     if (!this.#isIn('preparing', lease)) return
     this.#phase = 'owner'
     this.#leaveAt = this.#parts.now() + neverAbleMsMax
-    log.info(
-      { environment: journal.environment, epoch: lease.epoch, entry: number },
-      'this process is the owner',
-    )
+    log.info({ environment: journal.environment, epoch: lease.epoch, entry: number }, 'became owner')
   }
 
   /** Tries again if the journal cannot be reached; otherwise leaves the lease to another process. */
@@ -339,7 +336,7 @@ export class Replica implements EnvironmentRole {
     this.#phase = 'uncertain'
     this.#parts.log.warn(
       { epoch: lease.epoch },
-      'the outcome of a commit is unknown; calls get 503 until it is settled',
+      'commit outcome unknown; requests receive 503 until it is resolved',
     )
     this.#wake.abort()
   }
@@ -349,7 +346,7 @@ export class Replica implements EnvironmentRole {
     this.#lease = null
     this.#phase = 'standby'
     this.#validUntil = -Infinity
-    this.#parts.log.warn({ epoch: lease.epoch, reason }, 'this process is a standby now')
+    this.#parts.log.warn({ epoch: lease.epoch, reason }, 'became standby')
     this.#wake.abort()
   }
 

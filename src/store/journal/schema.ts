@@ -49,7 +49,7 @@ const migrations: readonly string[] = [
    );
    create index record_entry on understudy.record (environment, entry);
    create index record_removed on understudy.record (environment, entry) where value is null;
-   -- Large values are compressed already.
+   -- Large values are already compressed.
    alter table understudy.record alter column value set storage external;`,
 ]
 

@@ -85,7 +85,7 @@ export async function migrateJournal(url: string): Promise<{ readonly from: numb
   }
 }
 
-/** Creates an environment without data. Rejects with a StoreError; it may exist already. */
+/** Creates an environment without data. Rejects with a StoreError; it may already exist. */
 export async function createEnvironment(url: string, environment: string): Promise<void> {
   const journal = await PostgresJournal.open({ url, environment, create: true })
   await journal.close()

@@ -18,14 +18,14 @@ import { isEmpty } from './view.js'
 export interface TransferOptions {
   readonly journal: string
   readonly environment: string
-  /** Of the data directory: read by an import, created by an export. */
+  /** The data directory: read by an import, created by an export. */
   readonly directory: LmdbStoreOptions
 }
 
 export interface TransferFacts {
   readonly records: number
   readonly bytes: number
-  /** Of all records, in any order. */
+  /** Hash of all records, in any order. */
   readonly sha256: string
 }
 
@@ -49,7 +49,7 @@ export async function importDirectory({
     if (known !== null)
       throw new StoreError(
         'unusable',
-        `${directory.dataDir} is a view of the environment ${known.environment} already: serve it. If that journal is lost, run: ` +
+        `${directory.dataDir} is already a view of the environment ${known.environment}; start the server on it. If that journal is lost, run: ` +
           'understudy journal detach',
       )
     journal = await PostgresJournal.open({ url, environment, isImport: true, create: true })
@@ -58,7 +58,7 @@ export async function importDirectory({
     if (lease === null)
       throw new StoreError(
         'locked',
-        `the environment ${environment} has an owner: ${(await journal.state()).owner}`,
+        `the environment ${environment} is owned by ${(await journal.state()).owner}; stop that process first`,
       )
     try {
       await journal.beginImport(lease.epoch)

@@ -19,7 +19,7 @@ export interface ViewParts {
   readonly journal: Journal
   /** Its databases, and how they are written. */
   readonly view: Pick<RecordStoreParts, 'databases' | 'write' | 'isHealthy'>
-  /** Shown with the lease: host and data directory. A view that was copied elsewhere is another process. */
+  /** Shown with the lease: host and data directory. A copied view counts as a different process. */
   readonly name: string
   readonly log: { warn(fields: object, message: string): void }
 }
@@ -52,7 +52,7 @@ export class View {
     if (found !== null && found.id !== journal.id && found.number > 0)
       throw new StoreError(
         'unusable',
-        `the data directory is a view of another environment ${found.environment}: the journal was created again. Make the ` +
+        `the data directory is a view of another environment ${found.environment}: the environment was re-created. Make the ` +
           'directory independent with: understudy journal detach, or delete it',
       )
     const node = found?.node.startsWith(`${name}#`) === true ? found.node : `${name}#${randomUUID()}`

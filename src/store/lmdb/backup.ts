@@ -20,7 +20,6 @@ export interface BackupFacts {
   readonly counts: RecordCounts
   /** Null before the first cycle. */
   readonly lastCycleId: string | null
-  /** Of the file. */
   readonly bytes: number
 }
 

@@ -34,11 +34,11 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
       const texts = record.texts ? packEmbeddings(record.texts.encoder, record.texts.entries) : []
       const bytes = bytesOf([...Object.values(packed), ...texts.map((text) => text.record)])
       const append = (free: Position): Position => {
-        if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is stored already`)
+        if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is already stored`)
         if (record.position !== undefined && record.position !== free)
           throw new StoreError(
             'failed',
-            `cycle ${cycleId} was planned for position ${record.position}, and ${free} is free`,
+            `cycle ${cycleId} was planned for position ${record.position}, but the next free position is ${free}`,
           )
         assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
         positions.begin(free, cycleId)

@@ -189,7 +189,7 @@ function openOne<Name extends DatabaseName>(root: Root, name: Name): Databases[N
   return root.openDB(databaseTable[name].name, options) as unknown as Databases[Name]
 }
 
-/** A text that sorts as LMDB sorts the key. */
+/** A string that sorts like the key in LMDB. */
 export function orderOf(key: number | Uint8Array): string {
   return typeof key === 'number'
     ? String.fromCharCode(key >>> 16, key & 0xffff)

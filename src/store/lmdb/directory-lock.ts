@@ -29,7 +29,7 @@ export interface DirectoryLock {
 }
 
 export const directoryLockName = 'understudy.lock'
-const holderForm = /^(\d{1,10}) (\S{1,255})\n$/
+const holderPattern = /^(\d{1,10}) (\S{1,255})\n$/
 /** The exit status of flock(1) for a file that another process has locked. */
 const lockedStatus = 1
 /** <fcntl.h> of macOS; Node has no name for it. */
@@ -112,7 +112,7 @@ async function lockFile(fd: number, path: string, dataDir: string): Promise<void
 }
 
 function lockedError(path: string, dataDir: string): StoreError {
-  const [, pid, host] = holderForm.exec(readFileSync(path, 'latin1')) ?? []
+  const [, pid, host] = holderPattern.exec(readFileSync(path, 'latin1')) ?? []
   const holder = pid === undefined ? 'another process' : `process ${pid}`
   const where = host === undefined || host === hostname() ? '' : ` on host ${host}`
   return new StoreError('locked', `the data directory ${dataDir} is in use by ${holder}${where}`)

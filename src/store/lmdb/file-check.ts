@@ -19,7 +19,7 @@ const unwrittenBytesMax = 256 * 1024 * 1024
 const names = Object.values(databaseTable).map(({ name }) => name)
 /** At startup, when nothing is in the page cache, the header of each large record is one read from the disk. */
 const headsMsMax = 1000
-/** If a commit arrives during each of these attempts, the file has a server, which has checked it at its start. */
+/** If a commit arrives during each of these attempts, the file has a server, which has checked it at startup. */
 const attemptsMax = 4
 
 /**

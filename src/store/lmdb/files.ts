@@ -1,5 +1,5 @@
 /**
- * Files of a data directory, which may belong to another user than the one who runs this process: root backs up, verifies
+ * Files of a data directory, which may belong to a different user from the one who runs this process: root backs up, verifies
  * and restores what a service account owns. Nothing here follows a symbolic link, and what root creates goes to the
  * owner of its directory.
  */
@@ -37,7 +37,7 @@ export async function openPlainFile(path: string, access: 'read' | 'write'): Pro
 }
 
 export function notPlain(path: string): StoreError {
-  return new StoreError('unusable', `${path} is not a plain file`)
+  return new StoreError('unusable', `${path} is not a regular file`)
 }
 
 /** Whether `path` leads to the open file. */

@@ -1,6 +1,6 @@
 /**
  * Reads every record of a snapshot: is it valid by itself, and do the records that belong together agree? What
- * the cycles mean is not looked at here.
+ * the cycles mean is not checked.
  */
 import { columnNames } from './cycles.js'
 import { kinds, type Databases, type Kind, type RecordDatabase } from './databases.js'
@@ -168,7 +168,7 @@ function each<Key extends number | Uint8Array>(
   }
 }
 
-/** A key for people: as text if it is one, else in hex. */
+/** A key for people: as a string if it is one, else in hex. */
 function nameOf(key: Uint8Array): string {
   const bytes = Buffer.from(key)
   return bytes.every((byte) => byte > 32 && byte < 127) ? bytes.toString('latin1') : bytes.toString('hex')

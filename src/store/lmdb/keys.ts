@@ -13,7 +13,7 @@
  *   all others       4 bytes   an unsigned 32-bit number, in LMDB's own integer order
  */
 import { createHash } from 'node:crypto'
-import { cycleIdForm } from '../../contract/index.js'
+import { cycleIdPattern } from '../../contract/index.js'
 import type { ImageKey } from '../store.js'
 import { viewOf } from './record.js'
 
@@ -22,9 +22,9 @@ const imageKeyBytes = nameHashBytes + 8 + 8
 /** The keys of an encoder's embeddings begin with this many bytes of its hash. */
 export const encoderKeyBytes = 16
 
-/** Undefined for a text that is not a cycle id: nothing is stored under it. */
+/** Undefined for a string that is not a cycle id: nothing is stored under it. */
 export function cycleIdKey(cycleId: string): Uint8Array | undefined {
-  return cycleIdForm.test(cycleId) ? Buffer.from(cycleId, 'latin1') : undefined
+  return cycleIdPattern.test(cycleId) ? Buffer.from(cycleId, 'latin1') : undefined
 }
 
 export function imageKeyOf(key: ImageKey): Uint8Array {

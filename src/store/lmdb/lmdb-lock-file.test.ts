@@ -39,8 +39,8 @@ test('a directory in the place of the lock file is refused', async () => {
   const { dataDir, path, lockPath } = await used()
   rmSync(lockPath)
   mkdirSync(lockPath)
-  await expect(openLmdbStore({ dataDir })).rejects.toThrow(`${lockPath} is not a plain file`)
-  await expect(openSnapshot(path)).rejects.toThrow(`${lockPath} is not a plain file`)
+  await expect(openLmdbStore({ dataDir })).rejects.toThrow(`${lockPath} is not a regular file`)
+  await expect(openSnapshot(path)).rejects.toThrow(`${lockPath} is not a regular file`)
 })
 
 test('a lock file that this user may not write prevents writing, not reading', async () => {

@@ -19,7 +19,7 @@ const forbiddenCodes = ['EACCES', 'EROFS']
 /** Errors of a file system without hard links: LMDB creates the file itself there. */
 const unableCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 /** A database or a copy of it in progress, and a `randomUUID`. */
-const unfinishedForm = /^understudy\.mdb(\.partial)?-lock\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const unfinishedPattern = /^understudy\.mdb(\.partial)?-lock\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
  * Resolves when LMDB can open the lock file of the database `path`, which is created if it is missing. Rejects with
@@ -51,7 +51,7 @@ export async function prepareLockFile(
 
 /** Whether `name` is that of an unfinished lock file: its creator was killed or is still running. */
 export function isUnfinishedLockFile(name: string): boolean {
-  return unfinishedForm.test(name)
+  return unfinishedPattern.test(name)
 }
 
 /**

@@ -32,7 +32,7 @@ export interface LmdbStoreOptions {
   readonly onMade?: (path: string, from: 'missing' | 'empty') => void
   /** Called once when the store refuses all further writes until a restart, with the reason. */
   readonly onStopped?: (reason: StoreError) => void
-  /** The lock of `dataDir` when the caller holds it already; the store releases it. */
+  /** The lock of `dataDir` when the caller already holds it; the store releases it. */
   readonly lock?: DirectoryLock
 }
 

@@ -3,7 +3,7 @@
  *
  *   page    0 number [8] · 8 transaction [8] · 18 flags [2] · 20 lower [2] · 22 upper [2] · 24 …
  *           overflow: 20 count of pages [4]
- *           branch and leaf: 24 … offsets of nodes, 2 bytes each, counted from byte 24, by rising key; free room from
+ *           branch and leaf: 24 … offsets of nodes, 2 bytes each, counted from byte 24, by ascending key; free room from
  *           `lower` to `upper`; nodes from `upper` to the end, without gaps
  *   node    0 size of the data, or in a branch a page [4] · 4 flags, or in a branch the page's high bytes [2]
  *           6 size of the key [2] · 8 key · data; of a large record, whose data is on separate pages:
@@ -60,10 +60,10 @@ export interface PageHead {
   readonly number: number
   readonly transaction: bigint
   readonly flags: number
-  /** Of a branch or leaf. */
+  /** Lower bound of the free space of a branch or leaf. */
   readonly lower: number
   readonly upper: number
-  /** Of an overflow. */
+  /** Pages of an overflow. */
   readonly pageCount: number
 }
 

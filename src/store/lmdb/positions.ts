@@ -30,7 +30,7 @@ export function plainPositions({ cycles }: Databases): Positions {
 export class CheckedPositions {
   readonly #cycles: Databases['cycles']
   readonly #onFileReplaced: (reason: StoreError) => void
-  /** Every position up to this one is taken, by a cycle of this process or one that was stored at startup. */
+  /** Every position up to this one is taken, by a cycle of this process or one that was there at startup. */
   #lastSeen: Position
   /** Ids by position of cycles that were written and are not known to be stored: under way, or reported as failed. */
   readonly #unconfirmed = new Map<Position, string>()

@@ -51,6 +51,6 @@ export function bytesOf(parts: readonly (Uint8Array | null)[]): number {
 }
 
 /** Keys contain hashes of names: one name must not be mistaken for another. */
-export function checkName(stored: string, asked: string): void {
-  if (stored !== asked) throw new StoreError('failed', 'hash collision: two names have the same key')
+export function checkName(stored: string, requested: string): void {
+  if (stored !== requested) throw new StoreError('failed', 'hash collision: two names have the same key')
 }

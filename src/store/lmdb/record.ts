@@ -21,7 +21,7 @@ export interface RecordContents {
   readonly payload: Uint8Array
 }
 
-/** A record that holds copies of the parts, one after the other: in `arena`, or in memory of its own. */
+/** A record that holds copies of the parts, one after the other: in `arena`, or in its own memory. */
 export function packRecord(tag: number, parts: readonly Uint8Array[], arena?: Arena): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes)
   const record = arena?.uint8(bytes) ?? new Uint8Array(bytes)

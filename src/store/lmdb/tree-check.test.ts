@@ -89,7 +89,7 @@ test('meta pages of commits that are not consecutive are reported, and so is an 
   // LMDB would use the previous one, and the last cycle would be lost.
   await expect(
     changed((file) => file.writeBigUInt64LE(whole.readBigUInt64LE(newest + 152) - 3n, newest + 152)),
-  ).rejects.toThrow('is damaged and has to be restored from a backup')
+  ).rejects.toThrow('is damaged; restore it from a backup')
   await expect(
     changed((file) => {
       for (let at = file.indexOf('outcomes'); at >= 0; at = file.indexOf('outcomes', at + 1))

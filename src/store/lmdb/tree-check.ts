@@ -46,7 +46,7 @@ export function treeDamage(file: number, names: readonly string[], headsMsMax: n
   try {
     return new TreeWalk(file, newestMeta(file)).check(names, headsMsMax)
   } catch (error) {
-    if (error instanceof Damage) return `is damaged and has to be restored from a backup: ${error.message}`
+    if (error instanceof Damage) return `is damaged; restore it from a backup: ${error.message}`
     throw error
   }
 }

@@ -7,7 +7,7 @@ import { packText, readText } from './records.js'
 
 export interface ViewState {
   readonly environment: string
-  /** Of the environment in the journal. */
+  /** Id of the environment in the journal. */
   readonly id: string
   /** Unique for the data directory: a process that starts again takes back its own lease immediately. */
   readonly node: string
@@ -35,7 +35,7 @@ export function writeViewState({ meta }: Pick<Databases, 'meta'>, state: ViewSta
   meta.putSync(viewKey, packText(JSON.stringify(state)))
 }
 
-/** Within a transaction: the databases become a data directory of their own. */
+/** Within a transaction: the databases become an independent data directory. */
 export function removeViewState({ meta }: Pick<Databases, 'meta'>): void {
   meta.removeSync(viewKey)
 }

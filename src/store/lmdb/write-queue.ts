@@ -34,10 +34,10 @@ export class WriteQueue {
     this.#options = options
   }
 
-  /** Settles as the commit settles the write. Rejects with a StoreError `busy` when too much is waiting. */
+  /** Settles as the commit settles the write. Rejects with a StoreError `busy` when the write queue is full. */
   add<T>(bytes: number, apply: () => T, isCycle = false): Promise<T> {
     if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > waitingBytesMax)
-      return Promise.reject(new StoreError('busy', 'too much is waiting to be written'))
+      return Promise.reject(new StoreError('busy', 'the write queue is full'))
     this.#waitingBytes += bytes
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ bytes, isCycle, apply, resolve: resolve as (value: unknown) => void, reject })

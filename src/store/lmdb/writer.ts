@@ -201,7 +201,7 @@ function writeError(cause: unknown, diskFull: boolean): StoreError {
 
 function stoppingError(cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
-  return new StoreError('failed', `the storage has failed and needs a restart: ${describe(cause)}`, { cause })
+  return new StoreError('failed', `storage failed; restart the service: ${describe(cause)}`, { cause })
 }
 
 /** An error of LMDB or of the operating system: those carry the number that C returned. */

@@ -70,7 +70,7 @@ export function memoryParts(options: MemoryStoreOptions = {}): RecordStoreParts 
 /** A database in memory. There is no rollback: the store throws before the first change of a write. */
 export class MemoryDatabase<Key extends number | Uint8Array> implements RecordDatabase<Key> {
   readonly #rows = new Map<string, { readonly key: Key; readonly value: Uint8Array }>()
-  /** The order of the rows, rising; null after a change of them. */
+  /** The order of the rows, ascending; null after a change of them. */
   #order: string[] | null = null
 
   get size(): number {

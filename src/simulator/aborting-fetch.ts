@@ -5,14 +5,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** body-cut: the connection is closed within the body. response-unread: after the body; the service may process the call. */
-export type BrokenCall = 'body-cut' | 'response-unread'
+export type AbortedCall = 'body-cut' | 'response-unread'
 
 const pieceBytes = 64 * 1024
 /** How long the service has to start on a call that is aborted. */
-const breakOffAfterMs = 3
+const abortAfterMs = 3
 
 /** Rejects always. `onSent` receives the number of bytes of the body that are sent. */
-export function breakingFetch(how: BrokenCall, onSent: (bytes: number) => void): typeof fetch {
+export function abortingFetch(how: AbortedCall, onSent: (bytes: number) => void): typeof fetch {
   return async (url, init) => {
     const whole = (init?.body ?? new Uint8Array()) as Uint8Array<ArrayBuffer>
     const body = how === 'response-unread' ? whole : whole.subarray(0, whole.length >> 1)
@@ -26,7 +26,7 @@ export function breakingFetch(how: BrokenCall, onSent: (bytes: number) => void):
         return
       }
       if (how === 'response-unread') pieces.close()
-      await sleep(breakOffAfterMs)
+      await sleep(abortAfterMs)
       broken.abort()
     }
     const stream = new ReadableStream({ pull }, { highWaterMark: 0 })

@@ -5,7 +5,7 @@ import { ServiceError } from '../contract/index.js'
 import { StoreError } from '../store/index.js'
 
 /** For `catch` on a promise of the store. Throws any other error unchanged. */
-export function refuseWrites(error: unknown): never {
+export function throwUnavailable(error: unknown): never {
   if (error instanceof StoreError)
     throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
   throw error

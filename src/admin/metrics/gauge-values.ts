@@ -23,13 +23,13 @@ export type ReadName = GaugeName | 'loadFailures' | 'shadowSkips' | 'streamsDrop
  * A record has the values by the only label of the metric; a list has the labels of an info metric, whose value is 1.
  * null: there is no value.
  */
-export type Reading =
+export type GaugeValue =
   number | null | Readonly<Record<string, number>> | readonly Readonly<Record<string, string>>[]
 
 const checkValues = { ok: 1, warn: 0.5, fail: 0 } as const
 const noScores = { p10: NaN, p50: NaN, p90: NaN, p99: NaN }
 
-export function readings({ now, sources, streams, loopDelay }: MetricState): Record<ReadName, Reading> {
+export function gaugeValues({ now, sources, streams, loopDelay }: MetricState): Record<ReadName, GaugeValue> {
   const { cycles, models, store } = sources
   const { replication } = store
   const { heapUsed, external } = process.memoryUsage()
