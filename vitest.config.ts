@@ -16,8 +16,9 @@ const system = [
   'test/{build,deploy-containers,package}.test.ts',
   'src/cli/models/{activate,history,packages}.test.ts',
   'src/cycle/embeddings/quarantine.test.ts',
-  'src/model/loaded-model.test.ts',
-  'src/store/journal/{postgres-journal,transfer}.test.ts',
+  'src/model/{loaded-model,model-process}.test.ts',
+  'src/model/verification/verify.test.ts',
+  'src/store/journal/{postgres-journal,replica,transfer}.test.ts',
   'src/store/lmdb/flush-order.test.ts',
 ]
 

@@ -143,7 +143,7 @@ describe('the write queue', () => {
     const results = await Promise.allSettled([write('b', 30e6), write('c', 30e6)])
     expect(results[1]).toMatchObject({ reason: { code: 'failed', cause: faults.probe as Error } })
     faults.commit = undefined
-    await expect(write('d')).rejects.toThrow('needs a restart')
+    await expect(write('d')).rejects.toThrow('restart the service')
     expect(commitCount()).toBe(1)
   })
 
