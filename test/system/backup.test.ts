@@ -285,7 +285,7 @@ describe('a backup that fails', () => {
       const refused = understudy(...command)
       expect([refused.status, refused.stdout + refused.stderr]).toEqual([
         1,
-        expect.stringMatching(/not a plain file|is not empty|symbolic links/) as string,
+        expect.stringMatching(/not a regular file|is not empty|symbolic links/) as string,
       ])
       expect(readFileSync(victim, 'utf8')).toBe('mine')
     }

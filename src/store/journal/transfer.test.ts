@@ -91,7 +91,7 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     const store = await openReplica({ environment })
     await until(() => store.role === 'owner')
     await expect(importDirectory({ journal, environment, directory: { dataDir } })).rejects.toThrow(
-      'has an owner',
+      'is owned by',
     )
     await store.appendCycle(cycleSample(1))
     await store.handOver()
