@@ -56,7 +56,7 @@ export async function measureShadow(size: RunSize): Promise<Measurement[]> {
 
 /** Resolves when the server has applied the change. */
 async function setShadow(server: ServerUnderTest, modelsDir: string, kind: Kind): Promise<void> {
-  const applied = server.logged(kind === 'with' ? '"msg":"shadow scores"' : '"msg":"shadow stopped"')
+  const applied = server.logged(kind === 'with' ? '"msg":"shadow model started"' : '"msg":"shadow stopped"')
   setRole(modelsDir, 'SHADOW', kind === 'with' ? modelVersions[1] : null)
   await applied
 }

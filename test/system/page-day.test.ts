@@ -40,11 +40,12 @@ describe.skipIf(browserMissing)('a page that stays open for a day', () => {
   })
 
   test.each([
-    ['now', '.charts canvas'],
-    ['picks', '.rows-body .row'],
-    ['cycles', '.rows-body .row'],
-    ['posts/g/1', '.charts canvas'],
-  ])('%s holds no more memory, nodes and listeners', async (view, content) => {
+    ['now', '.charts canvas', 1.2],
+    ['picks', '.rows-body .row', 1.2],
+    ['cycles', '.rows-body .row', 1.2],
+    // Each cycle of the post is in its timeline and in its history.
+    ['posts/g/1', '.charts canvas', 2],
+  ])('%s holds no more memory, nodes and listeners', async (view, content, grownMiBMax) => {
     const { page, context } = await visit(browser, admin)
     const session = await context.newCDPSession(page)
     await page.goto(`/#/${view}`)
@@ -52,6 +53,7 @@ describe.skipIf(browserMissing)('a page that stays open for a day', () => {
     const live = page.getByText('live', { exact: true })
     // A point of the charts takes 2 kB, so they grow by less than 1 MiB.
     await postCycles(150)
+    await settled(page)
     const before = await heldBy(session)
     for (let part = 0; part < 2; part++) {
       await postCycles(75)
@@ -63,7 +65,7 @@ describe.skipIf(browserMissing)('a page that stays open for a day', () => {
     }
     await settled(page)
     const after = await heldBy(session)
-    expect(after.heapBytes - before.heapBytes).toBeLessThan(1.2 * 2 ** 20)
+    expect(after.heapBytes - before.heapBytes).toBeLessThan(grownMiBMax * 2 ** 20)
     expect(after.nodes).toBeLessThan(1.2 * before.nodes + 100)
     expect(after.listeners).toBeLessThan(1.2 * before.listeners + 20)
     await context.close()
