@@ -166,7 +166,7 @@ void test_column_programs() {
       index[row] = rows - 1 - row;
       column[row] = row;
     }
-    column_instruction code[] = {{op::load, 0, 0}, {op::add, 1, 0}, {op::signed_log1p, 2, 2}};
+    column_instruction code[] = {{op::load, 0, 0}, {op::add, 1, 0}, {op::signedLog1p, 2, 2}};
     column_program program = {rows, {code, 3}, {&one, 1}, {outputs, 2}, {}, {{index.data(), rows}}};
     program.columns = {{column.data(), rows, column_type::float64, 0}};
     EXPECT(is_sound(program));
