@@ -62,7 +62,7 @@ function contextOf({ trace: parent }: EndedRequest): Context {
   return isSpanContextValid(spanContext) ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT
 }
 
-/** Names of the semantic conventions if there is one. */
+/** The attributes; their names follow the semantic conventions of OpenTelemetry. */
 function attributesOf({
   method,
   path,

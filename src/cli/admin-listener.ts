@@ -6,7 +6,7 @@ import { fstatSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import {
   adminTokenVariable,
-  apiKeyForm,
+  apiKeyPattern,
   apiKeyRule,
   valueText,
   variableOf,
@@ -63,7 +63,7 @@ export function findAdminToken(env: NodeJS.ProcessEnv, dataDir: string): string 
 function tokenOfEnvironment(env: NodeJS.ProcessEnv): string | null {
   const token = env[adminTokenVariable]
   if (!token) return null
-  if (!apiKeyForm.test(token)) throw new UsageError(`${adminTokenVariable} must be ${apiKeyRule}`)
+  if (!apiKeyPattern.test(token)) throw new UsageError(`${adminTokenVariable} must be ${apiKeyRule}`)
   return token
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createDataDirectory, pathError, writeFileDurably } from './data-directory.js'
 import { codeOf } from '../client/index.js'
 import { messageOf, UsageError } from './failure.js'
-import { apiKeyForm, apiKeyRule } from '../settings/index.js'
+import { apiKeyPattern, apiKeyRule } from '../settings/index.js'
 
 const keyBytes = 32
 const ownerOnly = 0o600
@@ -61,7 +61,7 @@ export function readKeysFile(file: string, name = file): string[] {
   const given = [...new Set(keys.filter((key) => key !== ''))]
   // The invalid key is not shown: it may be a valid one with a typing error.
   if (given.length === 0) throw new UsageError(`${name} contains no API key`)
-  if (!given.every((key) => apiKeyForm.test(key))) {
+  if (!given.every((key) => apiKeyPattern.test(key))) {
     throw new UsageError(`a key in ${name} is not valid: it must be ${apiKeyRule}`)
   }
   return given

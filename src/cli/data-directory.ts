@@ -61,7 +61,7 @@ export function replaceFile(file: string, content: string, mode?: number): void 
 
 /**
  * Creates or replaces a file atomically and durably: after a power cut it has the old content or the new one. The umask
- * of the process does not apply to `mode`; it decides if no mode is given.
+ * of the process does not apply to `mode`; it applies if no mode is given.
  */
 export function writeFileDurably(file: string, content: string, mode?: number): void {
   const partial = `${file}.partial`

@@ -67,7 +67,7 @@ export function readSettings(sources: SettingsSources): EffectiveSettings {
     const origin = findOrigin(name, sources, file)
     origins.set(name, origin?.label ?? 'default')
     const value =
-      origin === null ? settingsTable[name].fallback?.(sources.directory) : readValue(name, origin)
+      origin === null ? settingsTable[name].defaultValue?.(sources.directory) : readValue(name, origin)
     return [name, value]
   })
   // Each row's kind gives the type of its own setting; a loop over rows loses that.

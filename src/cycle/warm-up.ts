@@ -15,14 +15,28 @@ const postCount = 300
 const replacedCount = 20
 const firstCycleMs = Date.UTC(2026, 0, 5)
 
-/** Runs the cycles one after the other, until `ended` returns true, as it should when a real cycle arrives. */
-export async function warmUp(parts: CycleServiceParts, ended: () => boolean): Promise<void> {
+export interface WarmUpLog {
+  debug(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+/** Runs the cycles one after the other, until a real one arrives or another model serves. Never rejects: it logs a failure. */
+export async function warmUp(real: CycleService, parts: CycleServiceParts, log: WarmUpLog): Promise<void> {
+  const model = parts.model()
+  const isOver = (): boolean => model === null || real.isUsed || parts.model() !== model
+  const startedAt = performance.now()
   const store = createMemoryStore()
   const service = await CycleService.open({ ...parts, store, clock: () => firstCycleMs })
-  for (let index = 0; index < cycleCount && !ended(); index++) {
-    const json = bodyOf(cycleOf(index))
-    await service.submit({ json, gzip: null }, firstCycleMs + index * cycleBoundaryMs, new StageClock(0))
-    await nextTurn()
+  let cycles = 0
+  try {
+    for (; cycles < cycleCount && !isOver(); cycles++) {
+      const json = bodyOf(cycleOf(cycles))
+      await service.submit({ json, gzip: null }, firstCycleMs + cycles * cycleBoundaryMs, new StageClock(0))
+      await nextTurn()
+    }
+    log.debug({ cycles, ms: Math.round(performance.now() - startedAt) }, 'warm-up finished')
+  } catch (err) {
+    if (!isOver()) log.warn({ err }, 'the warm-up failed; the first cycles will be slower')
   }
   await service.close()
   await store.close()

@@ -194,7 +194,7 @@ async function startParts({
     const url = `${scheme}://${authorityOf(settings.host, listener.port)}`
     const fields = { url, pid: process.pid, data_dir: settings.dataDir, pending: cycles.pendingCount }
     log.info(fields, 'listening')
-    warmUpUntilUsed(cycles, cycleParts)
+    void warmUp(cycles, cycleParts, log)
     return running({
       ...{
         current,
@@ -214,15 +214,6 @@ async function startParts({
     await models.close()
     throw error
   }
-}
-
-/** Warms up in the background, until a real cycle arrives or another model serves. */
-function warmUpUntilUsed(cycles: CycleService, parts: CycleServiceParts): void {
-  const model = parts.model()
-  const isOver = (): boolean => model === null || cycles.isUsed || parts.model() !== model
-  warmUp(parts, isOver).catch((error: unknown) => {
-    if (!isOver()) parts.log.warn({ err: error }, 'the warm-up failed; the first cycles will be slower')
-  })
 }
 
 /** The models of the settings, none of them loaded yet. */

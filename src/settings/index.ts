@@ -5,7 +5,7 @@ export { path } from './kinds.js'
 export { shellWord } from './shell-word.js'
 export {
   adminTokenVariable,
-  apiKeyForm,
+  apiKeyPattern,
   apiKeyRule,
   defaultTextOf,
   fileKeyOf,

@@ -14,7 +14,7 @@ interface SettingRow {
   readonly group?: string
   readonly kind: SettingKind<unknown>
   /** The default; `directory` is the working directory. A setting without one may be absent. */
-  readonly fallback?: (directory: string) => unknown
+  readonly defaultValue?: (directory: string) => unknown
   /** The default in words, if its value does not describe it. */
   readonly defaultText?: string
   readonly description: string
@@ -25,7 +25,7 @@ interface SettingRow {
 }
 
 /** Visible ASCII, since the key is the whole value of a header; no comma, since commas separate keys. */
-export const apiKeyForm = /^[\x21-\x2b\x2d-\x7e]{16,256}$/
+export const apiKeyPattern = /^[\x21-\x2b\x2d-\x7e]{16,256}$/
 export const apiKeyRule = '16 to 256 visible ASCII characters without white space or commas'
 
 /** The execution providers that a manifest may list; the compiler checks that the list is complete. */
@@ -50,14 +50,14 @@ const rows = {
   dataDir: {
     group: 'Directories',
     kind: path,
-    fallback: (directory) => resolve(directory, 'data'),
+    defaultValue: (directory) => resolve(directory, 'data'),
     defaultText: './data',
     description: 'Directory of all stored data.',
     needsRestart: 'change',
   },
   modelsDir: {
     kind: path,
-    fallback: () => fileURLToPath(new URL('../../models', import.meta.url)),
+    defaultValue: () => fileURLToPath(new URL('../../models', import.meta.url)),
     defaultText: '`models` in the directory of the program',
     description: 'Directory of the model packages.',
     needsRestart: 'change',
@@ -79,19 +79,19 @@ const rows = {
   host: {
     group: 'Address, keys and TLS',
     kind: hostKind,
-    fallback: () => '127.0.0.1',
+    defaultValue: () => '127.0.0.1',
     description: 'Address to listen on; `0.0.0.0` listens on all IPv4 addresses.',
     needsRestart: 'change',
   },
   port: {
     kind: integer(0, 65_535),
-    fallback: () => 8080,
+    defaultValue: () => 8080,
     description: 'Port to listen on; 0 selects a free port.',
     needsRestart: 'change',
   },
   apiKeys: {
-    kind: listOf(`keys, each of ${apiKeyRule}`, apiKeyForm),
-    fallback: () => [],
+    kind: listOf(`keys, each of ${apiKeyRule}`, apiKeyPattern),
+    defaultValue: () => [],
     defaultText: 'generated at the first start',
     description: 'Accepted API keys; a JSON array in the settings file.',
     secret: true,
@@ -115,52 +115,52 @@ const rows = {
   adminHost: {
     group: 'Admin listener',
     kind: hostKind,
-    fallback: () => '127.0.0.1',
+    defaultValue: () => '127.0.0.1',
     description: "Address of the admin listener: health checks, metrics and the data of the operators' page.",
     needsRestart: 'change',
   },
   adminPort: {
     kind: portOrOff,
-    fallback: () => 8081,
+    defaultValue: () => 8081,
     description: 'Port of the admin listener; 0 selects a free port, `off` starts none.',
     needsRestart: 'change',
   },
   clockSkewMs: {
     group: 'Limits',
     kind: integer(0, 300_000),
-    fallback: () => 2000,
+    defaultValue: () => 2000,
     description: 'How far in the future a `cycle_time` may be.',
   },
   cyclesWaitingMax: {
     kind: integer(1, 64),
-    fallback: () => 4,
+    defaultValue: () => 4,
     description: 'Cycles that may wait behind the one being processed. The next one gets 503.',
   },
   connectionsMax: {
     kind: integer(16, 1_000_000),
-    fallback: () => 2048,
+    defaultValue: () => 2048,
     description: 'Open connections. The next one is closed immediately.',
   },
   bodyReadMsMax: {
     kind: integer(100, 3_600_000),
-    fallback: () => 60_000,
+    defaultValue: () => 60_000,
     description: 'Time for the whole body of a request to arrive; after it the connection is closed.',
   },
   bodiesBytesMax: {
     kind: integer(bodiesBytesMin, 64 * 1024 * mebibyte),
-    fallback: () => 256 * mebibyte,
+    defaultValue: () => 256 * mebibyte,
     description:
       'Memory for request bodies, compressed and decompressed, and the same again for responses. A request that exceeds it gets 503. Images that wait to be decoded may take half of it.',
   },
   shutdownMsMax: {
     kind: integer(100, 600_000),
-    fallback: () => 4500,
+    defaultValue: () => 4500,
     description: 'Time from SIGTERM to the end of the process.',
   },
   executionProviders: {
     group: 'Models',
     kind: listOf(`one or more of ${providers.join(', ')}`, new RegExp(`^(${providers.join('|')})$`)),
-    fallback: () => ['cpu'],
+    defaultValue: () => ['cpu'],
     description:
       'Execution providers of ONNX Runtime in order of preference; a JSON array in the settings file.',
     needsRestart: 'change',
@@ -173,33 +173,33 @@ const rows = {
   },
   predictMsMax: {
     kind: integer(100, 600_000),
-    fallback: () => 30_000,
+    defaultValue: () => 30_000,
     description: 'Time limit of one run of the model.',
     needsRestart: 'change',
   },
   modelLatencyMsMax: {
     kind: integer(1, 600_000),
-    fallback: () => 1000,
+    defaultValue: () => 1000,
     description:
       'Time that a model may take for a batch of 5000 rows, as a median. A slower version fails verification.',
     needsRestart: 'change',
   },
   modelProcessBytesMax: {
     kind: integer(256 * mebibyte, 1024 * 1024 * mebibyte),
-    fallback: () => 4096 * mebibyte,
+    defaultValue: () => 4096 * mebibyte,
     description: 'Resident memory of one model process. A process that exceeds it is replaced. Linux only.',
     needsRestart: 'change',
   },
   textEncodeMsMax: {
     kind: integer(1, 600_000),
-    fallback: () => 2000,
+    defaultValue: () => 2000,
     description:
       'Time for encoding the texts that enter with one cycle. After it, posts are scored without embeddings.',
     needsRestart: 'change',
   },
   initialWeights: {
     kind: weights,
-    fallback: () => ({
+    defaultValue: () => ({
       version: 'initial',
       weights: { views: 0.4, comments: 0.3, up: 0.3, downvote_share: 0 },
     }),
@@ -210,31 +210,31 @@ const rows = {
   retainCyclesDays: {
     group: 'Retention',
     kind: integer(0, 36_500),
-    fallback: () => 14,
+    defaultValue: () => 14,
     description:
       'Days that a cycle, its request and its response are kept; 0 keeps them forever, and 1 to 7 count as 8. Records that a pending post needs are kept.',
   },
   retainImagesDays: {
     kind: integer(0, 36_500),
-    fallback: () => 7,
+    defaultValue: () => 7,
     description:
       'Days that an image is kept after its arrival; 0 keeps it forever. Images of posts that are pending or have left the pool in the last 7 days are kept.',
   },
   retainOutcomesDays: {
     kind: integer(0, 36_500),
-    fallback: () => 90,
+    defaultValue: () => 90,
     description:
       'Days that an outcome is kept after its placement, or after it was last received if that is later; also days that the evaluation record and the shadow scores of a cycle are kept, which `understudy report` reads, but never fewer than the cycle itself; 0 keeps them forever.',
   },
   logLevel: {
     group: 'Log and codec',
     kind: oneOf(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']),
-    fallback: () => 'info',
+    defaultValue: () => 'info',
     description: 'Lowest level that is logged.',
   },
   codec: {
     kind: oneOf(['auto', 'native', 'reference']),
-    fallback: () => 'auto',
+    defaultValue: () => 'auto',
     description: 'Decoder and encoder of cycles. `auto` selects the native codec if it loads.',
     needsRestart: 'change',
   },
@@ -244,7 +244,7 @@ export type SettingName = keyof typeof rows
 type ValueOf<Name extends SettingName> =
   (typeof rows)[Name]['kind'] extends SettingKind<infer Value> ? Value : never
 type NameWithDefault = {
-  [Name in SettingName]: (typeof rows)[Name] extends { fallback: unknown } ? Name : never
+  [Name in SettingName]: (typeof rows)[Name] extends { defaultValue: unknown } ? Name : never
 }[SettingName]
 
 /** A complete set of validated values. */
@@ -307,8 +307,8 @@ export function helpTextOf(name: SettingName): string {
 
 /** The default as the documentation and the help show it. */
 export function defaultTextOf(name: SettingName): string {
-  const { fallback, defaultText } = settingsTable[name]
-  return defaultText ?? valueText(fallback?.(''))
+  const { defaultValue, defaultText } = settingsTable[name]
+  return defaultText ?? valueText(defaultValue?.(''))
 }
 
 /** A value in the form of an environment variable; null and undefined are `none`. */

@@ -100,8 +100,8 @@ export const cliMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'every key of a file is checked',
-        find: '!given.every((key) => apiKeyForm.test(key))',
-        replace: '!given.some((key) => apiKeyForm.test(key))',
+        find: '!given.every((key) => apiKeyPattern.test(key))',
+        replace: '!given.some((key) => apiKeyPattern.test(key))',
       },
     ],
   },

@@ -39,6 +39,12 @@ test('startup on a port in use leaves no handle open that keeps the process aliv
   expect({ code, signal }).toEqual({ code: 0, signal: null })
 })
 
+test('a server that receives no cycle warms up completely', async () => {
+  const server = await started({ UNDERSTUDY_LOG_LEVEL: 'debug' })
+  await server.logged(/"cycles":30,"ms":\d+,"msg":"warm-up finished"/)
+  expect((await server.call({ path: '/v1/health' })).json).toMatchObject({ last_cycle_id: null })
+})
+
 test('startup under a low address-space limit prints one error line and writes nothing', () => {
   for (const kibibytes of [600_000, 4_000_000, 16_000_000, 70_000_000]) {
     const dataDir = join(scratchDir(), 'data')

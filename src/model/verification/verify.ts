@@ -79,7 +79,7 @@ async function* checksOf(options: VerifyOptions, facts: Facts): AsyncGenerator<C
     yield line
   }
   if (isSound) yield* loadedChecks(options, modelPackage, facts)
-  else yield { check: 'load', ...skip('The model was not loaded: correct the problems of its files first.') }
+  else yield { check: 'load', ...skip('The model was not loaded: fix its files first.') }
 }
 
 async function* loadedChecks(

@@ -1,6 +1,6 @@
 /**
- * The store on a journal: the records are in a view, which is read as any store is; a write is applied on top of the view,
- * its changes are committed to the journal, and then to the view. All writes that wait when a commit ends form the next one.
+ * The store on a journal. Reads use the view. The changes of a write are computed on top of the view, committed to the
+ * journal, and then applied to the view. All writes that wait when a commit ends form the next one.
  */
 import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.js'
 import { WriteQueue, type WaitingWrite } from '../lmdb/write-queue.js'
