@@ -18,7 +18,6 @@ export class FirstScoreWatch {
   /** The posts of one cycle. Must be called for each stored cycle, in order, while its columns are valid. */
   observe({ next, entries, outcomes, leftAtMs }: CyclePlan, cycleAtMs: number): FirstScores {
     const counts = { on_time: 0, late: 0, never: 0 }
-    const codes = new Map(next.galleries.map((id, code) => [id, code]))
     const waiting: WaitingPost[] = []
     const settle = (post: WaitingPost, slot: number): void => {
       if (slot < 0) counts.never += leftAtMs > post.deadlineMs ? 1 : 0
@@ -26,10 +25,7 @@ export class FirstScoreWatch {
       else if (cycleAtMs <= post.deadlineMs) counts.on_time++
       else counts.late++
     }
-    for (const post of this.#waiting) {
-      const code = codes.get(post.gallId)
-      settle(post, code === undefined ? -1 : next.index.find(code, post.postNo))
-    }
+    for (const post of this.#waiting) settle(post, next.index.findPost(post.gallId, post.postNo))
     for (let slot = entries.keptCount; slot < next.count; slot++) {
       const extractedAtMs = next.posts.extractedAtMs[slot] as number
       if (Number.isNaN(extractedAtMs)) continue

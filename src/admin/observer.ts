@@ -21,7 +21,7 @@ import { warningKind } from '../pool/index.js'
 import { roundedMs, stagesMs, type EndedRequest, type ServerSources } from '../server/index.js'
 import { FirstScoreWatch } from './first-scores.js'
 import { Ring } from './ring.js'
-import { findRow, rankOf, ScoreTracks, trackOf, trackOfResponse } from './score-tracks.js'
+import { rankOf, ScoreTracks, trackOf, trackOfResponse } from './score-tracks.js'
 
 export interface ObserverEvents {
   readonly onCycle?: (point: CyclePoint) => void
@@ -150,7 +150,7 @@ export class Observer {
     for (const row of savedRows.slice(-saveCountMax)) {
       const gallId = galleries[removals.gallery[row] as number] as string
       const postNo = removals.postNo[row] as number
-      const found = before === undefined ? -1 : findRow(before, gallId, postNo)
+      const found = before === undefined ? -1 : before.index.findPost(gallId, postNo)
       this.saves.add({
         cycle_id: response.cycleId,
         gall_id: gallId,

@@ -3,7 +3,15 @@
  * ranking, sparklines and timelines read them. Bounded by cycles and by rows, and lost at a restart; the store keeps all
  * cycles.
  */
-import { headNames, outcome, type CounterName, type CycleResponse, type HeadName } from '../contract/index.js'
+import {
+  GalleryTable,
+  headNames,
+  outcome,
+  type CounterName,
+  type CycleResponse,
+  type GalleryIds,
+  type HeadName,
+} from '../contract/index.js'
 import type { CycleStored } from '../cycle/index.js'
 import { SlotIndex } from '../pool/index.js'
 
@@ -17,9 +25,10 @@ export interface Track {
   readonly modelVersion: string
   readonly weightsVersion: string
   readonly count: number
-  readonly galleries: readonly string[]
+  readonly galleries: GalleryIds
   readonly gallery: Uint32Array
   readonly postNo: Float64Array
+  /** Rows by post. */
   readonly index: SlotIndex
   /** Index into `outcomeCodes`. */
   readonly outcome: Uint8Array
@@ -57,12 +66,6 @@ export class ScoreTracks {
   get last(): Track | undefined {
     return this.#tracks.at(-1)
   }
-}
-
-/** The row of a post, or -1. */
-export function findRow({ galleries, index }: Track, gallId: string, postNo: number): number {
-  const code = galleries.indexOf(gallId)
-  return code < 0 ? -1 : index.find(code, postNo)
 }
 
 /**
@@ -110,8 +113,7 @@ export function trackOf({ plan, response }: CycleStored): Track {
 export function trackOfResponse(response: CycleResponse): Track {
   // Unknown posts follow the pending ones.
   const rows = response.results.filter((row) => row.status !== 'not_scored' || row.reason !== 'unknown_post')
-  const galleries = [...new Set(rows.map((row) => row.gall_id))]
-  const codes = new Map(galleries.map((id, code) => [id, code]))
+  const galleries = new GalleryTable()
   const values = (name: HeadName | 'score'): Float32Array =>
     Float32Array.from(rows, (row) => (row as Partial<Record<HeadName | 'score', number | null>>)[name] ?? NaN)
   return {
@@ -120,8 +122,8 @@ export function trackOfResponse(response: CycleResponse): Track {
     modelVersion: response.model_version,
     weightsVersion: response.weights_version,
     ...keysOf(
-      galleries,
-      Uint32Array.from(rows, (row) => codes.get(row.gall_id) ?? 0),
+      galleries.ids,
+      Uint32Array.from(rows, (row) => galleries.code(row.gall_id)),
       Float64Array.from(rows, (row) => row.post_no),
     ),
     outcome: Uint8Array.from(rows, (row) => (row.status === 'scored' ? outcome.scored : outcome.waiting)),
@@ -132,11 +134,17 @@ export function trackOfResponse(response: CycleResponse): Track {
 }
 
 function keysOf(
-  galleries: readonly string[],
+  galleries: GalleryIds,
   gallery: Uint32Array,
   postNo: Float64Array,
 ): Pick<Track, 'count' | 'galleries' | 'gallery' | 'postNo' | 'index'> {
-  return { count: postNo.length, galleries, gallery, postNo, index: new SlotIndex(gallery, postNo) }
+  return {
+    count: postNo.length,
+    galleries,
+    gallery,
+    postNo,
+    index: new SlotIndex({ galleries, gallery, postNo }),
+  }
 }
 
 /** The scores are sorted at the first use: most tracks are never ranked. */

@@ -2,7 +2,13 @@
  * Reference encoder: a cycle's results to the bytes of its response. The same input gives the same bytes
  * (decisions.md 20); members are in the order of interface.md 2.6 and 2.7.
  */
-import { headNames, outcomeCodes, type Counts, type ResultColumns } from '../contract/index.js'
+import {
+  headNames,
+  outcomeCodes,
+  type Counts,
+  type GalleryIds,
+  type ResultColumns,
+} from '../contract/index.js'
 import { float32Text } from './float32-text.js'
 
 /** A response before it is bytes. */
@@ -48,7 +54,7 @@ export const outcomeTexts = outcomeCodes.map(({ status, reason }) =>
 )
 
 /** The string before the post number of a row, by gallery. */
-export function galleryTexts(galleries: readonly string[]): string[] {
+export function galleryTexts(galleries: GalleryIds): string[] {
   return galleries.map((id) => `{"gall_id":${JSON.stringify(id)},"post_no":`)
 }
 

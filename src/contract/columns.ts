@@ -3,6 +3,7 @@
  * Conventions: a null or absent number is NaN, an absent enum is `absentCode`, a time is whole milliseconds since
  * 1970 plus a fraction of a millisecond in a second column.
  */
+import type { GalleryIds } from './gallery-table.js'
 import { cycleShape, rowShape, type ValueShape } from './shape.js'
 import type { Instant } from './time.js'
 import type { EngagementRow, CandidateScoreRow } from './wire.js'
@@ -161,7 +162,7 @@ export interface CycleColumns {
   /** Known top-level members in the order of the body. */
   readonly memberOrder: readonly string[]
   /** Gallery ids of all rows, each once; `gallery` columns index it. */
-  readonly galleries: readonly string[]
+  readonly galleries: GalleryIds
   readonly candidates: CandidateColumns
   readonly engagement: EngagementColumns
   readonly candidateScores: CandidateScoreColumns
@@ -198,7 +199,7 @@ export type HeadColumns = Readonly<Record<HeadName, Float32Array | null>>
 
 /** Results in the order of the response: pending posts by entry, then unknown posts. */
 export interface ResultColumns extends KeyColumns {
-  readonly galleries: readonly string[]
+  readonly galleries: GalleryIds
   /** Index into `outcomeCodes`. */
   readonly outcome: Uint8Array
   /** One entry per scored row, in the order of the rows. */

@@ -10,13 +10,13 @@
  * take longer than the rest of the packing.
  */
 import { packTable, unpackTable, type PackedTable } from '../codec/index.js'
-import { absentCode, assert, GalleryTable, type CycleColumns } from '../contract/index.js'
-import { PostMap, type CyclePlan } from '../pool/index.js'
+import { absentCode, assert, GalleryTable, type CycleColumns, type GalleryIds } from '../contract/index.js'
+import { gallIdAt, PostMap, type CyclePlan } from '../pool/index.js'
 import { StoreError } from '../store/index.js'
 
 /** Keys as columns: `gallery` indexes `galleries`. Every column has one value per row. */
 interface EventKeys {
-  readonly galleries: readonly string[]
+  readonly galleries: GalleryIds
   readonly gallery: Float64Array
   readonly postNo: Float64Array
 }
@@ -81,7 +81,7 @@ export function readEvaluationEvents(record: Uint8Array): EvaluationEvents {
   const [candidates, removals] = [unpackTable(tables[0]), unpackTable(tables[1])]
   const [gallery, postNo, createdMs, extractedMs, source, galleryType] = columnsOf(candidates, 6)
   const [removedGallery, removedNo, reason, tier, decidedMs, position, row] = columnsOf(removals, 7)
-  const header = candidates.header as { readonly galleries: readonly string[]; readonly entered: number }
+  const header = candidates.header as { readonly galleries: GalleryIds; readonly entered: number }
   return {
     candidates: {
       enteredCount: header.entered,
@@ -89,7 +89,7 @@ export function readEvaluationEvents(record: Uint8Array): EvaluationEvents {
       ...{ gallery, postNo, createdMs, extractedMs, source, galleryType },
     },
     removals: {
-      galleries: (removals.header as { readonly galleries: readonly string[] }).galleries,
+      galleries: (removals.header as { readonly galleries: GalleryIds }).galleries,
       ...{ gallery: removedGallery, postNo: removedNo, reason, tier, decidedMs },
       ...{ enteredPosition: position, enteredRow: row },
     },
@@ -167,8 +167,10 @@ function removalsOf({ removals, galleries }: CycleColumns, { entries, base }: Cy
   const enteredPosition = new Float64Array(removals.count).fill(NaN)
   const enteredRow = new Float64Array(removals.count).fill(NaN)
   for (const row of entries.leftRows) {
-    const code = base.galleries.indexOf(galleries[removals.gallery[row] as number] as string)
-    const slot = code < 0 ? -1 : base.index.find(code, removals.postNo[row] as number)
+    const slot = base.index.findPost(
+      gallIdAt({ galleries, ...removals }, row),
+      removals.postNo[row] as number,
+    )
     if (slot < 0) continue
     enteredPosition[row] = base.enteredPosition[slot] as number
     enteredRow[row] = base.enteredRow[slot] as number
@@ -188,7 +190,7 @@ function removalsOf({ removals, galleries }: CycleColumns, { entries, base }: Cy
 
 /** Keys of some rows, with the galleries of these rows only. */
 function keysOf(
-  galleries: readonly string[],
+  galleries: GalleryIds,
   rows: Uint32Array,
   keys: { readonly gallery: Uint32Array; readonly postNo: Float64Array },
 ): EventKeys {

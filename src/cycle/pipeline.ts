@@ -98,9 +98,7 @@ export class CyclePipeline {
 
   /** True for a post that is pending, and for one that left the pool in the last seven days, by cycle time. */
   isRecent(gallId: string, postNo: number): boolean {
-    const { galleries, index } = this.#pool.state
-    const code = galleries.indexOf(gallId)
-    return (code >= 0 && index.find(code, postNo) >= 0) || this.#pool.hasTombstone(gallId, postNo)
+    return this.#pool.state.index.findPost(gallId, postNo) >= 0 || this.#pool.hasTombstone(gallId, postNo)
   }
 
   /**

@@ -115,7 +115,7 @@ export function loadPool(store: Store): Pool {
     count: saved.rowCount,
     gallery: entered.gallery,
     postNo: entered.postNo,
-    index: new SlotIndex(entered.gallery, entered.postNo),
+    index: new SlotIndex({ galleries: galleries.ids, gallery: entered.gallery, postNo: entered.postNo }),
     enteredPosition,
     enteredRow,
     posts: entered.posts,

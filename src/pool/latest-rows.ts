@@ -1,7 +1,7 @@
 /**
  * Of several rows for one post, the one that counts: the latest, the last one on a tie (decisions.md 15).
  */
-import type { KeyColumns } from '../contract/index.js'
+import type { GalleryIds, KeyColumns } from '../contract/index.js'
 import { PostMap } from './post-map.js'
 import { findSlot, type PoolKeys } from './state.js'
 import type { PostWarning } from './warnings.js'
@@ -19,7 +19,7 @@ export interface TimedRows {
   readonly atMs: Float64Array
   readonly atFraction: Float64Array
   /** The request's gallery ids, and the pool's codes for them. */
-  readonly galleries: readonly string[]
+  readonly galleries: GalleryIds
   readonly codes: Uint32Array
 }
 

@@ -1,20 +1,19 @@
 /**
  * The keys of the next state: its galleries, and the gallery and post number of each slot.
  */
-import type { Arena, CycleColumns } from '../contract/index.js'
+import type { Arena, CycleColumns, GalleryIds } from '../contract/index.js'
 import { gatherFloat64, secondRow, type Sources } from './gather.js'
 import { SlotIndex, type PoolKeys, type PoolState } from './state.js'
 
 export interface NextKeys extends PoolKeys {
-  readonly galleries: readonly string[]
+  readonly galleries: GalleryIds
   /** As `codesIn` returns them for the galleries above. */
   readonly codes: Uint32Array
 }
 
 /** Gallery codes of a state for the codes of the request. Galleries that the state lacks get codes past its own. */
-export function codesIn(galleries: readonly string[], requested: readonly string[]): Uint32Array {
-  const known = new Map(galleries.map((id, code) => [id, code]))
-  return Uint32Array.from(requested, (id, index) => known.get(id) ?? galleries.length + index)
+export function codesIn({ galleries, index }: PoolState, requested: GalleryIds): Uint32Array {
+  return Uint32Array.from(requested, (id, request) => index.codeOf(id) ?? galleries.length + request)
 }
 
 /**
@@ -49,5 +48,6 @@ export function nextKeys(
     return code >= 0 ? code : galleries.length + request
   })
   const postNo = gatherFloat64(sources, pool.postNo, candidates.postNo, arena)
-  return { count: rows.length, galleries, gallery, postNo, index: new SlotIndex(gallery, postNo), codes }
+  const index = new SlotIndex({ galleries, gallery, postNo })
+  return { count: rows.length, galleries, gallery, postNo, index, codes }
 }

@@ -52,7 +52,7 @@ export function planCycle(
   arena: Arena,
 ): CyclePlan {
   const { engagement, candidateScores, galleries } = cycle
-  const codesBefore = codesIn(pool.galleries, galleries)
+  const codesBefore = codesIn(pool, galleries)
   const entries = planEntries(pool, cycle, codesBefore)
   const { sources } = entries
   const postSources = new Sources(sources)

@@ -235,6 +235,22 @@ test('nothing is retained of galleries without a pending post', () => {
   expect(pool.state.galleries).toEqual([])
 })
 
+test('a pending post is found by its gallery id and number, and no other post is', () => {
+  const pool = new Pool()
+  const candidates = [candidate('a', 1), candidate('b', 1), candidate('b', 2)]
+  pool.publish(pool.plan(columnsOf(cycleBody(0, { candidates })), 1))
+  pool.publish(pool.plan(columnsOf(cycleBody(1, { removals: [removal('a', 1)] })), 2))
+  const { index } = pool.state
+  const slots = [
+    ['b', 1],
+    ['b', 2],
+    ['a', 1],
+    ['b', 3],
+    ['c', 1],
+  ] as const
+  expect(slots.map(([gallId, postNo]) => index.findPost(gallId, postNo))).toEqual([0, 1, -1, -1, -1])
+})
+
 test('a plan for another state cannot be published', () => {
   const pool = new Pool()
   const [a, b] = [0, 1].map((i) => pool.plan(columnsOf(cycleBody(i)), 1)) as [CyclePlan, CyclePlan]

@@ -1,10 +1,11 @@
 /**
  * Posts as keys: lists of them, and a map from a post (gallery and post number) to a value.
  */
+import type { GalleryIds } from '../contract/index.js'
 
 /** Keys of posts, one row each, on their own: `gallery` indexes `galleries`, which holds each id once. */
 export interface PostKeys {
-  readonly galleries: readonly string[]
+  readonly galleries: GalleryIds
   readonly gallery: Uint32Array
   readonly postNo: Float64Array
 }

@@ -2,8 +2,9 @@
  * The state of the pending pool: which posts are pending, in order of entry, and what is known of each. States are
  * immutable; each cycle creates the next one.
  */
-import type { PostColumns, ReadingColumns, SnapshotColumns } from '../contract/index.js'
+import type { GalleryIds, PostColumns, ReadingColumns, SnapshotColumns } from '../contract/index.js'
 import { listPostColumns, noPosts, noReadings, noSnapshots } from './post-columns.js'
+import type { PostKeys } from './post-map.js'
 
 /** Which posts are pending: one row each, which is the post's slot. */
 export interface PoolKeys {
@@ -16,7 +17,7 @@ export interface PoolKeys {
 
 export interface PoolState extends PoolKeys {
   /** Gallery ids of the pending posts by code. Codes are valid within one state only. */
-  readonly galleries: readonly string[]
+  readonly galleries: GalleryIds
   /** Store position of the cycle with which the post entered, and its row among the candidates that entered then. */
   readonly enteredPosition: Float64Array
   readonly enteredRow: Float64Array
@@ -32,17 +33,33 @@ export interface PoolState extends PoolKeys {
 
 /**
  * The slots of a state by post: an open-addressing hash table, built at the first look-up. A cycle may not need it (see
- * `findSlot`). A `Map` takes eight times as long to build: 0.35 ms for 5,000 posts.
+ * `findSlot`). A `Map` takes eight times as long to build: 0.35 ms for 5,000 posts. The codes of the galleries are in a
+ * `Map`, which is built at the first look-up by `gall_id`.
  */
 export class SlotIndex {
+  readonly #galleries: GalleryIds
   readonly #gallery: Uint32Array
   readonly #postNo: Float64Array
+  #codes: ReadonlyMap<string, number> | null = null
   /** Each bucket holds a slot + 1, or 0 if empty. The number of buckets is a power of two; at most half are used. */
   #buckets: Uint32Array | null = null
 
-  constructor(gallery: Uint32Array, postNo: Float64Array) {
+  constructor({ galleries, gallery, postNo }: PostKeys) {
+    this.#galleries = galleries
     this.#gallery = gallery
     this.#postNo = postNo
+  }
+
+  /** The code of a gallery; undefined if no post is in it. */
+  codeOf(gallId: string): number | undefined {
+    this.#codes ??= new Map(this.#galleries.map((id, code) => [id, code]))
+    return this.#codes.get(gallId)
+  }
+
+  /** The slot of a post by its `gall_id`, or -1. */
+  findPost(gallId: string, postNo: number): number {
+    const code = this.codeOf(gallId)
+    return code === undefined ? -1 : this.find(code, postNo)
   }
 
   /** The slot of a post, or -1. */
@@ -93,7 +110,7 @@ export const emptyPool: PoolState = {
   galleries: [],
   gallery: noGallery,
   postNo: noPostNo,
-  index: new SlotIndex(noGallery, noPostNo),
+  index: new SlotIndex({ galleries: [], gallery: noGallery, postNo: noPostNo }),
   enteredPosition: new Float64Array(0),
   enteredRow: new Float64Array(0),
   posts: noPosts,

@@ -15,7 +15,7 @@ import {
 import { gallIdAt, type PoolState } from '../../pool/index.js'
 import type { ServerSources } from '../../server/index.js'
 import { numberOrNull, type Observer } from '../observer.js'
-import { findRow, rankOf, type Track } from '../score-tracks.js'
+import { rankOf, type Track } from '../score-tracks.js'
 import { imagesOf } from './images.js'
 import type { Titles } from './titles.js'
 
@@ -89,7 +89,7 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
       ...scoreFacts(track, pool, slot),
       title: titles.of(pool, slot),
       sparkline: tracks.map((one) => {
-        const row = findRow(one, gallIdAt(pool, slot), pool.postNo[slot] as number)
+        const row = one.index.findPost(gallIdAt(pool, slot), pool.postNo[slot] as number)
         return row < 0 ? null : numberOrNull(one.score[row])
       }),
       images: imagesOf(sources, { gallId: gallIdAt(pool, slot), postNo: pool.postNo[slot] as number }, 1),
@@ -121,9 +121,10 @@ function rankedSlots(
     { length: pool.count },
     (_, slot) => scoreOf(track, pool, slot) ?? -Infinity,
   )
+  const wanted = new Set(galleries)
   const matches = (slot: number): boolean => {
     const gallId = gallIdAt(pool, slot)
-    if (galleries.length > 0 && !galleries.includes(gallId)) return false
+    if (wanted.size > 0 && !wanted.has(gallId)) return false
     if (search === '') return true
     const text = `${gallId}/${pool.postNo[slot] as number} ${titles.of(pool, slot) ?? ''}`
     return text.toLowerCase().includes(search)
@@ -138,7 +139,7 @@ function rowIn(track: Track, pool: PoolState, slot: number): number {
   const postNo = pool.postNo[slot] as number
   const gallId = gallIdAt(pool, slot)
   const isSame = track.postNo[slot] === postNo && track.galleries[track.gallery[slot] as number] === gallId
-  return isSame ? slot : findRow(track, gallId, postNo)
+  return isSame ? slot : track.index.findPost(gallId, postNo)
 }
 
 function scoreOf(track: Track | undefined, pool: PoolState, slot: number): number | null {

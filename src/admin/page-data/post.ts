@@ -11,10 +11,9 @@ import {
 import { readCandidates } from '../../cycle/index.js'
 import type { ServerSources } from '../../server/index.js'
 import { numberOrNull, type Observer } from '../observer.js'
-import { findRow, rankOf, trackCounters } from '../score-tracks.js'
+import { rankOf, trackCounters } from '../score-tracks.js'
 import { imagesOf } from './images.js'
 import { postFacts, scoreFacts } from './picks.js'
-import { slotOf } from './titles.js'
 
 /** Throws `not_found` for a post that is not pending. */
 export async function post(
@@ -24,7 +23,7 @@ export async function post(
 ): Promise<PostDetails> {
   const { cycles, store } = sources
   const pool = cycles.pool
-  const slot = slotOf(pool, gallId, postNo)
+  const slot = pool.index.findPost(gallId, postNo)
   if (slot < 0) throw new ServiceError('not_found', 'this post is not pending')
   const position = pool.enteredPosition[slot] as number
   // Everything that reads columns comes before the first wait.
@@ -35,7 +34,7 @@ export async function post(
       snapshotNames.map((name) => [name, numberOrNull(pool.snapshot[name][slot])]),
     ),
     timeline: observer.tracks.all.flatMap((track) => {
-      const row = findRow(track, gallId, postNo)
+      const row = track.index.findPost(gallId, postNo)
       if (row < 0) return []
       return {
         ...{ cycle_id: track.cycleId, cycle_time: track.cycleTime, model_version: track.modelVersion },

@@ -88,9 +88,3 @@ export class Titles {
 function entryKey({ enteredPosition, enteredRow }: PoolState, slot: number): number {
   return (enteredPosition[slot] as number) * rowCountMax + (enteredRow[slot] as number)
 }
-
-/** The slot of a post in a pool, or -1. */
-export function slotOf(pool: PoolState, gallId: string, postNo: number): number {
-  const code = pool.galleries.indexOf(gallId)
-  return code < 0 ? -1 : pool.index.find(code, postNo)
-}

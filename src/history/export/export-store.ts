@@ -13,6 +13,7 @@ import {
   type HeadColumns,
   type KeyColumns,
   type ResultRow,
+  type GalleryIds,
 } from '../../contract/index.js'
 import type { Feature } from '../../model/index.js'
 import type { WeightsHistory } from '../../pool/index.js'
@@ -225,7 +226,7 @@ class CycleExporter {
     })
   }
 
-  #keys(position: Position, rows: KeyColumns, galleries: readonly string[]): RowKeys {
+  #keys(position: Position, rows: KeyColumns, galleries: GalleryIds): RowKeys {
     return {
       position: new Int32Array(rows.count).fill(position),
       post: this.#staging.postNumbers(rows, galleries),

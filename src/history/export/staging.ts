@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import type * as Duck from '@duckdb/node-api'
 import type { DuckDBAppender, DuckDBConnection, DuckDBType } from '@duckdb/node-api'
-import { assert, parseInstant, type KeyColumns } from '../../contract/index.js'
+import { assert, parseInstant, type GalleryIds, type KeyColumns } from '../../contract/index.js'
 import { PostMap } from '../../pool/index.js'
 import type { StoredCycle } from '../../store/index.js'
 import { tableNames, tableWith, type ExportTable, type StagedColumns, type TableName } from './schema.js'
@@ -99,7 +99,7 @@ export class Staging {
   }
 
   /** The numbers of the posts of some rows. */
-  postNumbers({ count, gallery, postNo }: KeyColumns, galleries: readonly string[]): Int32Array {
+  postNumbers({ count, gallery, postNo }: KeyColumns, galleries: GalleryIds): Int32Array {
     return Int32Array.from({ length: count }, (_, row) =>
       this.postNumber(galleries[gallery[row] as number] as string, postNo[row] as number),
     )
