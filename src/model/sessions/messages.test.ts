@@ -50,7 +50,19 @@ test.each(['Segmentation fault\n', 'null\n', '7\n'])(
 )
 
 test('a line without an end is refused at a limit of its length', () => {
-  expect(() => new LineReader().take(Buffer.alloc(2 ** 24 + 1, 'x'))).toThrow('is not a message')
+  const [reader, chunk] = [new LineReader(), Buffer.alloc(64 * 1024, 'x')]
+  for (let chunks = 0; chunks < 64; chunks++) expect(reader.take(chunk)).toEqual([])
+  expect(() => reader.take(Buffer.from('x'))).toThrow(
+    '"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" is not a message',
+  )
+})
+
+test('parts of a header are kept although the memory that they arrived in is reused', () => {
+  const reader = new LineReader()
+  const memory = Buffer.from('{"kind":')
+  expect(reader.take(memory)).toEqual([])
+  memory.fill('#')
+  expect(reader.take(Buffer.from('"done"}\n'))).toEqual([{ kind: 'done' }])
 })
 
 test('the file of payloads is private and has no name', () => {

@@ -10,8 +10,8 @@ import { join } from 'node:path'
 
 /** Far beyond any batch: a larger number is not a length. */
 const bytesMax = 2 ** 30
-/** Headers are small, except for a report and the lengths of a batch of texts. */
-const lineBytesMax = 2 ** 24
+/** Headers are small, except for a report and the lengths of a batch of texts: 600 kB for all texts of the largest body. */
+const lineBytesMax = 4 * 2 ** 20
 
 /** A message that was received. */
 export interface Message {
@@ -99,15 +99,30 @@ function sum(lengths: readonly number[]): number {
 
 /** Reads headers from the chunks of a stream. */
 export class LineReader {
-  #partial = Buffer.alloc(0)
+  /** The parts of a line that has not ended. They are joined once, at its end: the time is linear in its length. */
+  #parts: Buffer[] = []
+  #partBytes = 0
 
   /** The headers that `chunk` completes. Throws when the bytes are not lines of JSON objects. */
   take(chunk: Buffer): Header[] {
-    const bytes = Buffer.concat([this.#partial, chunk])
-    const end = bytes.lastIndexOf('\n') + 1
-    this.#partial = bytes.subarray(end)
-    if (this.#partial.length > lineBytesMax) throw invalidMessage(bytes.toString('utf8', 0, 80))
-    return bytes.toString('utf8', 0, end).split('\n').slice(0, -1).map(parseHeader)
+    const end = chunk.lastIndexOf('\n') + 1
+    if (end === 0) {
+      this.#keep(chunk)
+      return []
+    }
+    const lines = Buffer.concat([...this.#parts, chunk.subarray(0, end)]).toString()
+    this.#parts = []
+    this.#partBytes = 0
+    this.#keep(chunk.subarray(end))
+    return lines.split('\n').slice(0, -1).map(parseHeader)
+  }
+
+  /** Copies it: the caller may reuse the memory. */
+  #keep(part: Buffer): void {
+    if (part.length === 0) return
+    this.#partBytes += part.length
+    this.#parts.push(Buffer.from(part))
+    if (this.#partBytes > lineBytesMax) throw invalidMessage(String(this.#parts[0]?.toString('utf8', 0, 80)))
   }
 }
 
