@@ -50,13 +50,13 @@ export function availabilityOf(
     if (imagesStored[slot] === 0) continue
     const gallId = gallIdAt(next, slot)
     const postNo = next.postNo[slot] as number
-    const stored = sources.images.positions(gallId, postNo).toSorted((a, b) => a - b)
-    const withVector = sources.embeddings.encodedImages(model, gallId, postNo)
+    const stored = sources.images.positions(gallId, postNo)
+    const withVector = new Set(sources.embeddings.encodedImages(model, gallId, postNo))
     assert(stored.length === imagesStored[slot], 'the images of a post do not change in one turn')
     for (const each of stored) {
       row.push(scoredRow)
       position.push(each)
-      encoded.push(withVector.includes(each) ? 1 : 0)
+      encoded.push(withVector.has(each) ? 1 : 0)
     }
   }
   return {

@@ -2,6 +2,7 @@
  * Which images of each post are stored: their number is a feature of every pending post in every cycle. The positions are in
  * memory. Until they are loaded after startup, they are read from the store.
  */
+import type { GalleryIds } from '../contract/index.js'
 import { PostMap } from '../pool/index.js'
 import type { ImageKey, Store } from '../store/index.js'
 import { nextTurn } from './next-turn.js'
@@ -17,8 +18,8 @@ const none: readonly number[] = []
 
 export class ImageCounts {
   readonly #store: Store
-  /** A key that is both loaded and added counts once. */
-  #positions = new PostMap<string, readonly number[]>()
+  /** In ascending order, each once: a key may be both loaded and added. */
+  #positions = new PostMap<string, number[]>()
   #complete = false
 
   constructor(store: Store) {
@@ -50,18 +51,24 @@ export class ImageCounts {
 
   /** To be called when an image is durable. */
   add({ gallId, postNo, position }: ImageKey): void {
-    const positions = this.#positions.get(gallId, postNo) ?? []
-    if (!positions.includes(position)) this.#positions.set(gallId, postNo, [...positions, position])
+    const positions = this.#positions.get(gallId, postNo)
+    if (positions === undefined) this.#positions.set(gallId, postNo, [position])
+    else {
+      const index = indexOfFirst(positions, position)
+      if (positions[index] !== position) positions.splice(index, 0, position)
+    }
   }
 
   /** To be called when an image has been removed. */
   remove({ gallId, postNo, position }: ImageKey): void {
-    const remaining = this.#positions.get(gallId, postNo)?.filter((known) => known !== position) ?? []
-    if (remaining.length > 0) this.#positions.set(gallId, postNo, remaining)
-    else this.#positions.delete(gallId, postNo)
+    const positions = this.#positions.get(gallId, postNo)
+    if (positions === undefined) return
+    const index = indexOfFirst(positions, position)
+    if (positions[index] === position) positions.splice(index, 1)
+    if (positions.length === 0) this.#positions.delete(gallId, postNo)
   }
 
-  /** Positions of the stored images of a post. */
+  /** Positions of the stored images of a post, ascending. Valid in the current turn of the event loop. */
   positions(gallId: string, postNo: number): readonly number[] {
     return this.#complete
       ? (this.#positions.get(gallId, postNo) ?? none)
@@ -69,10 +76,21 @@ export class ImageCounts {
   }
 
   /** One count per row of the key columns. */
-  column(galleries: readonly string[], gallery: Uint32Array, postNo: Float64Array): Uint32Array {
+  column(galleries: GalleryIds, gallery: Uint32Array, postNo: Float64Array): Uint32Array {
     const counts = new Uint32Array(gallery.length)
     for (let row = 0; row < counts.length; row++)
       counts[row] = this.positions(galleries[gallery[row] as number] as string, postNo[row] as number).length
     return counts
   }
+}
+
+/** The index of the first item that is not less than `value`; the length if there is none. */
+function indexOfFirst(ascending: readonly number[], value: number): number {
+  let [low, high] = [0, ascending.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((ascending[middle] as number) < value) low = middle + 1
+    else high = middle
+  }
+  return low
 }
