@@ -127,9 +127,12 @@ export class RequestHandler {
     let response: OutgoingResponse
     try {
       response = await handlers[id](call)
-    } finally {
-      if (!isPublic) this.#checkTerm(term)
+    } catch (error) {
+      if (isPublic) throw error
+      throw this.#replacement(term, error) ?? error
     }
+    const refused = isPublic ? null : this.#replacement(term)
+    if (refused !== null) throw refused
     // A body without a reader would arrive unnoticed during the compression, and `send` would wait for its end.
     const { acceptEncoding } = exchange.headers
     const isPlain = !exchange.body.isComplete || !shouldGzip(response, acceptEncoding)
@@ -146,9 +149,14 @@ export class RequestHandler {
     return replication?.epoch ?? 0
   }
 
-  /** The process may have lost the environment meanwhile: what it has read may be out of date. */
-  #checkTerm(term: number): void {
-    if (this.#term() !== term) throw standby()
+  /**
+   * The response instead of one that was made in `term`, if the process has lost the environment meanwhile: what it has read
+   * may be out of date. `error`: what the handler threw, which the log must not lack. Null: `term` has not ended.
+   */
+  #replacement(term: number, error?: unknown): ServiceError | null {
+    const { role, replication } = this.#parts.operationParts.store
+    if (role === 'owner' && (replication?.epoch ?? 0) === term) return null
+    return standby(error instanceof ServiceError ? error.cause : error)
   }
 
   #errorResponse(exchange: Exchange, error: unknown): OutgoingResponse {
@@ -236,9 +244,11 @@ function isPublicName(name: string): boolean {
   return memberNames.has(name) || ['NN', 'X-Content-SHA256'].includes(name) || /^\d+$/.test(name)
 }
 
-function standby(): ServiceError {
+/** `cause`: a failure that came first. That another process has become the owner is none. */
+function standby(cause?: unknown): ServiceError {
   return new ServiceError('unavailable', 'this process is a standby; send the request again', {
     retryAfterS: 1,
+    cause: cause instanceof StoreError && cause.code === 'standby' ? undefined : cause,
   })
 }
 

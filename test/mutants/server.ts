@@ -213,8 +213,23 @@ export const serverMutants: readonly MutantGroup[] = [
   },
   {
     file: 'src/server/request-handler.ts',
-    killedBy: ['src/server/requests.test.ts'],
+    killedBy: ['src/server/requests.test.ts', 'src/server/change-of-owner.test.ts'],
     mutants: [
+      {
+        breaks: 'whatever a handler throws after a change of owner is 503',
+        find: 'throw this.#replacement(term, error) ?? error',
+        replace: 'throw error',
+      },
+      {
+        breaks: 'a response of an earlier epoch is not sent',
+        find: "role === 'owner' && (replication?.epoch ?? 0) === term",
+        replace: "role === 'owner'",
+      },
+      {
+        breaks: 'what a handler threw before the change of owner is logged',
+        find: 'return standby(error instanceof ServiceError ? error.cause : error)',
+        replace: 'return standby()',
+      },
       {
         breaks: 'only health needs no key',
         find: 'const isPublic = !(route instanceof ServiceError) && !route.operation.needsKey',
