@@ -35,7 +35,7 @@ export {
   type SavedEntries,
 } from './saved-state.js'
 export { CycleService, type CycleServiceParts, type ServiceProblem } from './service.js'
-export { unpackHeads } from './shadows.js'
+export { packHeads, unpackHeads } from './shadows.js'
 export { StageClock, stageNames, type StageName } from './stage-clock.js'
 export { changeWeights, type InitialWeights } from './stored-weights.js'
 export { warmUp } from './warm-up.js'

@@ -3,6 +3,7 @@
  * `understudy report`. Slow and obvious; it shares no code with src/history.
  */
 import type { Candidate, CycleRequest, CycleResponse, ResultRow } from '../../src/contract/index.js'
+import { kstDay, naiveInterval, type Observation } from './naive-intervals.js'
 
 export interface NaiveCycle {
   readonly request: CycleRequest
@@ -34,8 +35,18 @@ const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : sum(values) / values.length
 const fiveMinutes = 300_000
 
-/** The report without intervals, of stored cycles in any order. Cycles after the window do not count. */
-export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, toMs = Infinity): object {
+export interface NaiveOptions {
+  readonly fromMs?: number
+  readonly toMs?: number
+  /** Of each bootstrap. */
+  readonly draws?: number
+}
+
+/** The report of stored cycles in any order. Cycles after the window do not count. */
+export function naiveReport(
+  stored: readonly NaiveCycle[],
+  { fromMs = -Infinity, toMs = Infinity, draws = 2000 }: NaiveOptions = {},
+): object {
   const time = ({ request }: NaiveCycle): number => Date.parse(request.cycle_time)
   const all = [...stored].sort((a, b) => time(a) - time(b))
   const cycles = all.filter((cycle) => time(cycle) >= fromMs && time(cycle) <= toMs)
@@ -53,6 +64,21 @@ export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, t
   const decisionOf = (visit: Visit): number =>
     times.findLastIndex((t, c) => t < visit.d && poolOf(c).some((row) => row.visit === visit))
   const saved = visits.filter(({ fate }) => fate === 'saved')
+  const isByDay = new Set(saved.map(({ d }) => kstDay(d))).size >= 5
+  const unitOfCycle = (c: number): string => {
+    const at = times[c]
+    if (at === undefined) return ''
+    return isByDay ? kstDay(at) : new Date(at).toISOString()
+  }
+  /** Of a saved visit. One without a decision cycle counts with the last cycle before d. */
+  const unitOfVisit = (visit: Visit): string => {
+    if (isByDay) return kstDay(visit.d)
+    const c = decisionOf(visit)
+    return unitOfCycle(c >= 0 ? c : times.findLastIndex((t) => t < visit.d))
+  }
+  const interval = (observations: readonly Observation[]) => naiveInterval(observations, draws)
+  const ofVisits = (values: readonly (readonly [Visit, number])[]) =>
+    interval(values.map(([visit, value]) => ({ unit: unitOfVisit(visit), value })))
   const shadowNames = [...new Set(cycles.flatMap(({ shadows = {} }) => Object.keys(shadows)))].sort()
   const names = [
     'model',
@@ -65,21 +91,21 @@ export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, t
     const value = (row: Row): number => below(row.values[name])
     const scores = (c: number): boolean => (rows[c] ?? []).some(({ values }) => name in values)
     const percentiles = new Map<Visit, number>()
-    const ranks: number[] = []
+    const ranks: [Visit, number][] = []
     for (const visit of saved) {
       const c = decisionOf(visit)
       if (c < 0 || !scores(c)) continue
       const pool = poolOf(c)
       const own = value(pool.find((row) => row.visit === visit) as Row)
       const higher = pool.filter((row) => value(row) > own).length
-      ranks.push(higher + (pool.filter((row) => value(row) === own).length + 1) / 2)
+      ranks.push([visit, higher + (pool.filter((row) => value(row) === own).length + 1) / 2])
       const negatives = pool.filter((row) => !picksOf(c).includes(row.visit))
       if (negatives.length === 0) continue
       const lower = negatives.filter((row) => value(row) < own).length
       const tied = negatives.filter((row) => value(row) === own).length
       percentiles.set(visit, (lower + tied / 2) / negatives.length)
     }
-    const gains: Record<number, number[]> = { 10: [], 50: [] }
+    const gains: Record<number, [c: number, gain: number][]> = { 10: [], 50: [] }
     const picked = new Map<Visit, number>()
     cycles.forEach((_, c) => {
       if (!scores(c)) return
@@ -91,7 +117,7 @@ export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, t
           .slice(0, k)
           .map((row, i) => (picksOf(c).includes(row.visit) ? 1 / Math.log2(i + 2) : 0))
         const ideal = Array.from({ length: Math.min(k, relevant) }, (_, i) => 1 / Math.log2(i + 2))
-        gains[k]?.push(sum(dcg) / sum(ideal))
+        gains[k]?.push([c, sum(dcg) / sum(ideal)])
       }
       const free = list.filter((row) => !picked.has(row.visit)).slice(0, picksOf(c).length)
       for (const row of free) picked.set(row.visit, c)
@@ -109,6 +135,12 @@ export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, t
     const last = scored(decisionOf)
     const count = (fate: string): number => [...picked.keys()].filter((visit) => visit.fate === fate).length
     const closed = picked.size - count('open')
+    const closedPicks = [...picked].filter(([visit]) => visit.fate !== 'open')
+    const ofPicks = (isCounted: (fate: string) => boolean) =>
+      interval(
+        closedPicks.map(([visit, c]) => ({ unit: unitOfCycle(c), value: isCounted(visit.fate) ? 1 : 0 })),
+      )
+    const inTop = (k: number): [Visit, number][] => ranks.map(([visit, rank]) => [visit, rank <= k ? 1 : 0])
     const leads = [...picked]
       .filter(([visit]) => visit.fate === 'saved')
       .map(([visit, c]) => (visit.d - (times[c] ?? 0)) / 60_000)
@@ -118,11 +150,17 @@ export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, t
       figures: {
         name,
         versions: name === 'model' ? [...new Set(versions)] : isModel ? [name.slice('shadow:'.length)] : [],
-        rank_percentile: { mean: mean([...percentiles.values()]), n: percentiles.size },
-        saved_in_top: Object.fromEntries(
-          [10, 50, 100].map((k) => [k, mean(ranks.map((rank) => (rank <= k ? 1 : 0)))]),
+        rank_percentile: {
+          mean: mean([...percentiles.values()]),
+          n: percentiles.size,
+          ci95: ofVisits([...percentiles]),
+        },
+        saved_in_top: byDepth([10, 50, 100], (k) => mean(inTop(k).map(([, hit]) => hit))),
+        saved_in_top_ci95: byDepth([10, 50, 100], (k) => ofVisits(inTop(k))),
+        ndcg: byDepth([10, 50], (k) => mean((gains[k] ?? []).map(([, gain]) => gain))),
+        ndcg_ci95: byDepth([10, 50], (k) =>
+          interval((gains[k] ?? []).map(([c, gain]) => ({ unit: unitOfCycle(c), value: gain }))),
         ),
-        ndcg: Object.fromEntries([10, 50].map((k) => [k, mean(gains[k] ?? [])])),
         auc_first: isModel ? auc(scored((visit) => visit.scoredIn[0] ?? -1)) : null,
         auc_last: isModel ? auc(last) : null,
         average_precision_last: isModel ? averagePrecision(last) : null,
@@ -132,6 +170,11 @@ export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, t
           precision: closed === 0 ? null : count('saved') / closed,
           recall: saved.length === 0 ? null : count('saved') / saved.length,
           harm: closed === 0 ? null : (count('hidden') + count('deleted')) / closed,
+          ci95: {
+            precision: ofPicks((fate) => fate === 'saved'),
+            recall: ofVisits(saved.map((visit) => [visit, picked.has(visit) ? 1 : 0])),
+            harm: ofPicks((fate) => fate === 'hidden' || fate === 'deleted'),
+          },
           lead_minutes: { p10: quantile(leads, 0.1), p50: quantile(leads, 0.5), p90: quantile(leads, 0.9) },
         },
       },
@@ -154,11 +197,15 @@ export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, t
         const picks = picked.filter(([visit, c]) => ofPick(visit, c) === value).map(([visit]) => visit)
         const good = picks.filter(({ fate }) => fate === 'saved').length
         const closed = picks.filter(({ fate }) => fate !== 'open').length
-        const values = savedHere.flatMap((visit) => model.percentiles.get(visit) ?? [])
+        const ranked = [...model.percentiles].filter(([visit]) => savedHere.includes(visit))
         return {
           ...{ value, visits: members.length, saved: savedHere.length },
           ...{ picks: picks.length, picked_saved: good },
-          rank_percentile: { mean: mean(values), n: values.length },
+          rank_percentile: {
+            mean: mean(ranked.map(([, percentile]) => percentile)),
+            n: ranked.length,
+            ci95: ofVisits(ranked),
+          },
           precision: closed === 0 ? null : good / closed,
           recall:
             savedHere.length === 0
@@ -169,7 +216,12 @@ export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, t
   }
   const same = (of: (visit: Visit) => string | null) => group(of, of)
   return {
-    window: { cycles: cycles.length },
+    window: {
+      cycles: cycles.length,
+      days: new Set(times.map(kstDay)).size,
+      unit: isByDay ? 'day' : 'cycle',
+      versions: [...new Set(versions)],
+    },
     visits: {
       total: visits.length,
       ...Object.fromEntries(
@@ -181,16 +233,20 @@ export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, t
       unranked_saved: saved.filter((visit) => decisionOf(visit) < 0).length,
     },
     rankers: evaluated.map(({ figures }) => figures),
-    differences: pairs.map(([a, b]) => ({
-      a: a.figures.name,
-      b: b.figures.name,
-      mean: mean(
-        [...a.percentiles].flatMap(([visit, p]) => {
-          const other = b.percentiles.get(visit)
-          return other === undefined ? [] : [p - other]
-        }),
-      ),
-    })),
+    differences: pairs.map(([a, b]) => {
+      const both = [...a.percentiles].flatMap(([visit, p]): [Visit, number][] => {
+        const other = b.percentiles.get(visit)
+        return other === undefined ? [] : [[visit, p - other]]
+      })
+      const values = both.map(([, value]) => value)
+      return {
+        a: a.figures.name,
+        b: b.figures.name,
+        mean: mean(values),
+        n: both.length,
+        ci95: ofVisits(both),
+      }
+    }),
     first_score: ledger(visits, times),
     by: {
       gallery: same(({ gallId }) => gallId),
@@ -206,6 +262,10 @@ export function naiveReport(stored: readonly NaiveCycle[], fromMs = -Infinity, t
       ),
     },
   }
+}
+
+function byDepth<T>(depths: readonly number[], of: (depth: number) => T): Record<string, T> {
+  return Object.fromEntries(depths.map((depth) => [depth, of(depth)]))
 }
 
 /** `before`: candidates of the posts that were pending before the first cycle; null if the window is the whole history. */

@@ -76,7 +76,7 @@ describe('understudy report', () => {
       visits: { saved: 8, unranked_saved: 0 },
     })
     const later = JSON.parse(report(recorded.dataDir, '--from', cycleBody(10).cycle_id, '--json')) as object
-    expectFigures(later, naiveReport(cycles, cycleMs(10)))
+    expectFigures(later, naiveReport(cycles, { fromMs: cycleMs(10) }))
   })
 
   test('ranks versions by their shadow scores, and replays cycles without', async () => {

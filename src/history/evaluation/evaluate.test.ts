@@ -9,8 +9,9 @@ import { expectFigures } from '../../../test/helpers/expect-figures.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { naiveReport, type NaiveCycle } from '../../../test/helpers/naive-evaluation.js'
 import { referenceCodec as codec } from '../../codec/index.js'
-import type { CycleRequest, CycleResponse } from '../../contract/index.js'
-import { CycleService, StageClock } from '../../cycle/index.js'
+import type { CycleRequest, CycleResponse, HeadColumns } from '../../contract/index.js'
+import { CycleService, packHeads, StageClock } from '../../cycle/index.js'
+import type { ScoringInputs } from '../../pool/index.js'
 import { createMemoryStore, type Store } from '../../store/index.js'
 import { evaluate } from './evaluate.js'
 import { reportJson } from './report-json.js'
@@ -26,6 +27,7 @@ const instant = (ms: number): string => new Date(ms).toISOString()
 const timeNear = (index: number): fc.Arbitrary<string> =>
   fc.constantFrom(-6, -5, -2, 0, 1, 3, 5, 7).map((minutes) => instant(cycleMs(index) + minutes * minute))
 
+/** A cycle at boundary `index`. */
 const cycleAt = (index: number): fc.Arbitrary<CycleRequest> =>
   fc
     .record({
@@ -93,44 +95,96 @@ function expectVerdicts(report: object): void {
   }
 }
 
+interface RandomHistory {
+  readonly cycles: readonly CycleRequest[]
+  /** Boundaries between two places of the window: 1, or a third or half of a day, so that the history has many days. */
+  readonly step: number
+}
+
 const indexes = fc.uniqueArray(fc.integer({ min: 0, max: 16 }), { minLength: 1, maxLength: 10 })
-const history = (isInOrder: boolean): fc.Arbitrary<CycleRequest[]> =>
-  indexes.chain((list) =>
-    fc.tuple(...(isInOrder ? list.sort((a, b) => a - b) : list).map((index) => cycleAt(index))),
+const history = (isInOrder: boolean): fc.Arbitrary<RandomHistory> =>
+  fc.tuple(indexes, fc.constantFrom(1, 97, 145)).chain(([list, step]) =>
+    fc.record({
+      cycles: fc.tuple(
+        ...(isInOrder ? list.sort((a, b) => a - b) : list).map((index) => cycleAt(index * step)),
+      ),
+      step: fc.constant(step),
+    }),
   )
 
+/** Heads that differ, so that the weights decide about the order. */
+class TwoHeads extends FakeModel {
+  override async predict(inputs: ScoringInputs): Promise<HeadColumns> {
+    const heads = await super.predict(inputs)
+    const { comment_cnt } = inputs.engagement
+    const p_comments = Float32Array.from(
+      inputs.readings,
+      (row) => ((comment_cnt[row] as number) % 5) / 5 || 0,
+    )
+    return { ...heads, p_comments }
+  }
+}
+
+const twin = 'twin'
+
+/** The model and the weights change on the way. The shadow `twin` has the heads of the serving model. */
 async function served(cycles: readonly CycleRequest[]): Promise<Store> {
   const store = createMemoryStore()
-  let model = new FakeModel()
+  let model: FakeModel = new TwoHeads()
+  let nowMs = 0
   const service = await CycleService.open({
-    ...{ codec, store, model: () => model, textEncodeMsMax: 1000, clock: () => cycleMs(1000) },
+    ...{ codec, store, model: () => model, textEncodeMsMax: 1000, clock: () => nowMs },
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 0.5, up: 0, downvote_share: 0 } },
     log: { warn: () => undefined, error: () => undefined },
   })
   for (const [place, cycle] of cycles.entries()) {
-    if (place === 4) model = Object.assign(new FakeModel(), { version: 'fake-2' })
-    await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1000), new StageClock(0))
+    if (place === 4) model = Object.assign(new TwoHeads(), { version: 'fake-2' })
+    nowMs = Date.parse(cycle.cycle_time)
+    await service.submit({ json: bytesOf(cycle), gzip: null }, nowMs, new StageClock(0))
+    // From the next boundary on.
+    if (place === 2)
+      await service.setWeights({
+        ...{ version: 'comments', note: '' },
+        weights: { views: 0, comments: 1, up: 0, downvote_share: 0 },
+      })
+    const { position } = store.findCycle(cycle.cycle_id)!
+    await store.models.putShadowScores(position, twin, packHeads(headsOf(responseOf(store, cycle))))
   }
   await service.close()
   return store
 }
 
-function naiveCycles(cycles: readonly CycleRequest[], store: Store): NaiveCycle[] {
-  return cycles.map((request) => ({
-    request,
-    response: JSON.parse(Buffer.from(store.readResponse(request.cycle_id)!).toString()) as CycleResponse,
-  }))
+function responseOf(store: Store, { cycle_id }: CycleRequest): CycleResponse {
+  return JSON.parse(Buffer.from(store.readResponse(cycle_id)!).toString()) as CycleResponse
+}
+
+function headsOf({ results }: CycleResponse): HeadColumns {
+  const scored = results.filter(({ status }) => status === 'scored')
+  const column = (name: 'p_views' | 'p_comments'): Float32Array =>
+    Float32Array.from(scored, (row) => row[name] ?? NaN)
+  return {
+    ...{ p_views: column('p_views'), p_comments: column('p_comments') },
+    ...{ p_up: null, downvote_share: null },
+  }
+}
+
+function naiveCycles({ cycles }: RandomHistory, store: Store): NaiveCycle[] {
+  return cycles.map((request) => {
+    const response = responseOf(store, request)
+    const scores = response.results.flatMap(({ score }) => score ?? [])
+    return { request, response, shadows: { [twin]: scores } }
+  })
 }
 
 test(
   'equals an independent implementation over whole histories, with late cycles',
   () =>
     fc.assert(
-      fc.asyncProperty(history(false), async (cycles) => {
-        const store = await served(cycles)
+      fc.asyncProperty(history(false), async (random) => {
+        const store = await served(random.cycles)
         const report = reportJson(evaluate(store, { draws: 20 }))
-        expectFigures(report, naiveReport(naiveCycles(cycles, store)))
+        expectFigures(report, naiveReport(naiveCycles(random, store), { draws: 20 }))
         expectVerdicts(report)
       }),
       { numRuns: runCount },
@@ -149,17 +203,65 @@ test.each([
         history(isInOrder),
         fc.integer({ min: 0, max: 18 }),
         fc.integer({ min: 0, max: 18 }),
-        async (cycles, from, length) => {
-          const store = await served(cycles)
-          const [fromMs, toMs] = [cycleMs(from), cycleMs(from + length)]
-          const report = reportJson(evaluate(store, { draws: 20, fromMs, toMs }))
-          expectFigures(report, naiveReport(naiveCycles(cycles, store), fromMs, toMs))
+        async (random, from, length) => {
+          const store = await served(random.cycles)
+          const [fromMs, toMs] = [from, from + length].map((place) => cycleMs(place * random.step))
+          const options = { fromMs: fromMs!, toMs: toMs!, draws: 20 }
+          const report = reportJson(evaluate(store, options))
+          expectFigures(report, naiveReport(naiveCycles(random, store), options))
         },
       ),
       { numRuns: runCount },
     ),
   timeoutMs,
 )
+
+/**
+ * Four cycles a day, two of them around midnight in Korea. Each brings four posts and saves two: one that was decided before
+ * the last midnight of the window so far, and one after it.
+ */
+function daysOfSaves(days: number): RandomHistory {
+  const cycles: CycleRequest[] = []
+  const boundaries = Array.from({ length: days }, (_, day) => [1, 100, 200, 287].map((of) => day * 288 + of))
+  for (const [number, index] of boundaries.flat().entries()) {
+    const posts = Array.from({ length: 4 }, (_, i) => 4 * number + i)
+    const pending = Array.from({ length: 12 }, (_, i) => 4 * number + 3 - i).filter((post) => post >= 0)
+    const saved = pending.filter((post) => post % 4 < 2 && Math.floor(post / 4) === number - 1)
+    cycles.push(
+      cycleBody(index, {
+        candidates: posts.map((post) => candidate('g', post + 1, { extracted_at: instant(cycleMs(index)) })),
+        engagement: pending.map((post) =>
+          reading('g', post + 1, cycleMs(index), {
+            views: (post * 37 + number * 11) % 100,
+            comment_cnt: (post * 7 + number) % 5,
+          }),
+        ),
+        removals: saved.map((post, i) =>
+          removal('g', post + 1, {
+            ...{ reason: 'saved', tier: 'main' },
+            // The first minute after the cycle before, or the last one before this cycle.
+            decided_at: instant(
+              i === 0 ? cycleMs(index) - minute : Date.parse(cycles.at(-1)?.cycle_time ?? '') + minute,
+            ),
+          }),
+        ),
+      }),
+    )
+  }
+  return { cycles, step: 1 }
+}
+
+test.each([
+  [4, 'cycle'],
+  [5, 'day'],
+  [9, 'day'],
+])('a window with saves on %d Korean days draws by the %s', async (days, unit) => {
+  const random = daysOfSaves(days)
+  const store = await served(random.cycles)
+  const report = reportJson(evaluate(store))
+  expect(report).toMatchObject({ window: { unit, days } })
+  expectFigures(report, naiveReport(naiveCycles(random, store)))
+})
 
 test('an empty store has a report of nulls and zeros', () => {
   const report = reportJson(evaluate(createMemoryStore()))

@@ -37,9 +37,9 @@ export class UnitSums {
     return denominator > 0 ? numerator / denominator : null
   }
 
-  /** 95 %. Null without data. Draws whose denominator is 0 are omitted. */
+  /** 95 %. Null without data. Draws whose denominator is 0 are omitted. The units are drawn by their ascending order. */
   interval(draws = drawsDefault): Interval | null {
-    const units = [...this.#units.values()]
+    const units = [...this.#units].sort(([a], [b]) => a - b).map(([, sums]) => sums)
     if (this.ratio === null) return null
     const random = generator(seed)
     const ratios: number[] = []

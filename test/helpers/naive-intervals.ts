@@ -1,0 +1,55 @@
+/**
+ * Bootstrap intervals written from docs/evaluation.md: the oracle of the intervals of `understudy report`. Shares no code with
+ * src/history.
+ */
+
+/** One value, and the day or the cycle that it is drawn with. Units are drawn in the order of their names. */
+export interface Observation {
+  readonly unit: string
+  readonly value: number
+}
+
+/** The day in Korea, such as `2024-03-01`. */
+export function kstDay(ms: number): string {
+  return new Date(ms + 9 * 3_600_000).toISOString().slice(0, 10)
+}
+
+/** The 95 % interval of the mean; null without observations. */
+export function naiveInterval(observations: readonly Observation[], draws: number): [number, number] | null {
+  if (observations.length === 0) return null
+  const units = [...new Set(observations.map(({ unit }) => unit))].sort()
+  const values = units.map((name) =>
+    observations.filter(({ unit }) => unit === name).map(({ value }) => value),
+  )
+  const sums = values.map((list) => list.reduce((a, b) => a + b, 0))
+  const random = mulberry32(0x5eed)
+  const means = Array.from({ length: draws }, () => {
+    let [sum, count] = [0, 0]
+    for (let n = 0; n < units.length; n++) {
+      const drawn = Math.floor(random() * units.length)
+      sum += sums[drawn] ?? 0
+      count += values[drawn]?.length ?? 0
+    }
+    return sum / count
+  }).sort((a, b) => a - b)
+  return [percentile(means, 2.5), percentile(means, 97.5)]
+}
+
+/** NumPy's default: linear interpolation. */
+function percentile(sorted: readonly number[], percent: number): number {
+  const place = ((sorted.length - 1) * percent) / 100
+  const [low, high] = [sorted[Math.floor(place)] ?? NaN, sorted[Math.ceil(place)] ?? NaN]
+  return low + (high - low) * (place % 1)
+}
+
+/** Tommy Ettinger's generator, as its public-domain C source has it. */
+function mulberry32(seed: number): () => number {
+  let a = seed
+  return () => {
+    a = (a + 0x6d2b79f5) >>> 0
+    let t = a
+    t = Math.imul(t ^ (t >>> 15), t | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
