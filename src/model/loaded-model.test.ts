@@ -184,6 +184,16 @@ describe('a model with encoders', () => {
     expect([...(await model.text!.encode([title('안녕')], 10_000)).encoded]).toEqual([1])
   })
 
+  test('gives texts their budget plus the time limit, and images the time limit', async () => {
+    const model = await load({ ...quiet(), modelsDir, version: 'example-1', timeLimitMs: 3000 })
+    for (const { role, pid } of model.processes) if (role !== 'heads') process.kill(pid, 'SIGSTOP')
+    const took = (limitMs: number): RegExp => new RegExp(`took longer than its time limit of ${limitMs} ms`)
+    await Promise.all([
+      expectModelError(model.text!.encode([title('안녕')], 250), took(3250)),
+      expectModelError(model.image!.encode([Buffer.from('a JPEG')]), took(3000)),
+    ])
+  })
+
   test('is not loaded when a file of an encoder was changed', async () => {
     const options = packaged(sigmoidGraph)
     const directory = join(options.modelsDir, 'example-1')

@@ -51,6 +51,14 @@ export interface Vectors {
   readonly vectors: Float32Array
   /** By item: 1 if its row is a vector. */
   readonly encoded: Uint8Array
+  /** Items that the encoder cannot encode, such as one on which its graph returns an error. Absent: none. */
+  readonly failures?: readonly ItemFailure[]
+}
+
+export interface ItemFailure {
+  /** Index in the batch. */
+  readonly item: number
+  readonly reason: string
 }
 
 /** The inputs of a prediction. An embedding column must have the dim of the model's encoder; null: all are missing. */

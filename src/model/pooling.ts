@@ -2,6 +2,9 @@
  * Pools vectors into one: the output of an encoder's graph for one text or image, and the vectors of a post's images.
  */
 
+/** Why an item has no vector although the graph ran. */
+export const notFinite = 'its vector is not finite'
+
 /** The output of one run. */
 export interface EncoderOutput {
   readonly values: Float32Array

@@ -31,6 +31,8 @@ export class FakeTextEncoder implements TextEncoder {
   /** Number of texts that each next call encodes before its time limit; without an entry, all. */
   readonly limits: number[] = []
   readonly unreadable = new Set<string>()
+  /** Titles on which the graph returns an error. */
+  readonly erring = new Set<string>()
   /** A batch with one of these titles crashes the process, so the next call fails too. */
   readonly crashing = new Set<string>()
   #isDown = false
@@ -60,12 +62,15 @@ export class FakeTextEncoder implements TextEncoder {
     const vectors = new Float32Array(titles.length * dim)
     const encoded = new Uint8Array(titles.length)
     for (const [row, title] of titles.entries()) {
-      if (row >= limit || this.unreadable.has(title)) continue
+      if (row >= limit || this.unreadable.has(title) || this.erring.has(title)) continue
       this.titles.push(title)
       vectors.set([titleShare(title), 1], row * dim)
       encoded[row] = 1
     }
-    return { vectors, encoded }
+    const failures = [...titles.entries()].flatMap(([item, title]) =>
+      this.erring.has(title) ? [{ item, reason: 'the graph returns an error' }] : [],
+    )
+    return { vectors, encoded, failures }
   }
 }
 

@@ -92,7 +92,7 @@ export const cycleMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a cycle that was not stored leaves no vectors',
-        find: 'const forget = (): void => keys.forEach((key) => this.#vectors.delete(key))',
+        find: 'const forget = (): void => keys.forEach((key) => this.#forget(key))',
         replace: 'const forget = (): void => undefined',
       },
     ],

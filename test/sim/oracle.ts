@@ -31,7 +31,7 @@ interface ScoredRow {
   readonly title: string
 }
 
-const textLine = /^text not encoded in time, scored without it \((\d+)\)$/
+const textLine = /^text (?:not encoded in time|that the encoder cannot encode), scored without it \((\d+)\)$/
 
 export class Oracle {
   readonly #disk: SimDisk
@@ -220,7 +220,8 @@ export class Oracle {
       return
     }
     const lines = kinds(parsed.warnings).flatMap((line) => textLine.exec(line)?.[1] ?? [])
-    same(Number(lines[0] ?? 0), unread, 'texts that the warning counts')
+    const counted = lines.reduce((sum, count) => sum + Number(count), 0)
+    same(counted, unread, 'texts that the warnings count')
   }
 }
 

@@ -41,6 +41,7 @@ export const warningLabels: Readonly<Record<string, string>> = {
   'more than one candidate_scores row, the latest counts': 'duplicate_candidate_scores',
   'engagement of a removed post, left out': 'engagement_of_removed_post',
   'text not encoded in time, scored without it': 'text_not_encoded',
+  'text that the encoder cannot encode, scored without it': 'text_not_encodable',
   'expected images not all encoded, scored without them': 'images_not_encoded',
   'unknown field': 'unknown_field',
   'late cycle': 'late_cycle',
@@ -181,7 +182,7 @@ export const metricTable = {
   imagesQueued: gauge('understudy_images_queued', 'Stored images that wait to be encoded.'),
   quarantined: gauge(
     'understudy_quarantined_items',
-    'Texts and images that are not encoded because they crash the encoder.',
+    'Texts and images that are not encoded because the encoder fails on them.',
   ),
   encodingSeconds: histogram(
     'understudy_encoding_duration_seconds',

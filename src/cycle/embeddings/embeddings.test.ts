@@ -21,6 +21,7 @@ import { StageClock } from '../stage-clock.js'
 const nowMs = cycleMs(1000)
 const hash = 'a'.repeat(64)
 const otherHash = 'b'.repeat(64)
+const unencodable = 'text that the encoder cannot encode, scored without it'
 const patience = { timeout: 20_000, interval: 5 }
 
 let contents: MemoryContents
@@ -227,11 +228,31 @@ describe('past the budget for texts', () => {
     const { callCount } = text
     const later = await submit(cycle(1, [], [1, 2, 3, 4]))
     expect(views(later)).toEqual({ ...titleShares([1, 3, 4]), 2: 0 })
-    expect(later.warnings).toEqual(['text not encoded in time, scored without it (1): g/2'])
+    expect(later.warnings).toEqual([`${unencodable} (1): g/2`])
     await submit(cycle(2, [], [1, 2, 3, 4]))
     // The unreadable text is not tried again.
     expect(text.callCount - callCount).toBeLessThanOrEqual(1)
     expect(text.titles).toHaveLength(3)
+  })
+})
+
+describe('a text on which the encoder returns an error', () => {
+  test('is counted as such from its first cycle on, and the others are encoded', async () => {
+    text.erring.add(title(2))
+    for (const index of [0, 1]) {
+      const response = await submit(cycle(index, index === 0 ? [1, 2, 3] : [], [1, 2, 3]))
+      expect(views(response)).toEqual({ ...titleShares([1, 3]), 2: 0 })
+      expect(response.warnings).toEqual([`${unencodable} (1): g/2`])
+    }
+  })
+
+  test('does not count for another post that enters at its position when its cycle was not stored', async () => {
+    text.erring.add(title(2))
+    storeFails = true
+    await expect(submit(cycle(0, [2], [2]))).rejects.toThrow('storage refuses writes')
+    storeFails = false
+    const response = await submit(cycle(0, [1], [1]))
+    expect([views(response), response.warnings]).toEqual([titleShares([1]), []])
   })
 })
 
@@ -272,6 +293,21 @@ describe('a swap', () => {
     await adopt(next)
     expect(views(await submit(cycle(2, [], [1, 2, 3])))).toEqual(titleShares([1, 2, 3]))
     expect([...fresh.titles].sort()).toEqual([1, 2, 3].map(title))
+  })
+
+  test('that fails its trial leaves the texts to the encoder of the model that serves', async () => {
+    await submit(cycle(0, [1], [1]))
+    const fresh = new FakeTextEncoder(hash)
+    const next = new EncodingModel('m2', fresh)
+    next.failing = true
+    await expect(adopt(next)).rejects.toThrow('fails on purpose')
+    fresh.failing = true
+    text.limits.push(1)
+    expect(views(await submit(cycle(1, [2, 3], [1, 2, 3])))).toEqual({ ...titleShares([1, 2]), 3: 0 })
+    // The background too.
+    await vi.waitUntil(() => contents.embeddings.size === 3, patience)
+    expect(text.titles).toEqual([1, 2, 3].map(title))
+    expect(fresh.titles).toEqual([])
   })
 
   test('includes the texts of posts that entered while it was prepared', async () => {

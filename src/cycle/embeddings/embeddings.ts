@@ -19,7 +19,7 @@ export interface EmbeddingsParts {
   }
 }
 
-/** What waits to be encoded, and what is never encoded because it ends the encoder's process. */
+/** What waits to be encoded, and what is never encoded because the encoder fails on it. */
 export interface EmbeddingBacklog {
   readonly texts: number
   readonly images: number
@@ -30,7 +30,10 @@ export interface EmbeddingBacklog {
 export type EmbeddingInputs = Pick<
   Parameters<Model['predict']>[0],
   'text' | 'image' | 'textEncoded' | 'imagesEncoded'
->
+> & {
+  /** 1 for a text that the encoder cannot encode. */
+  readonly textUnencodable: Uint8Array
+}
 
 export class Embeddings {
   readonly #parts: EmbeddingsParts
@@ -99,13 +102,15 @@ export class Embeddings {
 
   /** By slot of `state`. `imagesStored`: stored images of each post. */
   inputs(model: Model, state: PoolState, imagesStored: Uint32Array): EmbeddingInputs {
-    const text = this.#texts.get(model.text)?.column(state) ?? null
+    const texts = this.#texts.get(model.text)
+    const text = texts?.column(state) ?? null
     const images = this.#images.get(model.image)?.columns(state, imagesStored)
     return {
       text,
       image: images?.column ?? null,
       textEncoded:
         text === null ? new Uint8Array(state.count) : Uint8Array.from(text.row, (row) => (row < 0 ? 0 : 1)),
+      textUnencodable: texts?.unencodable(state) ?? new Uint8Array(state.count),
       imagesEncoded: images?.encoded ?? new Uint32Array(state.count),
     }
   }

@@ -138,7 +138,7 @@ export class ImageQueue {
 }
 
 const quarantinedMessage =
-  'image quarantined: it crashes the image encoder; its post is scored without it until the service restarts'
+  'image quarantined: the image encoder fails on it; its post is scored without it until the service restarts'
 
 function imageName({ gallId, postNo, position }: ImageKey): string {
   return JSON.stringify([gallId, postNo, position])

@@ -1,7 +1,8 @@
 /** Texts and images that end the process of their encoder: each is found and quarantined, and no other is lost. */
+import sharp from 'sharp'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
-import { canCrash, writeCrashingExample } from '../../../test/helpers/crashing-example.js'
+import { canCrash, writeCrashingExample, writeErringExample } from '../../../test/helpers/crashing-example.js'
 import { FakeImageEncoder, FakeTextEncoder } from '../../../test/helpers/encoding-model.js'
 import { temporaryModelsDir } from '../../../test/helpers/model-packages.js'
 import { referenceCodec } from '../../codec/index.js'
@@ -14,7 +15,7 @@ import { ImageCache } from './image-cache.js'
 import { encodingChannel, imageBatchEncoder, Quarantine, textBatchEncoder } from './quarantine.js'
 
 const patience = { timeout: 60_000, interval: 20 }
-const notEncoded = 'text not encoded in time, scored without it'
+const unencodable = 'text that the encoder cannot encode, scored without it'
 
 describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
   let modelsDir: string
@@ -89,13 +90,13 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
   test('is quarantined within the budget of its cycle, counted and logged once, and the others are encoded', async () => {
     const first = await submit(cycle(0, { 1: '글', 2: '오늘', 3: '하나' }, [1, 2, 3]))
     expect(first.refusalCount).toBe(0)
-    expect(first.response.warnings).toContain(`${notEncoded} (1): g/2`)
+    expect(first.response.warnings).toContain(`${unencodable} (1): g/2`)
     expect(contents.embeddings.size).toBe(2)
     expect(quarantined).toMatchObject([{ gall_id: 'g', post_no: 2 }])
     const pid = textPid()
     const second = await submit(cycle(1, { 4: '둘' }, [1, 2, 3, 4]))
     expect(second).toMatchObject({ refusalCount: 0 })
-    expect(second.response.warnings).toContain(`${notEncoded} (1): g/2`)
+    expect(second.response.warnings).toContain(`${unencodable} (1): g/2`)
     await submit(cycle(2, {}, [1, 2, 3, 4]))
     expect(contents.embeddings.size).toBe(3)
     // It was not tried again.
@@ -113,8 +114,57 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
     expect(quarantined).toHaveLength(2)
     const { refusalCount, response } = await submit(cycle(1, {}, [1, 2, 3]))
     expect(refusalCount).toBe(0)
-    expect(response.warnings).toContain(`${notEncoded} (1): g/2`)
+    expect(response.warnings).toContain(`${unencodable} (1): g/2`)
   })
+})
+
+describe('an encoder whose graph returns an error', () => {
+  test.each([
+    ['text', 79],
+    ['image', 20],
+  ] as const)(
+    'for one %s encodes all others, names it once, and prints nothing else',
+    async (kind, count) => {
+      const modelsDir = temporaryModelsDir()
+      writeErringExample(modelsDir)
+      const lines: string[] = []
+      const warn = (_: object, message: string): void => void lines.push(message)
+      const log = { info: () => undefined, warn, error: warn }
+      const model = await loadModel({ modelsDir, version: 'erring', executionProviders: ['cpu'], log })
+      onTestFinished(() => model.close())
+      const pids = model.processes.map(({ pid }) => pid)
+      const items =
+        kind === 'text'
+          ? Array.from({ length: count }, (_, i) => bytesOf({ title: i === 40 ? '오늘' : `글 ${i}` }))
+          : await Promise.all(Array.from({ length: count }, (_, i) => square(i === 11 ? 255 : 5 * i)))
+      const bad = kind === 'text' ? 40 : 11
+      const encoder =
+        kind === 'text'
+          ? textBatchEncoder(model.text ?? expect.fail())
+          : imageBatchEncoder(model.image ?? expect.fail())
+      const quarantine = new Quarantine()
+      const found: [number, string][] = []
+      const onQuarantined = (row: number, { message }: Error): void => void found.push([row, message])
+      for (let time = 0; time < 3; time++) {
+        const { encoded, quarantined } = await quarantine.encodeAll(encoder, items, { onQuarantined })
+        expect([...encoded]).toEqual(items.map((_, row) => (row === bad ? 0 : 1)))
+        expect([...quarantined]).toEqual([bad])
+      }
+      expect(found).toEqual([[bad, expect.stringMatching(/Gather.*out of data bounds/)]])
+      // What the processes print arrives before they have ended.
+      expect(model.processes.map(({ pid }) => pid)).toEqual(pids)
+      await model.close()
+      expect(lines).toEqual([])
+    },
+  )
+
+  function square(grey: number): Promise<Uint8Array> {
+    return sharp({
+      create: { width: 32, height: 32, channels: 3, background: { r: grey, g: grey, b: grey } },
+    })
+      .jpeg()
+      .toBuffer()
+  }
 })
 
 describe('a quarantine', () => {
@@ -224,6 +274,20 @@ describe('a quarantine', () => {
       encoded: [1, 1, 0, 1],
     })
     expect((await encode(quarantine, encoder, all)).encoded).toEqual([1, 1, 0, 1])
+  })
+
+  test('quarantines an item that the encoder reports at once, also within a cycle, and tries it no more', async () => {
+    const quarantine = new Quarantine()
+    const encoder = new FakeTextEncoder('e')
+    encoder.erring.add('bad')
+    const { quarantined, encoded } = await encode(quarantine, encoder, ['a', 'bad', 'b', 'bad'])
+    expect([quarantined, encoded]).toEqual([['bad'], [1, 0, 1, 0]])
+    expect(encoder.callCount).toBe(1)
+    expect(await encode(quarantine, encoder, ['bad'], 'background')).toEqual({
+      quarantined: [],
+      encoded: [0],
+    })
+    expect(encoder.callCount).toBe(1)
   })
 
   test('does not quarantine an item that fails once', async () => {

@@ -1,9 +1,9 @@
 /**
- * Quarantine of texts and images that crash the process of their encoder. A batch that crashes it is bisected down to the
- * single item that is the cause, in the background if the cycle has no time for it. That item is quarantined: it counts as
- * missing and is not tried again until the service restarts. A control item, which every working encoder can encode,
- * distinguishes a broken encoder from a bad item. Items are identified by the hash of their bytes. Read `encode` and
- * `encodeAll` first.
+ * Quarantine of texts and images that their encoder cannot encode: those on which it returns an error, and those that crash
+ * its process. A batch that crashes it is bisected down to the single item that is the cause, in the background if the
+ * cycle has no time for it. A quarantined item counts as missing and is not tried again until the service restarts. A
+ * control item, which every working encoder can encode, distinguishes a broken encoder from a bad item. Items are
+ * identified by the hash of their bytes. Read `encode` and `encodeAll` first.
  */
 import { createHash } from 'node:crypto'
 import { channel } from 'node:diagnostics_channel'
@@ -37,6 +37,12 @@ export interface BatchEncoder {
   /** Items of one call in the background. */
   readonly callCountMax: number
   readonly encode: (items: readonly Uint8Array[], budgetMs: number) => Promise<Vectors>
+}
+
+/** The vectors of the items. */
+export interface Encoded extends Vectors {
+  /** Indices of the items that are in quarantine. */
+  readonly quarantined: ReadonlySet<number>
 }
 
 export interface QuarantineOptions {
@@ -100,7 +106,7 @@ export class Quarantine {
     encoder: BatchEncoder,
     items: readonly Uint8Array[],
     { budgetMs, onQuarantined }: { budgetMs: number } & Pick<QuarantineOptions, 'onQuarantined'>,
-  ): Promise<Vectors> {
+  ): Promise<Encoded> {
     const endMs = performance.now() + budgetMs
     const leftMs = (): number => endMs - performance.now()
     const callMs = (): number => Math.max(leftMs(), 1)
@@ -117,14 +123,14 @@ export class Quarantine {
     encoder: BatchEncoder,
     items: readonly Uint8Array[],
     { onQuarantined, ended = () => false }: QuarantineOptions,
-  ): Promise<Vectors> {
+  ): Promise<Encoded> {
     const callMs = (): number => encoder.callMsMax
     const restartMs = (): number => this.#restartMsMax
     return this.#run(encoder, items, { isBackground: true, callMs, restartMs, ended, onQuarantined })
   }
 
-  async #run(encoder: BatchEncoder, items: readonly Uint8Array[], run: Run): Promise<Vectors> {
-    const { isBackground, callMs, ended, onQuarantined } = run
+  async #run(encoder: BatchEncoder, items: readonly Uint8Array[], run: Run): Promise<Encoded> {
+    const { isBackground, callMs, ended } = run
     const keyOf = keysOf(encoder, items)
     const isQuarantined = (row: number): boolean => !this.isEmpty && this.#quarantined.has(keyOf(row))
     const isSuspect = (row: number): boolean => !this.isEmpty && this.#suspects.has(keyOf(row))
@@ -140,8 +146,11 @@ export class Quarantine {
       callCount++
       try {
         const part = rows.map((row) => items[row] as Uint8Array)
-        all.take(rows, await encode(encoder, part, callMs()))
+        const { failures = [], ...vectors } = await encode(encoder, part, callMs())
+        all.take(rows, vectors)
         singleCrashes = 0
+        for (const { item, reason } of failures)
+          this.#quarantine(keyOf, rows[item] as number, new ModelError(reason), run)
         const missing = all.missing(rows)
         if (this.#suspects.size > 0)
           for (const row of rows) if (!missing.includes(row)) this.#suspects.delete(keyOf(row))
@@ -159,13 +168,11 @@ export class Quarantine {
         else if (!isCause || ++singleCrashes < singleCrashesMax) batches.unshift(rows)
         else {
           singleCrashes = 0
-          const [row] = rows as [number]
-          this.#quarantine(keyOf(row))
-          onQuarantined(row, error)
+          this.#quarantine(keyOf, rows[0] as number, error, run)
         }
       }
     }
-    return all.vectors
+    return { ...all.vectors, quarantined: new Set([...items.keys()].filter(isQuarantined)) }
   }
 
   /**
@@ -198,10 +205,14 @@ export class Quarantine {
     evictOldest(this.#suspects)
   }
 
-  #quarantine(key: string): void {
+  /** Once for each item, also if it is in the batch twice. */
+  #quarantine(keyOf: (row: number) => string, row: number, error: ModelError, { onQuarantined }: Run): void {
+    const key = keyOf(row)
+    if (this.#quarantined.has(key)) return
     this.#suspects.delete(key)
     this.#quarantined.add(key)
     evictOldest(this.#quarantined)
+    onQuarantined(row, error)
   }
 }
 

@@ -76,7 +76,8 @@ export class TextCache {
       })
       const encoded = this.#encodedTexts(keys, made)
       this.#keep(keys, made)
-      const forget = (): void => keys.forEach((key) => this.#vectors.delete(key))
+      for (const row of made.quarantined) this.#unencodable.add(keys[row] as number)
+      const forget = (): void => keys.forEach((key) => this.#forget(key))
       return { encoded, forget }
     })
   }
@@ -86,6 +87,15 @@ export class TextCache {
     const row = new Int32Array(state.count)
     for (let slot = 0; slot < state.count; slot++) row[slot] = this.#vectors.row(keyOf(state, slot))
     return { dim: this.encoder.dim, vectors: this.#vectors.vectors, row }
+  }
+
+  /** By slot of `state`: 1 for a text that the encoder cannot encode. */
+  unencodable(state: PoolState): Uint8Array {
+    const column = new Uint8Array(state.count)
+    if (this.#unencodable.size > 0)
+      for (let slot = 0; slot < state.count; slot++)
+        if (this.#unencodable.has(keyOf(state, slot))) column[slot] = 1
+    return column
   }
 
   /** Clears the cache, because its source records have changed. */
@@ -164,6 +174,11 @@ export class TextCache {
     for (const [i, key] of keys.entries()) if (made.encoded[i] !== 1) this.#unencodable.add(key)
   }
 
+  #forget(key: number): void {
+    this.#vectors.delete(key)
+    this.#unencodable.delete(key)
+  }
+
   async #track<Result>(keys: readonly number[], work: () => Promise<Result>): Promise<Result> {
     const working = work()
     for (const key of keys) this.#inProgress.set(key, working)
@@ -198,7 +213,7 @@ export class TextCache {
     const { gall_id, post_no } = JSON.parse(Buffer.from(record).toString()) as Record<string, unknown>
     this.#parts.log.error(
       { gall_id, post_no, problem: message },
-      'text quarantined: it crashes the text encoder; its post is scored without it until the service restarts',
+      'text quarantined: the text encoder fails on it; its post is scored without it until the service restarts',
     )
   }
 }

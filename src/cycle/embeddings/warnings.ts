@@ -9,9 +9,10 @@ import type { EmbeddingInputs } from './embeddings.js'
 export function missingInputWarnings(
   { text, image }: Model,
   { scoring, next }: CyclePlan,
-  { textEncoded, imagesEncoded }: EmbeddingInputs,
+  { textEncoded, textUnencodable, imagesEncoded }: EmbeddingInputs,
 ): string[] {
-  const withoutText = new PostWarning('text not encoded in time, scored without it')
+  const lateText = new PostWarning('text not encoded in time, scored without it')
+  const badText = new PostWarning('text that the encoder cannot encode, scored without it')
   const withoutImages = new PostWarning('expected images not all encoded, scored without them')
   const { imagesExpected, imagesInPost } = next.posts
   for (let row = 0; row < scoring.count; row++) {
@@ -20,13 +21,14 @@ export function missingInputWarnings(
       next.galleries[next.gallery[slot] as number] as string,
       next.postNo[slot] as number,
     ]
-    if (text !== null && textEncoded[slot] === 0) withoutText.add(...name())
+    if (text !== null && textEncoded[slot] === 0)
+      (textUnencodable[slot] === 1 ? badText : lateText).add(...name())
     if (image?.required !== true) continue
     const expected = imagesExpected[slot] as number
     const due = Number.isNaN(expected) ? (imagesInPost[slot] as number) : expected
     if ((imagesEncoded[slot] as number) < due) withoutImages.add(...name())
   }
-  return [...withoutText.lines(), ...withoutImages.lines()]
+  return [...lateText.lines(), ...badText.lines(), ...withoutImages.lines()]
 }
 
 /** Every response of a transport test carries this warning. */

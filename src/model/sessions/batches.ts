@@ -2,10 +2,11 @@
  * Batches of heads and of encoders, and the parts of their messages:
  *
  *   heads     features, text, image: float32 [count, width] each  →  float32 [count] for each head of the plan
- *   encoder   the bytes of each item  →  vectors, float32 [items, dim]; flags, one byte per item: 1 if it is encoded
+ *   encoder   the bytes of each item  →  vectors, float32 [items, dim]; flags, one byte per item: 1 if it is encoded;
+ *             in the header, the items that cannot be encoded, with reasons
  */
 import { matrixNames, type MatrixName } from '../graph-ports/head-ports.js'
-import type { Vectors } from '../model.js'
+import type { ItemFailure, Vectors } from '../model.js'
 import type { HeadsPlan } from '../plans.js'
 import type { ChildFormat, OwnerFormat } from './messages.js'
 
@@ -59,9 +60,10 @@ export const headsChildFormat: ChildFormat<HeadsBatch, readonly Float32Array[]> 
 
 export const encoderOwnerFormat: OwnerFormat<EncoderRequest, Vectors> = {
   encodeRequest: ({ items, budgetMs }) => ({ header: { kind: 'batch', budgetMs }, parts: items }),
-  decodeReply({ parts }) {
+  decodeReply({ header, parts }) {
     const [vectors, encoded] = parts as [Uint8Array, Uint8Array]
-    return { vectors: floats(vectors), encoded }
+    const { failures } = header as { readonly failures: readonly ItemFailure[] }
+    return { vectors: floats(vectors), encoded, failures }
   },
 }
 
@@ -70,7 +72,10 @@ export const encoderChildFormat: ChildFormat<EncoderRequest, Vectors> = {
     items: parts,
     budgetMs: (header as { budgetMs: number | null }).budgetMs,
   }),
-  encodeReply: ({ vectors, encoded }) => ({ header: { kind: 'done' }, parts: [vectors, encoded] }),
+  encodeReply: ({ vectors, encoded, failures = [] }) => ({
+    header: { kind: 'done', failures },
+    parts: [vectors, encoded],
+  }),
 }
 
 /** Throws a RangeError if the length is not a multiple of 4. */

@@ -15,6 +15,9 @@ export class PortError extends Error {}
 
 export type Session = Pick<ort.InferenceSession, 'inputNames' | 'run'>
 
+/** ONNX Runtime prints an error of a run unless this is set. The caller gets it, and reports it once. */
+export const quietly: ort.InferenceSession.RunOptions = { logSeverityLevel: 4 }
+
 export interface GraphSession {
   readonly session: Session
   /** The provider that serves. */
@@ -69,7 +72,7 @@ export async function runEncoder(
   sizes: readonly number[],
   problemsOf: (port: Port) => readonly string[],
 ): Promise<EncoderOutput> {
-  const { dims = [], type = null, data } = (await session.run(feeds, [name]))[name] ?? {}
+  const { dims = [], type = null, data } = (await session.run(feeds, [name], quietly))[name] ?? {}
   const port = { name, dtype: type, shape: dims }
   const [problem] = problemsOf(port)
   if (problem !== undefined) throw new PortError(`${problem}, in a batch of ${sizes[0]}`)

@@ -5,7 +5,7 @@
 import * as ort from 'onnxruntime-node'
 import { headInputs, headPortProblems, type HeadColumn, type HeadInput } from '../graph-ports/head-ports.js'
 import type { HeadGraphPlan, HeadsPlan } from '../plans.js'
-import { openGraph, type GraphSession } from './graph-session.js'
+import { openGraph, quietly, type GraphSession } from './graph-session.js'
 import type { HeadsBatch, Matrices } from './batches.js'
 import type { OpenProgram } from './program.js'
 
@@ -42,7 +42,8 @@ async function runGraph(
   targetOf: (head: HeadColumn['head']) => Float32Array,
 ): Promise<void> {
   const feeds = Object.fromEntries(inputs.map((input) => [input.name, tensorOf(input, matrices, count)]))
-  const outputs = await session.run(feeds, [...new Set(plan.heads.map(({ output }) => output))])
+  const names = [...new Set(plan.heads.map(({ output }) => output))]
+  const outputs = await session.run(feeds, names, quietly)
   for (const column of plan.heads) copyHead(outputs[column.output], column, targetOf(column.head))
 }
 

@@ -46,6 +46,8 @@ describe('an image encoder', () => {
     expect((await program.run({ items: [], budgetMs: null })).encoded).toHaveLength(0)
     const reply = await program.run({ items: [new Uint8Array(0), Buffer.from('x')], budgetMs: null })
     expect([...reply.encoded]).toEqual([0, 0])
+    const reason = expect.stringMatching(/^it cannot be read: /) as string
+    expect(reply.failures).toEqual([0, 1].map((item) => ({ item, reason })))
     expect([...reply.vectors]).toEqual(Array<number>(32).fill(0))
   })
 

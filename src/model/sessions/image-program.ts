@@ -4,11 +4,13 @@
 import * as ort from 'onnxruntime-node'
 import { imageOutputProblems, imagePortProblems, inputShape } from '../graph-ports/image-ports.js'
 import { Preprocessor } from '../image/preprocess.js'
-import type { Vectors } from '../model.js'
-import { poolOutput, type EncoderOutput } from '../pooling.js'
+import type { ItemFailure, Vectors } from '../model.js'
+import { notFinite, poolOutput, type EncoderOutput } from '../pooling.js'
 import type { ImagePlan } from '../plans.js'
 import type { EncoderRequest } from './batches.js'
 import { openGraph, runEncoder, type Session } from './graph-session.js'
+import { runIsolatingErrors } from './isolate-errors.js'
+import { reasonOf } from './onnx-errors.js'
 import type { OpenProgram, Program } from './program.js'
 
 /** Images of one run, and the memory that their tensor may take: encoders have inputs of very different size. */
@@ -26,6 +28,13 @@ export const openImageProgram: OpenProgram<ImagePlan, EncoderRequest, Vectors> =
   onOpened?.()
   await program.probe()
   return program
+}
+
+/** The pixels of one image of the request. */
+interface ImageInput {
+  /** Index into the request's images. */
+  readonly item: number
+  readonly values: Float32Array
 }
 
 class ImageProgram implements Program<EncoderRequest, Vectors> {
@@ -48,40 +57,57 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
     const { dim } = this.#plan
     const vectors = new Float32Array(images.length * dim)
     const encoded = new Uint8Array(images.length)
+    const failures: ItemFailure[] = []
+    const onError = (item: number, reason: string): void => void failures.push({ item, reason })
+    const encode = async (inputs: readonly ImageInput[]): Promise<void> => {
+      const output = await this.#runGraph(inputs)
+      for (const [row, { item }] of inputs.entries()) {
+        const target = vectors.subarray(item * dim, (item + 1) * dim)
+        if (poolOutput(output, row, this.#plan, target)) encoded[item] = 1
+        else onError(item, notFinite)
+      }
+    }
     for (let start = 0; start < images.length; start += this.#runImages) {
-      const { tensor, readable } = await this.#preprocess(images.slice(start, start + this.#runImages))
-      if (readable.length === 0) continue
-      const output = await this.#runGraph(tensor, readable.length)
-      readable.forEach((index, row) => {
-        const image = start + index
-        const target = vectors.subarray(image * dim, (image + 1) * dim)
-        encoded[image] = poolOutput(output, row, this.#plan, target) ? 1 : 0
+      const inputs = await this.#preprocess(images, start, onError)
+      if (inputs.length === 0) continue
+      await runIsolatingErrors(inputs, {
+        run: encode,
+        control: () => this.probe(),
+        onError: ({ item }, reason) => onError(item, reason),
+        isLate: () => false,
       })
     }
-    return { vectors, encoded }
+    return { vectors, encoded, failures }
   }
 
   /** Probes with two images if a run may contain two: a graph may accept only one without declaring it. */
   async probe(): Promise<void> {
     const count = Math.min(2, this.#runImages)
-    await this.#runGraph(new Float32Array(count * this.#preprocessor.valueCount), count)
+    const values = new Float32Array(this.#preprocessor.valueCount)
+    await this.#runGraph(Array.from({ length: count }, (_, item) => ({ item, values })))
   }
 
-  /** The tensor of the images that can be read, and their indices. */
+  /** The images of one run, from `start` on, that can be read. */
   async #preprocess(
     images: readonly Uint8Array[],
-  ): Promise<{ tensor: Float32Array; readable: readonly number[] }> {
-    const { valueCount } = this.#preprocessor
-    const tensors = await Promise.all(
-      images.map((image) => this.#preprocessor.tensorOf(image).catch(() => null)),
-    )
-    const readable = [...tensors.keys()].filter((index) => tensors[index] !== null)
-    const tensor = new Float32Array(readable.length * valueCount)
-    readable.forEach((index, row) => tensor.set(tensors[index] ?? [], row * valueCount))
-    return { tensor, readable }
+    start: number,
+    onError: (item: number, reason: string) => void,
+  ): Promise<ImageInput[]> {
+    const run = images.slice(start, start + this.#runImages)
+    const tensors = await Promise.allSettled(run.map((image) => this.#preprocessor.tensorOf(image)))
+    return tensors.flatMap((tensor, index) => {
+      const item = start + index
+      if (tensor.status === 'fulfilled') return [{ item, values: tensor.value }]
+      onError(item, `it cannot be read: ${reasonOf(tensor.reason)}`)
+      return []
+    })
   }
 
-  #runGraph(tensor: Float32Array, count: number): Promise<EncoderOutput> {
+  #runGraph(inputs: readonly ImageInput[]): Promise<EncoderOutput> {
+    const { valueCount } = this.#preprocessor
+    const count = inputs.length
+    const tensor = new Float32Array(count * valueCount)
+    inputs.forEach(({ values }, row) => tensor.set(values, row * valueCount))
     const { input, output } = this.#plan
     const feeds = { [input]: new ort.Tensor('float32', tensor, inputShape(this.#plan, count)) }
     return runEncoder(this.#session, feeds, output, [count], (port) => imageOutputProblems(port, this.#plan))

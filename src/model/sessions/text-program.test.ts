@@ -122,14 +122,29 @@ describe('a record is not encoded, and the others are, when', () => {
     // The ids of such endings, the last of the tokenizer's 1225, are beyond the graph's 1200.
     const reply = await encode([record('글'), record('글했는데'), record('오늘')])
     expect([...reply.encoded]).toEqual([1, 0, 1])
-    expect([...(await encode([record('글했는데')])).encoded]).toEqual([0])
+    const reason = expect.stringMatching(/Gather.*out of data bounds/) as string
+    expect(reply.failures).toEqual([{ item: 1, reason }])
+    expect(await encode([record('글했는데')])).toMatchObject({ failures: [{ item: 0, reason }] })
+  })
+
+  test('its graph returns an error, however many such texts a batch has', async () => {
+    const graph = embeddingGraph({ isPooled: false, vocabularyCount: 1200 })
+    const { encode } = await open(textPlan({ normalize: false }, { graph }))
+    const isBad = Array.from({ length: 60 }, (_, item) => item % 7 === 3 || item > 50)
+    const { encoded, failures = [] } = await encode(isBad.map((bad) => record(bad ? '글했는데' : '글')))
+    expect([...encoded]).toEqual(isBad.map((bad) => (bad ? 0 : 1)))
+    expect(failures.map(({ item }) => item).sort((a, b) => a - b)).toEqual(
+      isBad.flatMap((bad, item) => (bad ? [item] : [])),
+    )
   })
 
   test('its vector is not finite', async () => {
     const graph = embeddingGraph({ isPooled: false, divides: true })
     const { encode } = await open(textPlan({ normalize: false }, { graph }))
     // The graph divides by id - 595, and 595 is 오늘.
-    expect([...(await encode([record('글'), record('오늘')])).encoded]).toEqual([1, 0])
+    const reply = await encode([record('글'), record('오늘')])
+    expect([...reply.encoded]).toEqual([1, 0])
+    expect(reply.failures).toEqual([{ item: 1, reason: 'its vector is not finite' }])
   })
 })
 
@@ -142,6 +157,16 @@ test('past the budget the remaining texts stay unencoded, but the first batch al
   expect(count).toBeLessThan(200)
   expect([...none.vectors.subarray(-dim)]).toEqual(Array<number>(dim).fill(0))
   expect([...(await encode(records)).encoded]).not.toContain(0)
+})
+
+test('past the budget, a batch with a text that fails ends after one text is encoded or known to fail', async () => {
+  const graph = embeddingGraph({ isPooled: false, vocabularyCount: 1200 })
+  const { encode } = await open(textPlan({ normalize: false }, { graph }))
+  const { encoded, failures = [] } = await encode(
+    ['글했는데', '글', '글', '글'].map((title) => record(title)),
+    0,
+  )
+  expect([[...encoded], failures.map(({ item }) => item)]).toEqual([[0, 0, 0, 0], [0]])
 })
 
 test('a request without texts gives an empty reply', async () => {

@@ -4,15 +4,16 @@
  */
 import * as ort from 'onnxruntime-node'
 import { textOutputProblems, textPortProblems } from '../graph-ports/text-ports.js'
-import type { Vectors } from '../model.js'
+import type { ItemFailure, Vectors } from '../model.js'
 import { readHashed } from '../package/read-file.js'
-import { poolOutput, type EncoderOutput } from '../pooling.js'
+import { notFinite, poolOutput, type EncoderOutput } from '../pooling.js'
 import type { TextPlan } from '../plans.js'
 import { openTokenizer, type TextTokenizer, type TokenRow } from '../text/tokenizer.js'
 import { parseTemplate, readPost } from '../text/post-text.js'
 import { planBatches } from '../text/batches.js'
 import type { EncoderRequest } from './batches.js'
 import { openGraph, PortError, runEncoder, type Session } from './graph-session.js'
+import { runIsolatingErrors } from './isolate-errors.js'
 import { reasonOf } from './onnx-errors.js'
 import type { OpenProgram, Program } from './program.js'
 
@@ -24,6 +25,9 @@ const batchTokensMax = { cpu: 1024, device: 16_384 }
 
 /** Letters of several scripts: the row that checks tokens_max consists of ordinary tokens. */
 const probeText = '가나다 한글 abc 123.'
+
+/** The vectors of a batch while it runs. */
+type Reply = Vectors & { readonly failures: ItemFailure[] }
 
 interface TextRow {
   /** Index into the request's records. */
@@ -67,17 +71,23 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
 
   async run({ items: records, budgetMs }: EncoderRequest): Promise<Vectors> {
     const endMs = performance.now() + (budgetMs ?? Infinity)
-    const rows = this.#tokenise(records, endMs)
     const { dim } = this.#plan
-    const reply: Vectors = {
+    const reply: Reply = {
       vectors: new Float32Array(records.length * dim),
       encoded: new Uint8Array(records.length),
+      failures: [],
     }
+    const rows = this.#tokenise(records, endMs, reply)
     const batches = planBatches(rows, ({ tokens }) => tokens.ids.length, this.#batchTokens)
     for (const [number, batch] of batches.entries()) {
       // Always one batch: with a budget that is too short every time, nothing would ever be encoded.
       if (number > 0 && performance.now() >= endMs) break
-      await this.#encode(batch, reply)
+      await runIsolatingErrors(batch, {
+        run: (some) => this.#encode(some, reply),
+        control: () => this.probe(),
+        onError: ({ record }, reason) => reply.failures.push({ item: record, reason }),
+        isLate: () => performance.now() >= endMs,
+      })
     }
     return reply
   }
@@ -95,43 +105,31 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
   }
 
   /** Token rows of the records that can be read and are not empty; when time runs out, of the first ones. */
-  #tokenise(records: readonly Uint8Array[], endMs: number): TextRow[] {
+  #tokenise(records: readonly Uint8Array[], endMs: number, { failures }: Reply): TextRow[] {
     const rows: TextRow[] = []
     for (const [record, bytes] of records.entries()) {
       if (rows.length > 0 && performance.now() >= endMs) break
-      const tokens = this.#tokensOf(bytes)
-      if (tokens !== null && tokens.ids.length > 0) rows.push({ record, tokens })
+      const post = readPost(bytes)
+      if (post === null) continue
+      try {
+        const tokens = this.#tokenizer.encode(this.#template(post, this.#tokenizer.charsMax))
+        if (tokens.ids.length > 0) rows.push({ record, tokens })
+      } catch (error) {
+        // A text that the library cannot process, such as one very long word.
+        failures.push({ item: record, reason: `the tokenizer fails: ${reasonOf(error)}` })
+      }
     }
     return rows
   }
 
-  #tokensOf(record: Uint8Array): TokenRow | null {
-    const post = readPost(record)
-    if (post === null) return null
-    try {
-      return this.#tokenizer.encode(this.#template(post, this.#tokenizer.charsMax))
-    } catch {
-      // A text that the library cannot process, such as one very long word: its row is not encoded.
-      return null
-    }
-  }
-
-  /**
-   * One batch. When it fails, each of its rows alone: a token outside the vocabulary of the graph must not cost the others
-   * their vectors. When a row fails alone, the probe runs, and rejects if the session itself is broken.
-   */
-  async #encode(rows: readonly TextRow[], reply: Vectors): Promise<void> {
-    const output = await this.#runBatch(rows).catch(() => null)
-    if (output === null) {
-      if (rows.length === 1) await this.probe()
-      else for (const row of rows) await this.#encode([row], reply)
-      return
-    }
+  async #encode(rows: readonly TextRow[], reply: Reply): Promise<void> {
+    const output = await this.#runBatch(rows)
     const { dim, pooling: pool, normalize } = this.#plan
     rows.forEach(({ record, tokens }, row) => {
       const target = reply.vectors.subarray(record * dim, (record + 1) * dim)
       const tokenCount = tokens.ids.length
-      reply.encoded[record] = poolOutput(output, row, { pool, tokenCount, normalize }, target) ? 1 : 0
+      if (poolOutput(output, row, { pool, tokenCount, normalize }, target)) reply.encoded[record] = 1
+      else reply.failures.push({ item: record, reason: notFinite })
     })
   }
 
