@@ -94,13 +94,12 @@ export class Observer {
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    for (const { call } of this.#stored.splice(0)) call.arena.release()
+    this.#stored.length = 0
   }
 
-  /** Costs the cycle a reference: its event is processed after its response is sent. */
+  /** Costs the cycle nothing: its event is processed after its response is sent. */
   #cycleStored(event: CycleStored): void {
     if (this.#isClosed) return
-    event.call.arena.retain()
     this.#stored.push(event)
     this.#timer ??= setTimeout(() => this.#processAll(), processMsMax).unref()
   }
@@ -125,7 +124,6 @@ export class Observer {
   #processFirst(count: number): void {
     for (const event of this.#stored.splice(0, count)) {
       this.#guard(() => this.#process(event))
-      event.call.arena.release()
     }
   }
 

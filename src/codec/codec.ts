@@ -2,7 +2,7 @@
  * The choice of codec. Both give the same columns, bytes and errors; the native one decodes at least 15 times as fast.
  * The reference examines every body that native code refuses, so errors are the same by construction.
  */
-import { Arena, type CycleColumns } from '../contract/index.js'
+import type { CycleColumns } from '../contract/index.js'
 import { runBodyTask } from './body-tasks.js'
 import { columnOperations, runColumns, type RunColumns } from './column-program.js'
 import { decodeCycle } from './decode-cycle.js'
@@ -13,17 +13,14 @@ import { createNativeEncode } from './native-encode.js'
 
 export interface Codec {
   readonly name: 'native' | 'reference'
-  /**
-   * Columns of a cycle body; throws `bad_request` as `decodeCycle` does. They are valid while `arena` is held; without it,
-   * they have separate memory.
-   */
-  decodeCycle(body: Uint8Array, arena?: Arena): CycleColumns
+  /** Columns of a cycle body; throws `bad_request` as `decodeCycle` does. */
+  decodeCycle(body: Uint8Array): CycleColumns
   /**
    * As `decodeCycle`, for a body from outside. The native codec reads one in a thread (`runBodyTask`) when it is far larger
    * than a full cycle, or large and left to the reference: leave the body unchanged until then. Rejects if
    * `decodeCycle` throws, and with `unavailable`.
    */
-  readCycle(body: Uint8Array, arena?: Arena): CycleColumns | Promise<CycleColumns>
+  readCycle(body: Uint8Array): CycleColumns | Promise<CycleColumns>
   /** A response as JSON in UTF-8. */
   encodeResponse(response: ResponseColumns): Uint8Array
   /** Evaluates a column program. */
@@ -67,12 +64,12 @@ export function nativeCodec(addon: NativeAddon): Codec {
   }
   return {
     name: 'native',
-    decodeCycle(body, arena = new Arena()) {
-      return decode(body, arena) ?? decodeCycle(body)
+    decodeCycle(body) {
+      return decode(body) ?? decodeCycle(body)
     },
-    readCycle(body, arena = new Arena()) {
+    readCycle(body) {
       if (body.length > nativeBytesMax) return runBodyTask('cycle', [body])
-      return decode(body, arena) ?? runBodyTask('cycle', [body])
+      return decode(body) ?? runBodyTask('cycle', [body])
     },
     encodeResponse: createNativeEncode(addon),
     runColumns: (program, inputs, matrix) => addon.runColumns(program, inputs, matrix),

@@ -8,13 +8,13 @@ import { candidate, cycleBody } from '../../test/helpers/bodies.js'
 import { mutatedBody, validBody } from '../../test/fuzz/cycle-bodies.js'
 import { Random } from '../../test/fuzz/random.js'
 import { randomResponse } from '../../test/fuzz/responses.js'
-import { Arena, outcome, ServiceError, textMeasureNames, type CycleColumns } from '../contract/index.js'
+import { outcome, ServiceError, textMeasureNames, type CycleColumns } from '../contract/index.js'
 import { bodyBufferBytes } from './body-buffer.js'
 import { nativeCodec } from './codec.js'
 import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse } from './encode-response.js'
 import { loadAddon, type NativeAddon } from './native-addon.js'
-import { createNativeDecode as createArenaDecode } from './native-decode.js'
+import { createNativeDecode } from './native-decode.js'
 import { createNativeEncode } from './native-encode.js'
 
 const caseCount = Number(process.env['DIFFERENTIAL_CASES'] ?? 4000)
@@ -66,31 +66,6 @@ function bodyOfTexts(random: Random, count: number): Buffer {
     ...(random.chance(0.9) ? { body_html: `x${text(400)}` } : {}),
   }))
   return Buffer.from(JSON.stringify({ ...cycle, candidates }))
-}
-
-/** Decodes into memory that earlier cycles have left behind: the decoder has to write every value. */
-function createNativeDecode(addon: NativeAddon): (body: Uint8Array) => CycleColumns | null {
-  const decode = createArenaDecode(addon)
-  const arenas = Array.from({ length: 4 }, usedArena)
-  let count = 0
-  return (body) => {
-    const arena = arenas[count++ % arenas.length] as Arena
-    arena.release()
-    arena.reset()
-    return decode(body, arena)
-  }
-}
-
-function usedArena(): Arena {
-  const arena = new Arena()
-  const bytes = 8 * 1024 * 1024
-  // The first round makes the block large enough.
-  for (let round = 0; round < 2; round++) {
-    new Uint8Array(arena.bytes(bytes).buffer).fill(0xa5)
-    arena.release()
-    arena.reset()
-  }
-  return arena
 }
 
 describe.skipIf(built === null)('native decoder (skipped when the addon is not built)', () => {
@@ -157,7 +132,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
   })
 
   test('values at the limits of their rules are decoded like the reference does it, or left to the reference', () => {
-    const decode = createArenaDecode(addon)
+    const decode = createNativeDecode(addon)
     const text = JSON.stringify(cycleBody(0, { candidates: [candidate('g', 1)] }))
     const withMember = (member: string, json: string): Buffer =>
       Buffer.from(text.replace(new RegExp(`"${member}":("[^"]*"|\\d+)`), `"${member}":${json}`))
@@ -182,17 +157,17 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
     for (const [member, json, isNative] of cases) {
       const body = withMember(member, json)
       expect(body.toString()).not.toBe(text)
-      const columns = decode(body, new Arena())
+      const columns = decode(body)
       expect(columns !== null, `${member}: ${json}`).toBe(isNative)
       if (columns !== null) expect(columns).toEqual(decodeCycle(body))
     }
   })
 
   test('columns keep their values when other bodies are decoded', () => {
-    const decode = createArenaDecode(addon)
+    const decode = createNativeDecode(addon)
     const cases = Array.from({ length: 20 }, (_, index) => {
       const body = validBody(new Random(firstSeed + index))
-      return { columns: decode(body, new Arena()) as CycleColumns, expected: decodeCycle(body) }
+      return { columns: decode(body) as CycleColumns, expected: decodeCycle(body) }
     })
     for (const { columns, expected } of cases) expect(columns).toEqual(expected)
   })

@@ -18,12 +18,12 @@ export interface NativeFindings {
 
 export interface NativeDecoder {
   /**
-   * Fills the columns, whose byte offsets in `arena` are `starts`; `capacities`: most rows of each object. Returns null for a
+   * Fills the columns, whose byte offsets in `memory` are `starts`; `capacities`: most rows of each object. Returns null for a
    * body that the reference decoder has to examine. Throws a RangeError for one without padding (`bodyPaddingBytes`).
    */
   decode(
     body: Uint8Array,
-    arena: ArrayBuffer,
+    memory: ArrayBuffer,
     starts: Uint32Array,
     capacities: Uint32Array,
   ): NativeFindings | null

@@ -4,7 +4,6 @@
  */
 import {
   cycleShape,
-  type Arena,
   type CandidateColumns,
   type CandidateScoreColumns,
   type CycleColumns,
@@ -16,9 +15,9 @@ import type { NativeAddon, NativeFindings } from './native-addon.js'
 import { cyclePlan, type ListName, type NativePlan } from './native-plan.js'
 
 /** Decodes a body, or returns null for a body that the reference decoder has to examine. */
-export type NativeDecode = (body: Uint8Array, arena: Arena) => CycleColumns | null
+export type NativeDecode = (body: Uint8Array) => CycleColumns | null
 
-/** A part of an arena that holds all columns of the plan. */
+/** One block of memory for all columns of the plan. */
 interface ColumnMemory {
   readonly buffer: ArrayBuffer
   /** Byte offset of each column of the plan. */
@@ -35,28 +34,27 @@ const bodyMembers = cycleShape.members.map(({ name }) => name)
 export function createNativeDecode(addon: NativeAddon): NativeDecode {
   const plan = cyclePlan()
   const decoder = new addon.Decoder(plan.json)
-  return (body, arena) => {
+  return (body) => {
     const bytes = pad(body)
-    const memory = allocateColumns(plan, body.length, arena)
+    const memory = allocateColumns(plan, body.length)
     const found = decoder.decode(bytes, memory.buffer, memory.starts, memory.capacities)
     return found === null ? null : cycleColumns(plan, bytes, memory, found)
   }
 }
 
 /** Memory for as many rows as a body of `bodyBytes` bytes can contain, at most the maximum of each list. */
-function allocateColumns(plan: NativePlan, bodyBytes: number, arena: Arena): ColumnMemory {
+function allocateColumns(plan: NativePlan, bodyBytes: number): ColumnMemory {
   const capacities = Uint32Array.from(plan.objects, ({ rowCountMax, rowBytesMin }) =>
     Math.min(rowCountMax, Math.floor(bodyBytes / rowBytesMin) + 1),
   )
   let bytes = 0
-  const offsets = plan.columns.map(({ object, type }) => {
-    const offset = bytes
+  const starts = Uint32Array.from(plan.columns, ({ object, type }) => {
+    const start = bytes
     const columnBytes = (capacities[object] as number) * type.BYTES_PER_ELEMENT
     bytes += (Math.ceil(columnBytes / lineBytes) + 1) * lineBytes
-    return offset
+    return start
   })
-  const { buffer, start } = arena.bytes(bytes)
-  return { buffer, starts: Uint32Array.from(offsets, (offset) => start + offset), capacities }
+  return { buffer: new ArrayBuffer(bytes), starts, capacities }
 }
 
 function cycleColumns(

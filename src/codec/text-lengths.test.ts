@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody } from '../../test/helpers/bodies.js'
-import { Arena, textMeasureNames } from '../contract/index.js'
+import { textMeasureNames } from '../contract/index.js'
 import { decodeCycle } from './decode-cycle.js'
 import { loadAddon, type NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
@@ -70,7 +70,7 @@ describe.skipIf(addon === null)('native text measures (skipped when the addon is
     const texts = lengths.map((bytes) => textOf(unit, bytes))
     const candidates = texts.map((text, i) => candidate('g', i + 1, { title: text, body_html: text }))
     const body = bytesOf(cycleBody(0, { candidates }))
-    const native = decode(body, new Arena())
+    const native = decode(body)
     const reference = decodeCycle(body)
     if (native === null) throw new Error('left to the reference')
     for (const list of ['title', 'body'] as const)

@@ -3,7 +3,6 @@
  * Imports nothing of the project; everything else imports it.
  */
 export type * from './admin-api.js'
-export * from './arena.js'
 export * from './assert.js'
 export * from './columns.js'
 export * from './errors.js'

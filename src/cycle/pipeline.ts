@@ -115,7 +115,7 @@ export class CyclePipeline {
     // The file was overwritten: the store stops all writes.
     if (last === undefined && pool.state.newestCycleMs > -Infinity)
       throw new ServiceError('unavailable', 'storage refuses writes')
-    const plan = pool.plan(cycle, (last?.position ?? 0) + 1, call.arena)
+    const plan = pool.plan(cycle, (last?.position ?? 0) + 1)
     const weights = weightsInForce(stored.history, cycle.cycleAt.ms)
     stages.lap('plan')
     const texts = await embeddings.encodeEntering(model, plan, enteringRecords(json, cycle, plan))

@@ -92,14 +92,13 @@ export class ScoringModels implements ModelUsers {
   cycleStored({ call, model, plan, imagesStored }: CycleStored): void {
     this.#parts.embeddings.completeLater(model, this.#parts)
     if (this.shadows.count === 0) return
-    const { cycle, json, arena } = call
-    arena.retain()
+    const { cycle, json } = call
     // Copies: the memory of the body may be reused as soon as the response is sent.
     const records = this.shadows.readTexts
       ? enteringRecords(json, cycle, plan).map((record) => Uint8Array.from(record))
       : []
     setImmediate(() => {
-      void this.shadows.score({ cycle, plan, imagesStored, records }).finally(() => arena.release())
+      void this.shadows.score({ cycle, plan, imagesStored, records })
     })
   }
 

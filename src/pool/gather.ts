@@ -5,7 +5,6 @@
  *   source     1    2    3   -2          rows 1 to 3 of the first column, then row 0 of the second
  *   run        0              3          rows 1 to 3 are copied as a whole: posts mostly keep their neighbours
  */
-import type { Arena } from '../contract/index.js'
 
 /** Source of a row that has no value: NaN in a column of doubles, 0 in one of integers. */
 export const noSource = -1
@@ -42,9 +41,8 @@ export function gatherFloat64(
   { rows, runs }: Sources,
   first: Float64Array,
   second: Float64Array,
-  arena: Arena,
 ): Float64Array {
-  const column = arena.float64(rows.length)
+  const column = new Float64Array(rows.length)
   if (runs !== null) return copyRuns(rows, runs, first, second, column, NaN)
   for (let i = 0; i < rows.length; i++) {
     const source = rows[i] as number
@@ -54,13 +52,8 @@ export function gatherFloat64(
   return column
 }
 
-export function gatherUint32(
-  { rows, runs }: Sources,
-  first: Uint32Array,
-  second: Uint32Array,
-  arena: Arena,
-): Uint32Array {
-  const column = arena.uint32(rows.length)
+export function gatherUint32({ rows, runs }: Sources, first: Uint32Array, second: Uint32Array): Uint32Array {
+  const column = new Uint32Array(rows.length)
   if (runs !== null) return copyRuns(rows, runs, first, second, column, 0)
   for (let i = 0; i < rows.length; i++) {
     const source = rows[i] as number
@@ -70,13 +63,8 @@ export function gatherUint32(
   return column
 }
 
-export function gatherUint8(
-  { rows, runs }: Sources,
-  first: Uint8Array,
-  second: Uint8Array,
-  arena: Arena,
-): Uint8Array {
-  const column = arena.uint8(rows.length)
+export function gatherUint8({ rows, runs }: Sources, first: Uint8Array, second: Uint8Array): Uint8Array {
+  const column = new Uint8Array(rows.length)
   if (runs !== null) return copyRuns(rows, runs, first, second, column, 0)
   for (let i = 0; i < rows.length; i++) {
     const source = rows[i] as number

@@ -2,7 +2,7 @@
  * The last two `ok` readings of each post after a cycle's engagement. A reading of a late cycle never replaces a newer
  * one (decisions.md 12).
  */
-import { statusOk, type Arena, type EngagementColumns, type ReadingColumns } from '../contract/index.js'
+import { statusOk, type EngagementColumns, type ReadingColumns } from '../contract/index.js'
 import { noSource, secondRow, Sources } from './gather.js'
 import { copyFloats, gatherFloats, readingNames } from './post-columns.js'
 import type { PoolState } from './state.js'
@@ -24,7 +24,6 @@ export function keepReadings(
   engagement: EngagementColumns,
   sources: Int32Array,
   rowOfSlot: Int32Array,
-  arena: Arena,
 ): KeptReadings {
   const latestSources = new Int32Array(sources.length)
   const previousSources = new Int32Array(sources.length)
@@ -44,8 +43,8 @@ export function keepReadings(
     else latestSources[slot] = secondRow(row)
     if (order > 0 && kept >= 0) previousSources[slot] = secondRow(kept)
   }
-  const latest = gatherFloats(readingNames, new Sources(latestSources), pool.latest, engagement, arena)
-  const previous = gatherFloats(readingNames, new Sources(previousSources), pool.previous, pool.latest, arena)
+  const latest = gatherFloats(readingNames, new Sources(latestSources), pool.latest, engagement)
+  const previous = gatherFloats(readingNames, new Sources(previousSources), pool.previous, pool.latest)
   if (lateSlots.length === 0) return { latest, previous, before: previous }
   return { latest, previous, before: keepOlderReadings(previous, engagement, rowOfSlot, lateSlots) }
 }

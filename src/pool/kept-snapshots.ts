@@ -1,7 +1,7 @@
 /**
  * The latest admin snapshot of each post after a cycle's `candidate_scores`.
  */
-import type { Arena, CandidateScoreColumns, Instant, SnapshotColumns } from '../contract/index.js'
+import type { CandidateScoreColumns, Instant, SnapshotColumns } from '../contract/index.js'
 import { noSource, secondRow, Sources } from './gather.js'
 import { copyFloats, gatherFloats, snapshotColumnNames } from './post-columns.js'
 import type { PoolState } from './state.js'
@@ -20,7 +20,6 @@ export function keepSnapshots(
   sources: Int32Array,
   rowOfSlot: Int32Array,
   cycleAt: Instant,
-  arena: Arena,
 ): KeptSnapshots {
   const latestSources = new Int32Array(sources.length)
   const laterSlots: number[] = []
@@ -40,7 +39,7 @@ export function keepSnapshots(
     if ((row < 0 || isOlder) && (keptMs - cycleAt.ms || keptFraction - cycleAt.fraction) > 0)
       laterSlots.push(slot)
   }
-  const latest = gatherFloats(snapshotColumnNames, new Sources(latestSources), pool.snapshot, scores, arena)
+  const latest = gatherFloats(snapshotColumnNames, new Sources(latestSources), pool.snapshot, scores)
   if (laterSlots.length === 0) return { latest, used: latest }
   const used = copyFloats(snapshotColumnNames, latest)
   for (const slot of laterSlots) {

@@ -1,7 +1,7 @@
 /**
  * The keys of the next state: its galleries, and the gallery and post number of each slot.
  */
-import type { Arena, CycleColumns, GalleryIds } from '../contract/index.js'
+import type { CycleColumns, GalleryIds } from '../contract/index.js'
 import { gatherFloat64, secondRow, type Sources } from './gather.js'
 import { SlotIndex, type PoolKeys, type PoolState } from './state.js'
 
@@ -25,13 +25,12 @@ export function nextKeys(
   { candidates, galleries: requested }: CycleColumns,
   sources: Sources,
   codesBefore: Uint32Array,
-  arena: Arena,
 ): NextKeys {
   const galleries: string[] = []
   /** New codes by codes of `codesBefore`; -1 if there is none yet. */
   const newCodes = new Int32Array(pool.galleries.length + requested.length).fill(-1)
   const { rows } = sources
-  const gallery = arena.uint32(rows.length)
+  const gallery = new Uint32Array(rows.length)
   for (let slot = 0; slot < rows.length; slot++) {
     const source = rows[slot] as number
     const before = (
@@ -47,7 +46,7 @@ export function nextKeys(
     const code = newCodes[before] as number
     return code >= 0 ? code : galleries.length + request
   })
-  const postNo = gatherFloat64(sources, pool.postNo, candidates.postNo, arena)
+  const postNo = gatherFloat64(sources, pool.postNo, candidates.postNo)
   const index = new SlotIndex({ galleries, gallery, postNo })
   return { count: rows.length, galleries, gallery, postNo, index, codes }
 }

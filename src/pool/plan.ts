@@ -2,13 +2,7 @@
  * What one cycle changes: `planCycle` computes the next state of the pool, the rows to score and the warnings from
  * the state and the cycle alone, and changes nothing. Read it first; the rest of the folder serves it.
  */
-import {
-  counterNames,
-  cycleIdOf,
-  type Arena,
-  type CycleColumns,
-  type EngagementColumns,
-} from '../contract/index.js'
+import { counterNames, cycleIdOf, type CycleColumns, type EngagementColumns } from '../contract/index.js'
 import { planEntries, type Entries } from './entries.js'
 import { keepReadings } from './kept-readings.js'
 import { keepSnapshots } from './kept-snapshots.js'
@@ -39,24 +33,21 @@ export interface CyclePlan {
   readonly unknownRows: readonly number[]
   readonly missingFeatureShare: number
   readonly warnings: readonly string[]
-  /** Holds the columns of `next`. */
-  readonly arena: Arena
 }
 
-/** `position`: where the store will keep this cycle. `arena`: for the columns of the next state. */
+/** `position`: where the store will keep this cycle. */
 export function planCycle(
   pool: PoolState,
   tombstones: Tombstones,
   cycle: CycleColumns,
   position: number,
-  arena: Arena,
 ): CyclePlan {
   const { engagement, candidateScores, galleries } = cycle
   const codesBefore = codesIn(pool, galleries)
   const entries = planEntries(pool, cycle, codesBefore)
   const { sources } = entries
   const postSources = new Sources(sources)
-  const { codes, ...keys } = nextKeys(pool, cycle, postSources, codesBefore, arena)
+  const { codes, ...keys } = nextKeys(pool, cycle, postSources, codesBefore)
 
   const { observedAtMs, observedAtFraction } = engagement
   const duplicateReadings = new PostWarning('more than one engagement row, the latest counts')
@@ -73,12 +64,12 @@ export function planCycle(
     duplicateSnapshots,
   )
 
-  const kept = keepReadings(pool, engagement, sources, readings.rowOfSlot, arena)
-  const snapshots = keepSnapshots(pool, candidateScores, sources, scores.rowOfSlot, cycle.cycleAt, arena)
+  const kept = keepReadings(pool, engagement, sources, readings.rowOfSlot)
+  const snapshots = keepSnapshots(pool, candidateScores, sources, scores.rowOfSlot, cycle.cycleAt)
   const next: PoolState = {
     ...keys,
-    ...entryColumns(pool, entries, position, arena),
-    posts: gatherPosts(postSources, pool.posts, cycle.candidates, arena),
+    ...entryColumns(pool, entries, position),
+    posts: gatherPosts(postSources, pool.posts, cycle.candidates),
     latest: kept.latest,
     previous: kept.previous,
     snapshot: snapshots.latest,
@@ -87,7 +78,6 @@ export function planCycle(
   const others = classifyOthers(cycle, readings.otherRows, entries, tombstones)
   const { outcomes, ...scored } = slotOutcomes(next, engagement, readings.rowOfSlot)
   return {
-    arena,
     position,
     base: pool,
     next,
@@ -122,13 +112,12 @@ function entryColumns(
   pool: PoolState,
   { sources, keptCount }: Entries,
   position: number,
-  arena: Arena,
 ): Pick<PoolState, 'enteredPosition' | 'enteredRow'> {
   const keptSources = new Sources(sources.subarray(0, keptCount))
-  const enteredPosition = arena.float64(sources.length).fill(position, keptCount)
-  const enteredRow = arena.float64(sources.length)
-  enteredPosition.set(gatherFloat64(keptSources, pool.enteredPosition, pool.enteredPosition, arena))
-  enteredRow.set(gatherFloat64(keptSources, pool.enteredRow, pool.enteredRow, arena))
+  const enteredPosition = new Float64Array(sources.length).fill(position, keptCount)
+  const enteredRow = new Float64Array(sources.length)
+  enteredPosition.set(gatherFloat64(keptSources, pool.enteredPosition, pool.enteredPosition))
+  enteredRow.set(gatherFloat64(keptSources, pool.enteredRow, pool.enteredRow))
   for (let slot = keptCount; slot < sources.length; slot++) enteredRow[slot] = slot - keptCount
   return { enteredPosition, enteredRow }
 }

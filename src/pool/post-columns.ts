@@ -6,7 +6,6 @@ import {
   counterNames,
   snapshotNames,
   textMeasureNames,
-  type Arena,
   type PostColumns,
   type ReadingColumns,
   type SnapshotColumns,
@@ -71,27 +70,17 @@ export function postColumnsOf(list: readonly Column[]): PostColumns {
 }
 
 /** Columns of posts from rows of two groups; see gather.ts. */
-export function gatherPosts(
-  sources: Sources,
-  first: PostColumns,
-  second: PostColumns,
-  arena: Arena,
-): PostColumns {
+export function gatherPosts(sources: Sources, first: PostColumns, second: PostColumns): PostColumns {
   return {
-    ...gatherFloats(postFloatNames, sources, first, second, arena),
-    ...group(postByteNames, (name) => gatherUint8(sources, first[name], second[name], arena)),
+    ...gatherFloats(postFloatNames, sources, first, second),
+    ...group(postByteNames, (name) => gatherUint8(sources, first[name], second[name])),
     imagePositionsFingerprint: gatherUint32(
       sources,
       first.imagePositionsFingerprint,
       second.imagePositionsFingerprint,
-      arena,
     ),
-    title: group(textMeasureNames, (name) =>
-      gatherUint32(sources, first.title[name], second.title[name], arena),
-    ),
-    body: group(textMeasureNames, (name) =>
-      gatherUint32(sources, first.body[name], second.body[name], arena),
-    ),
+    title: group(textMeasureNames, (name) => gatherUint32(sources, first.title[name], second.title[name])),
+    body: group(textMeasureNames, (name) => gatherUint32(sources, first.body[name], second.body[name])),
   }
 }
 
@@ -101,9 +90,8 @@ export function gatherFloats<Name extends string>(
   sources: Sources,
   first: FloatGroup<Name>,
   second: FloatGroup<Name>,
-  arena: Arena,
 ): Record<Name, Float64Array> {
-  return group(names, (name) => gatherFloat64(sources, first[name], second[name], arena))
+  return group(names, (name) => gatherFloat64(sources, first[name], second[name]))
 }
 
 /** A group with copies of all columns. */

@@ -108,22 +108,6 @@ export const contractMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/contract/arena.ts',
-    killedBy: ['src/contract/arena.test.ts'],
-    mutants: [
-      {
-        breaks: 'an arena that is held is not used again',
-        find: 'if (--this.#holderCount === 0) this.#onReleased(this)',
-        replace: '--this.#holderCount\n    this.#onReleased(this)',
-      },
-      {
-        breaks: 'columns of one arena do not overlap',
-        find: 'Math.ceil(bytes / alignment) * alignment',
-        replace: 'Math.floor(bytes / alignment) * alignment',
-      },
-    ],
-  },
-  {
     file: 'src/contract/retry-schedule.ts',
     killedBy: ['src/contract/retry-schedule.test.ts'],
     mutants: [

@@ -175,18 +175,6 @@ export const cycleMutants: readonly MutantGroup[] = [
   },
   {
     file: 'src/cycle/scoring-models.ts',
-    killedBy: ['src/cycle/shadows.test.ts'],
-    mutants: [
-      {
-        breaks: 'a shadow scores the cycle that it was given',
-        find: 'arena.retain()',
-        replace: '',
-        also: [{ find: '.finally(() => arena.release())', replace: '' }],
-      },
-    ],
-  },
-  {
-    file: 'src/cycle/scoring-models.ts',
     killedBy: ['src/cycle/pending-trial.test.ts'],
     mutants: [
       {

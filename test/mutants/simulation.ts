@@ -89,12 +89,6 @@ export const simulationMutants: readonly MutantGroup[] = [
         find: 'this.#tombstones.add(plan.entries.left, plan.leftAtMs)',
         replace: '',
       },
-      {
-        breaks: 'the pool keeps its values while later cycles use memory again',
-        find: 'plan.arena.retain()',
-        replace: '',
-        also: [{ find: 'this.#arena?.release()', replace: '' }],
-      },
     ],
   },
   {

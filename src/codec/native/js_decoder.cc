@@ -50,7 +50,7 @@ Napi::Value js_decoder::decode(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   if (info.Length() < 4 || !info[0].IsTypedArray() || !info[1].IsArrayBuffer() || !info[2].IsTypedArray() ||
       !info[3].IsTypedArray()) {
-    throw Napi::TypeError::New(env, "decode takes a body, an arena, starts and capacities");
+    throw Napi::TypeError::New(env, "decode takes a body, memory, starts and capacities");
   }
   try {
     const auto capacities = info[3].As<Napi::Uint32Array>();
@@ -63,20 +63,20 @@ Napi::Value js_decoder::decode(const Napi::CallbackInfo& info) {
   }
 }
 
-void js_decoder::place_columns(Napi::ArrayBuffer arena, const Napi::Uint32Array& starts,
+void js_decoder::place_columns(Napi::ArrayBuffer memory_buffer, const Napi::Uint32Array& starts,
                                const Napi::Uint32Array& capacities) {
-  const size_t arena_bytes = arena.ByteLength();
-  uint8_t* const memory = static_cast<uint8_t*>(arena.Data());
+  const size_t memory_bytes = memory_buffer.ByteLength();
+  uint8_t* const memory = static_cast<uint8_t*>(memory_buffer.Data());
   const decode_plan& plan = decoder_->plan();
   bool fits = starts.ElementLength() == plan.columns.size() &&
               capacities.ElementLength() == plan.objects.size() && capacities[0] == 1;
   for (size_t column = 0; fits && column < plan.columns.size(); column++) {
     const column_layout layout = plan.columns[column];
     const size_t start = starts[column];
-    fits = start % 8 == 0 && start + size_t{capacities[layout.object]} * layout.entry_bytes <= arena_bytes;
+    fits = start % 8 == 0 && start + size_t{capacities[layout.object]} * layout.entry_bytes <= memory_bytes;
     starts_[column] = memory + start;
   }
-  if (!fits) throw Napi::RangeError::New(arena.Env(), "the arena does not hold the columns of the plan");
+  if (!fits) throw Napi::RangeError::New(memory_buffer.Env(), "the memory does not hold the columns of the plan");
 }
 
 Napi::Object js_decoder::findings(Napi::Env env) const {

@@ -18,10 +18,10 @@ class js_decoder : public Napi::ObjectWrap<js_decoder> {
   explicit js_decoder(const Napi::CallbackInfo& info);
 
  private:
-  /// `decode(body, arena, starts, capacities)` as `NativeDecoder` of native-addon.ts describes it.
+  /// `decode(body, memory, starts, capacities)` as `NativeDecoder` of native-addon.ts describes it.
   Napi::Value decode(const Napi::CallbackInfo& info);
 
-  void place_columns(Napi::ArrayBuffer arena, const Napi::Uint32Array& starts,
+  void place_columns(Napi::ArrayBuffer memory_buffer, const Napi::Uint32Array& starts,
                      const Napi::Uint32Array& capacities);
   Napi::Object findings(Napi::Env env) const;
 

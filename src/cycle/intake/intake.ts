@@ -3,7 +3,7 @@
  * `submit` first.
  */
 import type { Codec } from '../../codec/index.js'
-import { ArenaPool, ServiceError, type Arena, type CycleColumns } from '../../contract/index.js'
+import { ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Store, StoredRequest } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
 import { packRequest, threadBytesMin, type RequestBody } from '../request-body.js'
@@ -23,10 +23,7 @@ export interface CycleLimits {
 
 /** A call with a new, valid cycle. */
 export interface NewCycle {
-  /** Valid while `arena` is held. */
   readonly cycle: CycleColumns
-  /** Held by the call until its response. */
-  readonly arena: Arena
   /** The body. It does not change while the call is in progress. */
   readonly json: Uint8Array
   /** The body as the store keeps it. The first call compresses a small one, and starts a thread for a large one. */
@@ -55,7 +52,6 @@ export class Intake {
   readonly #slots: AdmissionSemaphore
   /** One body is decoded per turn of the event loop: other requests are served in between. */
   readonly #decodeTurns = new Semaphore(1)
-  readonly #arenas = new ArenaPool()
 
   constructor(parts: IntakeParts) {
     this.#parts = parts
@@ -90,18 +86,17 @@ export class Intake {
       packing.catch(() => undefined)
       return packing
     }
-    const arena = this.#arenas.acquire()
     try {
       slot = this.#slotBeforeDecoding(peekedId, json.length)
       // A large body is compressed while it is decoded, a small one while the model computes.
       if (slot !== null && json.length >= threadBytesMin) void packed()
-      const cycle = await this.#decode(json, receivedAtMs, arena)
+      const cycle = await this.#decode(json, receivedAtMs)
       stages.lap('decode')
       const { cycleId } = cycle
       const known = this.#idempotency.lookup(cycleId)
       if (known.kind === 'unknown') {
         slot = this.#slotFor(cycleId, slot)
-        const response = this.#parts.score({ cycle, arena, json, packed, receivedAtMs, stages })
+        const response = this.#parts.score({ cycle, json, packed, receivedAtMs, stages })
         this.#idempotency.begin(cycleId, json, response)
         return await response
       }
@@ -114,15 +109,14 @@ export class Intake {
       // The compression reads the body, also that of a refused cycle.
       await (packing as Promise<StoredRequest> | null)?.catch(() => undefined)
       slot?.release()
-      arena.release()
     }
   }
 
-  async #decode(json: Uint8Array, receivedAtMs: number, arena: Arena): Promise<CycleColumns> {
+  async #decode(json: Uint8Array, receivedAtMs: number): Promise<CycleColumns> {
     if (this.#decodeTurns.waitingCount >= decodesWaitingMax)
       throw new ServiceError('unavailable', 'too many cycles are waiting to be decoded', { retryAfterS: 1 })
     await this.#decodeTurns.run(nextTurn)
-    const cycle = await this.#parts.codec.readCycle(json, arena)
+    const cycle = await this.#parts.codec.readCycle(json)
     const problems = checkTimes(cycle, { nowMs: receivedAtMs, skewMs: this.#parts.limits().clockSkewMs })
     if (problems !== null)
       throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')

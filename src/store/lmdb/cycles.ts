@@ -1,7 +1,7 @@
 /**
  * Cycles in the databases: labels, request, response, columns of entered and left posts, the pool, and the id of each.
  */
-import { ArenaPool, assert, type Arena } from '../../contract/index.js'
+import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 import type { CycleRecord, CycleRecords, Position, StoredCycle } from '../store.js'
 import { poolKey, type Databases } from './databases.js'
@@ -21,38 +21,30 @@ export const columnNames = {
 } as const
 
 export function cycleRecords(db: Databases, access: RecordAccess, positions: Positions): CycleRecords {
-  /** Memory for the records of a cycle, until its transaction is over. */
-  const arenas = new ArenaPool()
-
   async function appendCycle(record: CycleRecord): Promise<Position> {
     const { cycleId } = record
     const idKey = cycleIdKey(cycleId)
     if (idKey === undefined) throw new TypeError(`not a cycle id: ${cycleId}`)
-    const arena = arenas.acquire()
-    try {
-      const packed = packCycle(record, arena)
-      const texts = record.texts ? packEmbeddings(record.texts.encoder, record.texts.entries) : []
-      const bytes = bytesOf([...Object.values(packed), ...texts.map((text) => text.record)])
-      const append = (free: Position): Position => {
-        if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is already stored`)
-        if (record.position !== undefined && record.position !== free)
-          throw new StoreError(
-            'failed',
-            `cycle ${cycleId} was planned for position ${record.position}, but the next free position is ${free}`,
-          )
-        assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
-        positions.begin(free, cycleId)
-        putCycle(db, free, packed)
-        for (const text of texts) db.embeddings.putSync(text.key, text.record)
-        db.cycleIds.putSync(idKey, records.packPosition(free))
-        return free
-      }
-      const position = await access.write('appendCycle', bytes, append)
-      positions.confirm(position)
-      return position
-    } finally {
-      arena.release()
+    const packed = packCycle(record)
+    const texts = record.texts ? packEmbeddings(record.texts.encoder, record.texts.entries) : []
+    const bytes = bytesOf([...Object.values(packed), ...texts.map((text) => text.record)])
+    const append = (free: Position): Position => {
+      if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is already stored`)
+      if (record.position !== undefined && record.position !== free)
+        throw new StoreError(
+          'failed',
+          `cycle ${cycleId} was planned for position ${record.position}, but the next free position is ${free}`,
+        )
+      assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
+      positions.begin(free, cycleId)
+      putCycle(db, free, packed)
+      for (const text of texts) db.embeddings.putSync(text.key, text.record)
+      db.cycleIds.putSync(idKey, records.packPosition(free))
+      return free
     }
+    const position = await access.write('appendCycle', bytes, append)
+    positions.confirm(position)
+    return position
   }
 
   function readCycle(position: Position): StoredCycle | undefined {
@@ -114,17 +106,17 @@ export function firstPosition({ cycles }: Databases): Position {
   return [...cycles.getKeys({ limit: 1 })][0] ?? 1
 }
 
-/** The records of one cycle by database, except that of its id and the texts. They are in the arena. */
-function packCycle(cycle: CycleRecord, arena: Arena) {
+/** The records of one cycle by database, except that of its id and the texts. */
+function packCycle(cycle: CycleRecord) {
   const packed = (bytes: Uint8Array | null | undefined): Uint8Array | null =>
-    bytes ? records.packBytes(bytes, arena) : null
+    bytes ? records.packBytes(bytes) : null
   return {
-    requests: records.packRequest(cycle.request, arena),
+    requests: records.packRequest(cycle.request),
     responses: packed(cycle.response),
     entered: packed(cycle.entered),
     left: packed(cycle.left),
     availability: packed(cycle.availability),
-    evaluations: cycle.evaluation ? records.packEvaluation(cycle, cycle.evaluation, arena) : null,
+    evaluations: cycle.evaluation ? records.packEvaluation(cycle, cycle.evaluation) : null,
     cycles: records.packHeader(cycle),
     pool: packed(cycle.pool),
   }

@@ -9,7 +9,6 @@
  *         8 …      payload; columns in it can be viewed in place, since a record starts aligned
  */
 import { crc32 } from 'node:zlib'
-import type { Arena } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 
 const recordVersion = 1
@@ -21,10 +20,10 @@ export interface RecordContents {
   readonly payload: Uint8Array
 }
 
-/** A record that holds copies of the parts, one after the other: in `arena`, or in its own memory. */
-export function packRecord(tag: number, parts: readonly Uint8Array[], arena?: Arena): Uint8Array {
+/** A record that holds copies of the parts, one after the other. */
+export function packRecord(tag: number, parts: readonly Uint8Array[]): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes)
-  const record = arena?.uint8(bytes) ?? new Uint8Array(bytes)
+  const record = new Uint8Array(bytes)
   let offset = recordHeadBytes
   for (const part of parts) {
     record.set(part, offset)

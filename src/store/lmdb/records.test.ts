@@ -5,7 +5,6 @@
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ArenaPool } from '../../contract/index.js'
 import { cycleIdKey, imageKeyOf, imageNumbersOf, nameHash } from './keys.js'
 import { openRecord, packRecord, viewOf } from './record.js'
 import * as records from './records.js'
@@ -110,14 +109,6 @@ describe('a record', () => {
         expect(() => openRecord(record, 'thing')).toThrow('the stored thing is damaged')
       }),
     )
-  })
-
-  test('in reused memory has the same bytes as in fresh memory', () => {
-    const arenas = new ArenaPool()
-    const first = arenas.acquire()
-    first.uint8(64).fill(255)
-    first.release()
-    expect(hexOf(records.packRequest(request, arenas.acquire()))).toBe(golden.request)
   })
 
   test('of a request in an unknown encoding is refused', () => {

@@ -20,7 +20,6 @@
  *
  * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
  */
-import type { Arena } from '../../contract/index.js'
 import { openRecord, packRecord, viewOf } from './record.js'
 import { StoreError } from '../store-error.js'
 import type {
@@ -55,9 +54,9 @@ export function readHeader(record: Uint8Array): CycleHeader {
   return fromNamedJson<CycleHeader>(readBytes(record, 'cycle'), headerNames)
 }
 
-export function packEvaluation(header: CycleHeader, columns: Uint8Array, arena?: Arena): Uint8Array {
+export function packEvaluation(header: CycleHeader, columns: Uint8Array): Uint8Array {
   const labels = toNamedJson(header, headerNames)
-  return packRecord(0, [numbers(labels.byteLength), labels, columns], arena)
+  return packRecord(0, [numbers(labels.byteLength), labels, columns])
 }
 
 export function readEvaluation(record: Uint8Array): {
@@ -80,9 +79,9 @@ export function readPosition(record: Uint8Array): Position {
   return viewOf(openRecord(record, 'cycle id').payload).getUint32(0, true)
 }
 
-export function packRequest(request: StoredRequest, arena?: Arena): Uint8Array {
+export function packRequest(request: StoredRequest): Uint8Array {
   const tag = requestEncodings.indexOf(request.encoding)
-  return packRecord(tag, [numbers(request.bodyBytes, 0), request.bytes], arena)
+  return packRecord(tag, [numbers(request.bodyBytes, 0), request.bytes])
 }
 
 export function readStoredRequest(record: Uint8Array): StoredRequest {
@@ -94,8 +93,8 @@ export function readStoredRequest(record: Uint8Array): StoredRequest {
 }
 
 /** A response, columns or an image: bytes that the store does not look into. */
-export function packBytes(bytes: Uint8Array, arena?: Arena): Uint8Array {
-  return packRecord(0, [bytes], arena)
+export function packBytes(bytes: Uint8Array): Uint8Array {
+  return packRecord(0, [bytes])
 }
 
 export function readBytes(record: Uint8Array, what: string): Uint8Array {
