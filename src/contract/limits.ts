@@ -11,6 +11,8 @@ export const headBytesMax = 128 * 1024
 export const imageBytesMax = 5 * 1024 * 1024
 /** Decoded pixels of an image (decisions.md 27). */
 export const imagePixelsMax = 50_000_000
+/** Segments and fill bytes of an image before its first scan. A photograph has a few dozen, at most some hundreds. */
+export const imageSegmentsMax = 10_000
 /** Long edge of the normalised copy. */
 export const imageEdgePixelsMax = 1024
 /** Nesting of a JSON body. The contract's own depth is 5; only unknown members are deeper. */

@@ -3,23 +3,12 @@
  */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
-import sharp, { type Sharp } from 'sharp'
+import sharp from 'sharp'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { draw, insert, segmentAt } from '../../test/helpers/jpeg.js'
 import { ServiceError, type ErrorKind } from '../contract/index.js'
 import { normaliseImage } from './index.js'
 import { serviceErrorOf } from './intake.js'
-
-/** An image with detail everywhere, so that its compressed bytes are spread over all of it. */
-function draw(width: number, height: number): Sharp {
-  const data = Buffer.alloc(width * height * 3)
-  for (let y = 0, at = 0; y < height; y++)
-    for (let x = 0; x < width; x++) {
-      data[at++] = (x * 255) / width
-      data[at++] = (y * 255) / height
-      data[at++] = (x * 7 + y * 13) & 255
-    }
-  return sharp(data, { raw: { width, height, channels: 3 } })
-}
 
 let small: Buffer
 let large: Buffer
@@ -39,24 +28,13 @@ async function refusal(bytes: Uint8Array): Promise<ErrorKind> {
   )
 }
 
-/** Offset of the first segment with one of these markers. */
-function segment(bytes: Buffer, ...markers: readonly number[]): number {
-  let offset = 2
-  while (!markers.includes(bytes[offset + 1] as number)) offset += 2 + bytes.readUInt16BE(offset + 2)
-  return offset
-}
-
 /** A copy whose frame header declares another size. */
 function declare(bytes: Buffer, width: number, height: number): Buffer {
   const copy = Buffer.from(bytes)
-  const frame = segment(copy, 0xc0, 0xc2)
+  const frame = segmentAt(copy, 0xc0, 0xc2)
   copy.writeUInt16BE(height, frame + 5)
   copy.writeUInt16BE(width, frame + 7)
   return copy
-}
-
-function insert(bytes: Buffer, offset: number, added: readonly number[]): Buffer {
-  return Buffer.concat([bytes.subarray(0, offset), Buffer.from(added), bytes.subarray(offset)])
 }
 
 /** A JFIF segment of revision 2.1, which libjpeg does not know. */
@@ -69,7 +47,7 @@ function adobe(transform: number): number[] {
 
 /** The small image without the second half of its scan, but with its end marker. */
 function truncated(): Buffer {
-  const scan = segment(small, 0xda)
+  const scan = segmentAt(small, 0xda)
   return Buffer.concat([small.subarray(0, (scan + small.length) >> 1), Buffer.from([0xff, 0xd9])])
 }
 
@@ -134,8 +112,8 @@ describe('an accepted image', () => {
 
   test.each([
     ['a comment', () => insert(small, 2, [0xff, 0xfe, 0, 4, 65, 66])],
-    ['fill bytes between segments', () => insert(small, segment(small, 0xc0), [0xff, 0xff])],
-    ['zeros between segments', () => insert(small, segment(small, 0xc0), [0, 0, 0])],
+    ['fill bytes between segments', () => insert(small, segmentAt(small, 0xc0), [0xff, 0xff])],
+    ['zeros between segments', () => insert(small, segmentAt(small, 0xc0), [0, 0, 0])],
     ['a later JFIF revision', () => insert(small, 2, laterJfif)],
     ['EXIF that cannot be read', () => insert(small, 2, [0xff, 0xe1, 0, 12, ...Buffer.from('Exif\0\0huh?')])],
     ['an unknown Adobe transform', () => insert(small, 2, adobe(3))],
@@ -147,7 +125,7 @@ describe('an accepted image', () => {
 })
 
 test.each([
-  ['zeros between segments', () => insert(small, segment(small, 0xc0), [0, 0, 0])],
+  ['zeros between segments', () => insert(small, segmentAt(small, 0xc0), [0, 0, 0])],
   ['a later JFIF revision', () => insert(small, 2, laterJfif)],
   ['an unknown Adobe transform', () => insert(small, 2, adobe(3))],
 ])('%s does not change the copy', async (_, mutate) => {
@@ -197,7 +175,10 @@ describe('a body that starts like a JPEG but does not decode completely is a bad
       () => Buffer.concat([large.subarray(0, large.length >> 1), endOfImage]),
     ],
     ['one with an end marker in the middle', () => insert(large, large.length >> 1, [0xff, 0xd9])],
-    ['a truncated one after zeros between segments', () => insert(truncated(), segment(small, 0xc0), [0, 0])],
+    [
+      'a truncated one after zeros between segments',
+      () => insert(truncated(), segmentAt(small, 0xc0), [0, 0]),
+    ],
     ['a truncated one of a later JFIF revision', () => insert(truncated(), 2, laterJfif)],
     ['a truncated one with an unknown Adobe transform', () => insert(truncated(), 2, adobe(3))],
     ['one that declares more rows than it has', () => declare(small, 64, 4000)],

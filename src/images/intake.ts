@@ -1,9 +1,11 @@
 /**
  * Validates an uploaded image, computes its identity, and makes the normalised copy for models. Interface 4.3;
- * decisions.md 26 to 28, 30 and 37. Decoding and hashing run on libuv's threads.
+ * decisions.md 26 to 28, 30, 37 and 43. Decoding and hashing run on libuv's threads.
  */
 import sharp from 'sharp'
 import { imageEdgePixelsMax, imagePixelsMax, ServiceError } from '../contract/index.js'
+import { hasTooManySegments } from './jpeg-repair.js'
+import { repairJpeg, tooManySegments } from './repair-thread.js'
 
 /** An accepted image. */
 export interface NormalisedImage {
@@ -23,15 +25,19 @@ const decodeSecondsMax = 20
 const signature = [0xff, 0xd8, 0xff]
 
 /**
- * Warnings of libjpeg that do not concern the pixels: padding between segments, a newer JFIF revision. All others mean
- * that pixels are missing or invented, and such an image counts as one that does not decode (decisions.md 37).
+ * Warnings of libjpeg that need not concern the pixels: padding, a newer JFIF revision, header bytes that it ignores. All
+ * others mean that pixels are missing or invented, and such an image counts as one that does not decode (decisions.md 37).
  */
-const harmlessWarning = /extraneous bytes before marker|unknown JFIF revision|Unknown Adobe color transform/
+const harmlessWarning =
+  /extraneous bytes before marker|unknown JFIF revision|Unknown Adobe color transform|Invalid SOS parameters for sequential JPEG/
 
 // One thread per image: `ImageSemaphore` limits how many are decoded at a time. Uploads do not repeat, so a cache of decoded
 // images would only use memory.
 sharp.concurrency(1)
 sharp.cache(false)
+// Of a file with several pictures (MPO, Ultra HDR) the first is the image (decisions.md 43). libvips has a loader for such
+// files that ignores all warnings, and would store half an image; without it, the loader for JPEG reads the first one.
+sharp.block({ operation: ['VipsForeignLoadUhdr'] })
 
 /**
  * Checks and normalises an upload. `bytes` must not change until the promise settles; `sha256` is `hashUpload` of them
@@ -41,8 +47,9 @@ sharp.cache(false)
  */
 export async function normaliseImage(bytes: Uint8Array, sha256?: Uint8Array): Promise<NormalisedImage> {
   checkSignature(bytes)
+  if (hasTooManySegments(bytes)) throw tooManySegments()
   const { width, height } = await readSize(bytes)
-  const normalised = await normalise(bytes)
+  const normalised = await withServiceErrors(() => normalise(bytes))
   return {
     sha256: sha256 ?? (await hashUpload(bytes)),
     uploadedBytes: bytes.byteLength,
@@ -82,31 +89,31 @@ async function readSize(bytes: Uint8Array): Promise<{ width: number; height: num
   return { width: autoOrient.width, height: autoOrient.height }
 }
 
+/**
+ * The normalised copy, of an image that decodes without any warning. libjpeg reports its first warning only, and a harmless
+ * one must not hide another: its cause is removed from a copy, which is then decoded just as strictly.
+ */
 async function normalise(bytes: Uint8Array): Promise<Uint8Array> {
-  return withServiceErrors(async () => {
+  let repaired = bytes
+  for (const repair of ['segments', 'scans'] as const) {
     try {
-      return await decodeShared(() => encode(bytes, 'warning'))
-    } catch (error) {
-      if (serviceErrorOf(error).kind === 'unavailable') throw error
-      return await decodeExclusively(() => normaliseDespiteWarnings(bytes))
-    }
-  })
-}
-
-/** Must run inside `decodeExclusively`, because it reads the messages of libvips. */
-async function normaliseDespiteWarnings(bytes: Uint8Array): Promise<Uint8Array> {
-  // libjpeg reports its first warning only. A harmless one must not hide another: its cause is removed.
-  let cleaned = bytes
-  for (const next of [withoutHarmlessCauses, null]) {
-    try {
-      return await encode(cleaned, 'warning')
+      return await decode(repaired)
     } catch (error) {
       if (!isHarmless(error)) throw error
-      cleaned = next?.(bytes) ?? cleaned
     }
+    repaired = await repairJpeg(repaired, repair)
   }
-  // Padding after the first scan, which only a decoder finds. Warnings about that scan would have come before this one.
-  return encode(cleaned, 'error')
+  return decode(repaired)
+}
+
+/** Rejects with the messages about this image. */
+async function decode(bytes: Uint8Array): Promise<Uint8Array> {
+  try {
+    return await decodeShared(() => encode(bytes))
+  } catch (error) {
+    if (isTimeout(error)) throw error
+    return await decodeExclusively(() => encode(bytes))
+  }
 }
 
 // libvips has one list of messages for all images, so an image whose message matters is decoded while no other image is.
@@ -126,9 +133,9 @@ function decodeExclusively<T>(decode: () => Promise<T>): Promise<T> {
   return work
 }
 
-/** Decodes the whole image and encodes the copy. `failOn` is the lowest severity that counts as a failure. */
-async function encode(bytes: Uint8Array, failOn: 'warning' | 'error'): Promise<Uint8Array> {
-  return sharp(bytes, { failOn, limitInputPixels: imagePixelsMax })
+/** Decodes the whole image and encodes the copy. Any warning is a failure. */
+async function encode(bytes: Uint8Array): Promise<Uint8Array> {
+  return sharp(bytes, { failOn: 'warning', limitInputPixels: imagePixelsMax })
     .autoOrient()
     .resize({
       width: imageEdgePixelsMax,
@@ -146,42 +153,6 @@ function isHarmless(error: unknown): boolean {
   return error instanceof Error && error.message.split('\n').every((line) => harmlessWarning.test(line))
 }
 
-/**
- * The JPEG without the causes of harmless warnings up to its first scan: bytes between segments are removed, the JFIF
- * revision and an unknown Adobe colour transform are replaced by the values that libjpeg assumes. ISO 10918-1, annex B.
- */
-function withoutHarmlessCauses(bytes: Uint8Array): Uint8Array {
-  const segments: Uint8Array[] = [bytes.subarray(0, 2)]
-  let adobe: Uint8Array | null = null
-  let componentCount = 3
-  let end = 2
-  for (;;) {
-    const at = bytes.findIndex((byte, i) => i >= end && byte === 0xff && (bytes[i + 1] ?? 0xff) % 0xff !== 0)
-    const marker = bytes[at + 1] as number
-    if (at < 0 || marker === markers.startOfScan) {
-      if (adobe !== null && adobe[15] !== 0) adobe[15] = componentCount === 4 ? 2 : 1
-      return Buffer.concat([...segments, at < 0 ? bytes.subarray(end) : bytes.subarray(at)])
-    }
-    end = at + 2 + 256 * (bytes[at + 2] ?? 0) + (bytes[at + 3] ?? 0)
-    const segment = bytes.slice(at, end)
-    if (marker === markers.app0 && nameOf(segment) === 'JFIF\0') segment[9] = 1
-    if (marker === markers.app14 && nameOf(segment) === 'Adobe') adobe = segment
-    if (markers.startsOfFrame.includes(marker)) componentCount = segment[9] ?? 3
-    segments.push(segment)
-  }
-}
-
-const markers = {
-  app0: 0xe0,
-  app14: 0xee,
-  startOfScan: 0xda,
-  startsOfFrame: [0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf],
-}
-
-function nameOf(segment: Uint8Array): string {
-  return Buffer.from(segment.subarray(4, 9)).toString('latin1')
-}
-
 /** Runs `decode`, and converts an error of sharp into a `ServiceError`. */
 async function withServiceErrors<T>(decode: () => Promise<T>): Promise<T> {
   return decode().catch((error: unknown) => {
@@ -191,13 +162,17 @@ async function withServiceErrors<T>(decode: () => Promise<T>): Promise<T> {
 
 /** The `ServiceError` for an error of sharp. */
 export function serviceErrorOf(error: unknown): ServiceError {
-  const reason = error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)
+  if (error instanceof ServiceError) return error
   // A timeout depends on the load of the machine, not on the image.
-  if (reason.startsWith('timeout: '))
-    return new ServiceError('unavailable', 'image decoding timed out', { cause: error })
+  if (isTimeout(error)) return new ServiceError('unavailable', 'image decoding timed out', { cause: error })
+  const reason = error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)
   return new ServiceError(
     'bad_request',
     `the image cannot be decoded: ${reason.replace(/^.*VipsJpeg: /, '')}`,
     { cause: error },
   )
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('timeout: ')
 }

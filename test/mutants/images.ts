@@ -23,8 +23,55 @@ export const imagesMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a decode that times out is not an error of the image',
-        find: "if (reason.startsWith('timeout: '))",
-        replace: "if (reason === 'timeout: ')",
+        find: "error.message.startsWith('timeout: ')",
+        replace: "error.message === 'timeout: '",
+      },
+    ],
+  },
+  {
+    file: 'src/images/intake.ts',
+    killedBy: ['src/images/harmless-defects.test.ts'],
+    mutants: [
+      {
+        breaks: 'damage to the first of several pictures is refused',
+        find: "sharp.block({ operation: ['VipsForeignLoadUhdr'] })",
+        replace: '',
+      },
+      {
+        breaks: 'a repaired image is decoded without any warning',
+        find: "failOn: 'warning'",
+        replace: "failOn: 'error'",
+      },
+    ],
+  },
+  {
+    file: 'src/images/jpeg-repair.ts',
+    killedBy: ['src/images/harmless-defects.test.ts'],
+    mutants: [
+      {
+        breaks: 'every scan of a sequential image is repaired',
+        find: 'if (code === codes.startOfScan) at = keepScan(',
+        replace: 'if (code === codes.startOfScan) return copy; else if (code === 0) at = keepScan(',
+      },
+      {
+        breaks: 'spectral selection of a progressive scan is kept',
+        find: 'frame?.isProgressive === false',
+        replace: 'frame !== null',
+      },
+      {
+        breaks: 'a zero that follows 0xff belongs to it',
+        find: 'return from > start && bytes[from - 1] === 0xff ? from + 1 : from',
+        replace: 'return from',
+      },
+      {
+        breaks: 'coded data may end with a few equal bytes',
+        find: 'return end - from < repeatedBytesMin ? end : from',
+        replace: 'return from',
+      },
+      {
+        breaks: 'fill bytes count as segments',
+        find: 'at = code === 0xff ? at + 1 : segmentEnd(bytes, at)',
+        replace: 'at = code === 0xff ? at + 1 + 0 * count-- : segmentEnd(bytes, at)',
       },
     ],
   },

@@ -8,6 +8,7 @@ import {
   imageBytesMax,
   imageEdgePixelsMax,
   imagePixelsMax,
+  imageSegmentsMax,
   jsonBodyBytesMax,
   jsonContainerCountMax,
   jsonDepthMax,
@@ -36,6 +37,7 @@ applied twice.
 | Nesting of a JSON body; arrays and objects in it | ${count(jsonDepthMax)} levels; ${count(jsonContainerCountMax)} | 400 |
 | A timestamp | ${dateTimeCharsMax} characters | 400 |
 | Image | ${mebibytes(imageBytesMax)}, ${count(imagePixelsMax)} pixels; a long edge above ${count(imageEdgePixelsMax)} px is scaled down | 413 |
+| Segments and fill bytes of an image before its first scan | ${count(imageSegmentsMax)} | 400 |
 | Head of a request, path included | ${headBytesMax / 1024} KiB | 431, and the connection is closed |
 | Time for a body to arrive | 60 s by default | the connection is closed |
 | Cycles that wait | 4 by default | 503 with \`Retry-After\` |

@@ -1,0 +1,133 @@
+/**
+ * The segments of a JPEG (ISO 10918-1, annex B): limits their number, and makes a copy without the defects that change no
+ * pixel (decisions.md 43). Every function is linear in the bytes, whatever they contain.
+ */
+import { imageSegmentsMax } from '../contract/index.js'
+
+/** What a copy is made without: defects of segments, or also padding at the ends of scans. */
+export type Repair = 'segments' | 'scans'
+
+/** Codes of markers, which follow 0xff. */
+const codes = {
+  app0: 0xe0,
+  app14: 0xee,
+  startOfScan: 0xda,
+  endOfImage: 0xd9,
+  startsOfFrame: [0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf],
+  progressiveFrames: [0xc2, 0xc6, 0xca, 0xce],
+}
+
+/**
+ * Whether more than the permitted number of segments and fill bytes precede the first scan. It reads at most that many,
+ * and no further than the first bytes that are no segment.
+ */
+export function hasTooManySegments(bytes: Uint8Array): boolean {
+  let at = 2
+  for (let count = 0; count <= imageSegmentsMax; count++) {
+    const code = bytes[at + 1]
+    if (bytes[at] !== 0xff || code === undefined || code === codes.startOfScan) return false
+    at = code === 0xff ? at + 1 : segmentEnd(bytes, at)
+  }
+  return true
+}
+
+/**
+ * A copy of the first image in the file as libjpeg reads it: bytes between segments are removed; the JFIF revision, an
+ * unknown Adobe colour transform and the spectral selection of sequential scans, which libjpeg ignores, have the values
+ * that it assumes. `scans`: zeros, or a repeated byte, before the markers that end scans and restart intervals are
+ * removed; where they replaced coded data, the decoder then misses it. Returns null for too many segments.
+ */
+export function repairedJpeg(bytes: Uint8Array, repair: Repair): Uint8Array | null {
+  // Not `slice`: that of a Buffer is a view.
+  const copy = new Uint8Array(bytes)
+  let frame: { readonly isProgressive: boolean; readonly componentCount: number } | null = null
+  let adobeAt = -1
+  // Bytes up to `kept` are in place; the next segment, which begins at `at` or later, moves there.
+  let kept = 2
+  let at = 2
+  const keep = (start: number, end: number): number => {
+    copy.copyWithin(kept, start, end)
+    const movedTo = kept
+    kept += Math.min(end, copy.length) - start
+    return movedTo
+  }
+  for (let count = 0; count <= imageSegmentsMax; count++) {
+    const start = nextMarker(copy, at)
+    const code = copy[start + 1]
+    const end = segmentEnd(copy, start)
+    if (code === codes.startOfScan && frame?.isProgressive === false)
+      restoreSpectralSelection(copy, start, end)
+    if (code === codes.app0 && nameAt(copy, start) === 'JFIF\0') copy[start + 9] = 1
+    const isAdobe = code === codes.app14 && nameAt(copy, start) === 'Adobe'
+    if (code !== undefined && codes.startsOfFrame.includes(code))
+      frame = {
+        isProgressive: codes.progressiveFrames.includes(code),
+        componentCount: copy[start + 9] ?? 3,
+      }
+    const movedTo = keep(start, end)
+    if (isAdobe) adobeAt = movedTo
+    at = end
+    if (code === undefined || code === codes.endOfImage) {
+      if (adobeAt >= 0 && copy[adobeAt + 15] !== 0) copy[adobeAt + 15] = frame?.componentCount === 4 ? 2 : 1
+      return copy.subarray(0, kept)
+    }
+    if (code === codes.startOfScan) at = keepScan(copy, end, repair, keep)
+  }
+  return null
+}
+
+/** Keeps the coded data from `from` on. Returns their end: a marker other than a restart, or the end of the file. */
+function keepScan(
+  bytes: Uint8Array,
+  from: number,
+  repair: Repair,
+  keep: (start: number, end: number) => void,
+): number {
+  for (let start = from; ;) {
+    const end = nextMarker(bytes, start)
+    keep(start, repair === 'scans' ? withoutPadding(bytes, start, end) : end)
+    const code = bytes[end + 1]
+    if (code === undefined || code < 0xd0 || code > 0xd7) return end
+    keep(end, end + 2)
+    start = end + 2
+  }
+}
+
+/** A repeated byte other than zero is padding from this length on: coded data may end with two or three equal bytes. */
+const repeatedBytesMin = 4
+
+/** The end of the coded data in [start, end) without the padding after it. */
+function withoutPadding(bytes: Uint8Array, start: number, end: number): number {
+  const padding = bytes[end - 1]
+  let from = end
+  while (from > start && bytes[from - 1] === padding) from--
+  if (padding !== 0) return end - from < repeatedBytesMin ? end : from
+  // The zero after 0xff belongs to it.
+  return from > start && bytes[from - 1] === 0xff ? from + 1 : from
+}
+
+/** Offset of the next marker: 0xff and neither the zero of coded data nor another 0xff. Without one, the length. */
+function nextMarker(bytes: Uint8Array, from: number): number {
+  for (let at = from; at + 1 < bytes.length; at++) {
+    const code = bytes[at + 1] as number
+    if (bytes[at] === 0xff && code !== 0 && code !== 0xff) return at
+  }
+  return bytes.length
+}
+
+/** The end of the segment at `at`: markers without a length are TEM, restarts, and the start and end of an image. */
+function segmentEnd(bytes: Uint8Array, at: number): number {
+  const code = bytes[at + 1] ?? codes.endOfImage
+  if (code === 1 || (code >= 0xd0 && code <= codes.endOfImage)) return at + 2
+  return at + 2 + Math.max(2, 256 * (bytes[at + 2] ?? 0) + (bytes[at + 3] ?? 0))
+}
+
+/** A scan of a sequential frame has all coefficients, 0 to 63, with all their bits. */
+function restoreSpectralSelection(bytes: Uint8Array, start: number, end: number): void {
+  const at = start + 5 + 2 * (bytes[start + 4] ?? 0)
+  if (at + 3 <= end) bytes.set([0, 63, 0], at)
+}
+
+function nameAt(bytes: Uint8Array, start: number): string {
+  return String.fromCharCode(...bytes.subarray(start + 4, start + 9))
+}
