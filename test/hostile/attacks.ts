@@ -19,7 +19,8 @@ import {
   type HostileCall,
 } from './contents.js'
 import { ambiguousShapes, servedAfter } from './framing.js'
-import { deceptiveImages } from './images.js'
+import { deceptiveImages, segmentedImages, type DeceptiveImage } from './images.js'
+import type { LoopDelay } from './loop-delay.js'
 import { Target } from './target.js'
 import { watchHealth, type HealthFigures } from './watch-health.js'
 
@@ -49,6 +50,8 @@ export interface AttackResult {
 
 /** Memory that an attack may add: both limits for bodies, and 512 MiB for processing. */
 export const rssGrowthMibMax = 256 + 256 + 512
+/** CPU time of one turn of the event loop while images arrive. Their bytes are read and decoded on other threads. */
+const imageWorkMsMax = 500
 /** Log, database and model processes open and close files at any time; the thread that reads large bodies has five. */
 const descriptorSlack = 3 + 5
 
@@ -70,8 +73,8 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
   const violations: string[] = []
   const figures: string[] = []
   const health = new Map<string, HealthFigures>()
-  const attack = async (name: string, run: () => Promise<string>): Promise<void> => {
-    if (size.only?.includes(name) === false) return
+  const attack = async (name: string, run: () => Promise<string>): Promise<LoopDelay | null> => {
+    if (size.only?.includes(name) === false) return null
     let figure = ''
     await target.loopDelay() // Starts a new measurement.
     const watched = await watchHealth(target.port, async () => {
@@ -93,6 +96,17 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
     ].join('; ')
     figures.push(line)
     print(line)
+    return loop
+  }
+  const upload = async (jpegs: readonly DeceptiveImage[]): Promise<string> => {
+    const post = ++round
+    const calls = jpegs.map(({ name, bytes, allowed }, number): HostileCall => {
+      const path = `/v1/images/deceptive-${post}/${number + 1}/01`
+      const headers = { 'Content-Type': 'image/jpeg' }
+      return { name, allowed, call: { method: 'PUT', path, body: bytes, headers } }
+    })
+    note(await callViolations(target, calls))
+    return `${jpegs.length} images`
   }
   let round = 0
   const note = (found: readonly string[]): void => void violations.push(...found)
@@ -148,22 +162,10 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
       await unreadResponses(target, count)
       return `${count} large responses that are not read`
     })
-    await attack('images', async () => {
-      const jpegs = await deceptiveImages()
-      const post = ++round
-      const calls = jpegs.map(({ name, bytes, allowed }, number): HostileCall => {
-        const headers = { 'Content-Type': 'image/jpeg' }
-        const call = {
-          method: 'PUT',
-          path: `/v1/images/deceptive-${post}/${number + 1}/01`,
-          body: bytes,
-          headers,
-        }
-        return { name, allowed, call }
-      })
-      note(await callViolations(target, calls))
-      return `${jpegs.length} deceptive images`
-    })
+    await attack('images', async () => upload(await deceptiveImages()))
+    const loop = await attack('images of many segments', async () => upload(await segmentedImages()))
+    if (loop !== null && loop.workMaxMs > imageWorkMsMax)
+      note([`images of many segments: the event loop computed for ${loop.workMaxMs.toFixed(0)} ms`])
     await attack('wrong keys', async () => {
       const guesses = Array.from({ length: size.wrongKeys }, (_, number) =>
         target.server.call({ path: '/v1/weights', key: `guess-${number}` }).then(

@@ -2,6 +2,7 @@
  * Valid JPEGs, made by sharp; JPEGs whose headers are false; and polyglots, which are also files of another format.
  */
 import sharp from 'sharp'
+import { imageBytesMax } from '../../src/contract/limits.js'
 
 /** Bytes that must not be in a normalised image. */
 export const payload = '<script>alert("understudy-payload")</script><?php system($_GET[0]); ?>'
@@ -102,6 +103,38 @@ export async function deceptiveImages(): Promise<DeceptiveImage[]> {
       bytes: Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), await sharp(plain).png().toBuffer()]),
       allowed: [400],
     },
+  ]
+}
+
+/** Images of a great many segments, or of bytes that look like them, up to the largest upload. */
+export async function segmentedImages(): Promise<DeceptiveImage[]> {
+  const plain = (await validImages())[0] as Buffer
+  // A revision of JFIF that libjpeg does not know: a warning that does not concern the pixels, so the service looks for its cause.
+  const laterJfif = Buffer.from('\xff\xe0\0\x10JFIF\0\x02\x01\0\0\x01\0\x01\0\0', 'latin1')
+  const filled = (unit: readonly number[], bytes: number): Buffer => {
+    const count = Math.floor((bytes - plain.length - laterJfif.length) / unit.length)
+    const units = Buffer.alloc(count * unit.length, Uint8Array.from(unit))
+    return Buffer.concat([plain.subarray(0, 2), laterJfif, units, plain.subarray(2)])
+  }
+  const empty = [0xff, 0xe5, 0, 2]
+  const kinds: readonly (readonly [name: string, unit: readonly number[]])[] = [
+    ['empty segments', empty],
+    ['segments with zeros between them', [...empty, 0]],
+    ['zeros', [0]],
+    ['stuffed bytes', [0xff, 0]],
+    ['fill bytes', [0xff]],
+    ['restart markers', [0xff, 0xd0]],
+    ['starts of scans', [0xff, 0xda, 0, 2]],
+    ['starts of images', [0xff, 0xd8]],
+  ]
+  const allowed = [201, 400]
+  return [
+    { name: '30,000 empty segments', bytes: filled(empty, 30_000 * empty.length), allowed },
+    ...kinds.map(([name, unit]) => ({
+      name: `5 MiB of ${name}`,
+      bytes: filled(unit, imageBytesMax),
+      allowed,
+    })),
   ]
 }
 
