@@ -2,8 +2,7 @@
  * `understudy export`: writes the stored cycles to Parquet files, one directory per table and KST day. `understudy sql`: runs
  * one statement over such files, or over a data directory. The server may be running.
  */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { loadCodec } from '../codec/index.js'
@@ -24,6 +23,7 @@ import { keepFilesPrivate } from './data-directory.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 import { withStore } from './models/common.js'
 import { settingsOf, type Flags } from './read-settings.js'
+import { withScratchDirectory } from './scratch-directory.js'
 import { chosenFeatures } from './models/features.js'
 import { formatTable } from './text-table.js'
 import { addRangeFlags, timeRangeOf } from './time-range.js'
@@ -120,23 +120,24 @@ function featuresOf({ features }: Flags): readonly Feature[] {
 async function query(statement: string, flags: SqlFlags, context: CommandContext): Promise<void> {
   keepFilesPrivate()
   const { export: given, rows: rowsMax } = flags
-  const scratch = given === undefined ? mkdtempSync(join(tmpdir(), 'understudy-sql-')) : null
-  const directory = scratch ?? resolve(context.directory, given ?? '')
+  const exported = given === undefined ? null : resolve(context.directory, given)
+  if (exported !== null) checkExport(exported)
   try {
-    if (scratch === null) checkExport(directory)
-    else {
-      const options = { directory, ...timeRangeOf(flags), features: featuresOf(flags), texts: true }
-      await writeTables({ ...options, tables: tablesIn(statement) }, flags, context)
-    }
-    const result = await queryExport(directory, statement, rowsMax)
+    const result = await withScratchDirectory('understudy-sql-', async (scratch) => {
+      const directory = exported ?? join(scratch, 'tables')
+      if (exported === null) {
+        mkdirSync(directory)
+        const options = { directory, ...timeRangeOf(flags), features: featuresOf(flags), texts: true }
+        await writeTables({ ...options, tables: tablesIn(statement) }, flags, context)
+      }
+      return queryExport(directory, statement, { rowsMax, scratch: join(scratch, 'intermediate') })
+    })
     context.print(flags['json'] === true ? jsonLines(result) : tableText(result))
     if (result.truncated)
       context.printMessage(`understudy: output limited to ${rowsMax} rows; use --rows to print more\n`)
   } catch (error) {
     if (error instanceof QueryError) throw new CommandError(error.message, { cause: error })
     throw error
-  } finally {
-    if (scratch !== null) rmSync(scratch, { recursive: true, force: true })
   }
 }
 

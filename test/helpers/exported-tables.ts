@@ -34,13 +34,18 @@ export async function exported(
   return directory
 }
 
+/** The result of a statement over an export. */
+export function queried(directory: string, sql: string, rowsMax = 1_000_000): Promise<QueryResult> {
+  return queryExport(directory, sql, { rowsMax, scratch: scratchDir() })
+}
+
 /** All rows of a table, with times in microseconds since 1970. */
 export async function rowsOf(directory: string, name: TableName): Promise<Row[]> {
   const columns = exportTables[name].columns.map(({ name: column, type }) =>
     type.startsWith('TIMESTAMP') ? `epoch_us("${column}") as "${column}"` : `"${column}"`,
   )
   const sql = `select ${columns.join(', ')}, cast(day as varchar) as day from ${name}`
-  const { names, rows } = await queryExport(directory, sql, 1_000_000)
+  const { names, rows } = await queried(directory, sql)
   return rows.map((row) => Object.fromEntries(names.map((column, index) => [column, row[index] ?? null])))
 }
 

@@ -1,10 +1,11 @@
 /**
  * `understudy export` and `understudy sql` as processes, while the server of the data directory runs.
  */
-import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { modelsEnvironment, understudy } from '../helpers/models-command.js'
 import { RecordedDirectory } from '../helpers/recorded-directory.js'
@@ -112,7 +113,7 @@ describe('sql', () => {
       return [stderr, status]
     }
     expect(failure('drop view cycles')).toEqual([
-      'understudy: only read-only statements are allowed, not DROP\n',
+      'understudy: only read-only statements are allowed: SELECT, and EXPLAIN of a SELECT without ANALYZE\n',
       1,
     ])
     expect(failure('select x from cycles')[0]).toMatch(/^understudy: Binder Error: .*"x" not found/)
@@ -122,4 +123,27 @@ describe('sql', () => {
     ])
     expect(failure('select 1', '--rows', '0')[1]).toBe(2)
   })
+
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL'] as const)(
+    'leaves no files behind: after %s the next command at the latest removes them',
+    async (signal) => {
+      const temporary = scratchDir()
+      const cwd = scratchDir()
+      const options = { env: { ...modelsEnvironment(), TMPDIR: temporary }, cwd }
+      const flags = ['--data-dir', recorded.dataDir]
+      const endless = 'select count(*) from range(1000000000) a, range(1000000000) b'
+      const child = spawn(understudy, ['sql', endless, ...flags], { ...options, stdio: 'ignore' })
+      await vi.waitFor(() => expect(readdirSync(temporary, { recursive: true }).join()).toContain('tables'), {
+        timeout: 30_000,
+      })
+      child.kill(signal)
+      expect(await once(child, 'exit')).toEqual([null, signal])
+      if (signal === 'SIGKILL') {
+        expect(readdirSync(temporary)).toHaveLength(1)
+        spawnSync(understudy, ['sql', 'select 1', ...flags], options)
+      }
+      expect(readdirSync(temporary)).toEqual([])
+      expect(readdirSync(cwd)).toEqual([])
+    },
+  )
 })

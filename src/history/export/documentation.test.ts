@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../../../test/helpers/bodies.js'
+import { queried } from '../../../test/helpers/exported-tables.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { RecordedDirectory } from '../../../test/helpers/recorded-directory.js'
 import { projectDir } from '../../../test/helpers/server-process.js'
@@ -13,7 +14,6 @@ import { referenceCodec } from '../../codec/index.js'
 import { formatInstant } from '../../contract/index.js'
 import { catalogue } from '../../model/index.js'
 import { exportStore } from './export-store.js'
-import { queryExport } from './query.js'
 import { exportTables } from './schema.js'
 
 const file = join(projectDir, 'docs/export.md')
@@ -62,7 +62,7 @@ describe('the example queries', () => {
   })
 
   test.each(queries)('$title: runs and finds rows', async ({ sql }) => {
-    const { rows } = await queryExport(directory, sql ?? '', 1000)
+    const { rows } = await queried(directory, sql ?? '')
     expect(rows.length).toBeGreaterThan(0)
     expect(rows.flat().some((value) => value !== null && value !== 0)).toBe(true)
   })

@@ -6,13 +6,12 @@ import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../../../test/helpers/bodies.js'
 import { cycleSequence } from '../../../test/helpers/cycle-arbitraries.js'
-import { exported, record, rowsOf, sorted } from '../../../test/helpers/exported-tables.js'
+import { exported, queried, record, rowsOf, sorted } from '../../../test/helpers/exported-tables.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { naiveTables } from '../../../test/helpers/naive-export.js'
 import { RecordedDirectory } from '../../../test/helpers/recorded-directory.js'
 import { referenceCodec } from '../../codec/index.js'
 import { catalogue, compileFeatures } from '../../model/index.js'
-import { queryExport } from './query.js'
 import { tableNames } from './schema.js'
 
 const histories = fc.sample(cycleSequence, { numRuns: 8, seed: 19 })
@@ -94,10 +93,9 @@ describe('an export', () => {
       const inputs = model.seen[index]!
       const matrix = new Float32Array(inputs.count * catalogue.length)
       fill(inputs, matrix)
-      const { rows } = await queryExport(
+      const { rows } = await queried(
         out,
         `select ${names.join(', ')} from scores where cycle_id = '${response.cycle_id}' order by post_no`,
-        10,
       )
       expect(rows.flat()).toEqual(Array.from(matrix, (value) => (Number.isNaN(value) ? null : value)))
     }

@@ -4,8 +4,9 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
+import { prepareReading, QueryError } from './reading-statement.js'
 import { exportTables, tableNames, type TableName } from './schema.js'
-import { duckOptions, quote } from './staging.js'
+import { createDuck, quote } from './staging.js'
 
 export interface QueryResult {
   readonly names: readonly string[]
@@ -17,31 +18,31 @@ export interface QueryResult {
 /** Integers beyond 2^53 and values that JSON cannot represent become strings. */
 export type QueryValue = number | string | boolean | null | readonly QueryValue[]
 
-/** A wrong statement: the message of DuckDB. */
-export class QueryError extends Error {}
-
 /** For times formatted as strings. */
 const kstOffsetMinutes = 9 * 60
-/** Statements that only read. */
-const readingStatements = ['SELECT', 'EXPLAIN']
+
+export interface QueryOptions {
+  readonly rowsMax: number
+  /** Directory for intermediate results that exceed the memory limit. The caller removes it. */
+  readonly scratch: string
+}
 
 /**
- * Runs one statement that reads. Times are in KST. DuckDB may read the files of `directory` and nothing else, and writes no
- * file. Rejects with a `QueryError`.
+ * Runs one statement that reads. Times are in KST. DuckDB may read the files of `directory` and nothing else, and writes
+ * to `scratch` only. Rejects with a `QueryError`.
  */
-export async function queryExport(directory: string, sql: string, rowsMax: number): Promise<QueryResult> {
+export async function queryExport(
+  directory: string,
+  sql: string,
+  { rowsMax, scratch }: QueryOptions,
+): Promise<QueryResult> {
   const duck = await import('@duckdb/node-api')
   duck.DuckDBTimestampTZValue.timezoneOffsetInMinutes = kstOffsetMinutes
-  const instance = await duck.DuckDBInstance.create(':memory:', duckOptions)
+  const instance = await createDuck(duck, scratch)
   const connection = await instance.connect()
   try {
     await prepareViews(connection, directory)
-    const statements = await connection.extractStatements(sql)
-    if (statements.count !== 1) throw new QueryError(`expected one statement, got ${statements.count}`)
-    const statement = await statements.prepare(0)
-    const type = duck.StatementType[statement.statementType]
-    if (!readingStatements.includes(type))
-      throw new QueryError(`only read-only statements are allowed, not ${type}`)
+    const statement = await prepareReading(connection, sql)
     const reader = await statement.streamAndReadUntil(rowsMax + 1)
     const names = reader.deduplicatedColumnNames()
     const rows = reader.getRows().slice(0, rowsMax)

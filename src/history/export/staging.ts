@@ -2,21 +2,31 @@
  * Stages rows in DuckDB, in memory, and writes them to Parquet files: DIR/TABLE/day=YYYY-MM-DD/PART.parquet. Read `append` and
  * `flush` first. DuckDB is loaded when a staging opens: no other command needs it.
  */
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type * as Duck from '@duckdb/node-api'
-import type { DuckDBAppender, DuckDBConnection, DuckDBType } from '@duckdb/node-api'
+import type { DuckDBAppender, DuckDBConnection, DuckDBInstance, DuckDBType } from '@duckdb/node-api'
 import { assert, parseInstant, type GalleryIds, type KeyColumns } from '../../contract/index.js'
 import { PostMap } from '../../pool/index.js'
 import type { StoredCycle } from '../../store/index.js'
 import { tableNames, tableWith, type ExportTable, type StagedColumns, type TableName } from './schema.js'
 
-/** DuckDB never fetches anything: the extensions that are needed are part of the package. */
-export const duckOptions = {
-  autoinstall_known_extensions: 'false',
-  autoload_known_extensions: 'false',
-  memory_limit: '1GB',
-  threads: '2',
+/**
+ * DuckDB in memory. It writes what exceeds its memory limit to `scratch`; by default that would be the working directory.
+ * It never fetches anything: the extensions that are needed are part of the package.
+ */
+export function createDuck(duck: typeof Duck, scratch: string): Promise<DuckDBInstance> {
+  return duck.DuckDBInstance.create(':memory:', {
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+    memory_limit: '1GB',
+    temp_directory: scratch,
+    threads: '2',
+  })
 }
+
+/** In the directory of the export, while it is written: rows that exceed the memory limit. */
+const spillName = '.spill'
 
 /** A staged column: numbers with NaN for null, or texts. */
 export type StagedValues = Float32Array | Float64Array | Int32Array | Uint8Array | readonly (string | null)[]
@@ -68,7 +78,7 @@ export class Staging {
 
   static async open(options: StagingOptions): Promise<Staging> {
     const duck = await import('@duckdb/node-api')
-    const instance = await duck.DuckDBInstance.create(':memory:', duckOptions)
+    const instance = await createDuck(duck, join(options.directory, spillName))
     const connections = [await instance.connect(), await instance.connect()] as const
     const staging = new Staging(duck, connections, options)
     await staging.#create('posts', { id: 'INTEGER', gall_id: 'VARCHAR', post_no: 'BIGINT' })
@@ -204,6 +214,7 @@ export class Staging {
     this.#writer.interrupt()
     this.#connection.closeSync()
     this.#writer.closeSync()
+    rmSync(join(this.#directory, spillName), { recursive: true, force: true })
   }
 
   async #writeStaged(generation: number): Promise<void> {
