@@ -70,14 +70,36 @@ test('a route matches whole paths, and its parameters are decoded', () => {
 
 test('work beyond a limit waits, and beyond a second one it is refused', async () => {
   const limit = limitConcurrency(2, 1)
+  const stays = (): AbortSignal => new AbortController().signal
   const ends: ((reply: Reply) => void)[] = []
   const work = () => new Promise<Reply>((resolve) => ends.push(resolve))
-  const replies = [limit(work), limit(work), limit(work)]
+  const replies = [limit(stays(), work), limit(stays(), work), limit(stays(), work)]
   expect(ends).toHaveLength(2)
-  expect(() => limit(work)).toThrow('too many requests')
+  expect(() => limit(stays(), work)).toThrow('too many requests')
   ends[0]?.(json({}))
   await replies[0]
   expect(ends).toHaveLength(3)
   for (const end of ends) end(json({}))
   await Promise.all(replies)
+})
+
+test('work whose client has disconnected leaves the queue and does not start', async () => {
+  const limit = limitConcurrency(1, 1)
+  const clients = [0, 1, 2].map(() => new AbortController())
+  const started: number[] = []
+  let end = (): void => undefined
+  const work = (client: number) => () =>
+    new Promise<Reply>((resolve) => {
+      started.push(client)
+      end = () => resolve(json({}))
+    })
+  const [first, second] = [0, 1].map((n) => limit(clients[n]!.signal, work(n)))
+  clients[1]?.abort()
+  const third = limit(clients[2]!.signal, work(2))
+  end()
+  await first
+  await expect(second).rejects.toBe(clients[1]?.signal.reason)
+  end()
+  await third
+  expect(started).toEqual([0, 2])
 })

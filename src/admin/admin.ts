@@ -144,9 +144,11 @@ function routesOf(parts: Parts): Route[] {
     ...(pageRoutes() ?? [route('token', '/', () => json({ version: parts.version }))]),
     route('token', '/api/now', async () => json(await now(parts))),
     route('token', '/api/series', () => json({ points: observer.points.items } satisfies Series)),
-    route('token', '/api/picks', ({ query }) => limited(() => picks(parts, picksQuery(query)).then(json))),
-    route('token', '/api/posts/{gall_id}/{post_no}', ({ parameters: [gallId = '', postNo = ''] }) =>
-      limited(() => post(parts, gallId, numberOfPath(postNo)).then(json)),
+    route('token', '/api/picks', ({ query, gone }) =>
+      limited(gone, () => picks(parts, picksQuery(query)).then(json)),
+    ),
+    route('token', '/api/posts/{gall_id}/{post_no}', ({ parameters: [gallId = '', postNo = ''], gone }) =>
+      limited(gone, () => post(parts, gallId, numberOfPath(postNo)).then(json)),
     ),
     route(
       'token',
@@ -159,26 +161,26 @@ function routesOf(parts: Parts): Route[] {
     route(
       'token',
       '/api/posts/{gall_id}/{post_no}/history',
-      ({ parameters: [gallId = '', postNo = ''], query }) =>
-        history.reply(explainArguments(gallId, numberOfPath(postNo), query), 'not_found'),
+      ({ parameters: [gallId = '', postNo = ''], query, gone }) =>
+        history.reply(explainArguments(gallId, numberOfPath(postNo), query), 'not_found', gone),
     ),
-    route('token', '/api/report', () => history.reply(['report', '--json'], 'server_error')),
+    route('token', '/api/report', ({ gone }) => history.reply(['report', '--json'], 'server_error', gone)),
     route('token', '/api/models', async () => json(await models(parts))),
-    route('token', '/api/models/{version}/checks', async ({ parameters: [version = ''] }) =>
-      history.reply(await checksArguments(sources, version), 'output'),
+    route('token', '/api/models/{version}/checks', async ({ parameters: [version = ''], gone }) =>
+      history.reply(await checksArguments(sources, version), 'output', gone),
     ),
-    route('token', '/api/models/{version}/comparison', async ({ parameters: [version = ''] }) =>
-      history.reply(await comparisonArguments(sources, version), 'server_error'),
+    route('token', '/api/models/{version}/comparison', async ({ parameters: [version = ''], gone }) =>
+      history.reply(await comparisonArguments(sources, version), 'server_error', gone),
     ),
     route('token', '/api/cycles', ({ query }) => json(cycleLists(sources, observer, query))),
-    route('token', '/api/cycles/{cycle_id}', ({ parameters: [cycleId = ''] }) =>
-      limited(() => Promise.resolve(json(storedCycle(sources, cycleId)))),
+    route('token', '/api/cycles/{cycle_id}', ({ parameters: [cycleId = ''], gone }) =>
+      limited(gone, () => Promise.resolve(json(storedCycle(sources, cycleId)))),
     ),
-    route('token', '/api/cycles/{cycle_id}/request', ({ parameters: [cycleId = ''] }) =>
-      limited(() => requestOf(sources, cycleId)),
+    route('token', '/api/cycles/{cycle_id}/request', ({ parameters: [cycleId = ''], gone }) =>
+      limited(gone, () => requestOf(sources, cycleId)),
     ),
-    route('token', '/api/cycles/{cycle_id}/response', ({ parameters: [cycleId = ''] }) =>
-      limited(() => Promise.resolve(responseOf(sources, cycleId))),
+    route('token', '/api/cycles/{cycle_id}/response', ({ parameters: [cycleId = ''], gone }) =>
+      limited(gone, () => Promise.resolve(responseOf(sources, cycleId))),
     ),
     route('token', '/api/events', () => streams.open()),
   ]

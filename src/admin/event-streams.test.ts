@@ -69,6 +69,16 @@ test('at most 100 streams are open, and a closed one makes room', () => {
   streams.close()
 })
 
+test('a reader that disconnects before its stream opens takes no place', () => {
+  const streams = new EventStreams(() => 0)
+  const open = streams.open()
+  const response = new FakeResponse()
+  response.destroy()
+  open(response as unknown as ServerResponse)
+  expect([streams.count, response.text]).toEqual([0, ''])
+  streams.close()
+})
+
 test('events that arrive faster than they are written are replaced by one that reports it', async () => {
   const streams = new EventStreams(() => 0)
   const response = opened(streams)

@@ -46,7 +46,14 @@ export class EventStreams {
     if (this.#streams.size >= streamCountMax)
       throw new ServiceError('unavailable', 'too many event streams are open', { retryAfterS: 10 })
     return (response) => {
-      response.writeHead(200, { ...securityHeaders, 'Content-Type': 'text/event-stream; charset=utf-8' })
+      // Its `close` event has passed: nothing would remove the stream.
+      if (response.destroyed) return
+      response.writeHead(200, {
+        ...securityHeaders,
+        'Content-Type': 'text/event-stream; charset=utf-8',
+        // nginx would otherwise hold events back until they fill its buffer.
+        'X-Accel-Buffering': 'no',
+      })
       this.#streams.add(response)
       response.once('close', () => this.#streams.delete(response))
       this.#write(response, `retry: ${retryMs}\n\n${this.#heartbeatText()}`)

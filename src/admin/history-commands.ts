@@ -27,6 +27,8 @@ export interface HistoryCommandsOptions {
   readonly clock?: () => number
   /** The time that a request waits for a command. */
   readonly waitMsMax?: number
+  /** The time after a 202 within which a client repeats its request. Then nobody waits for the command, and it is ended. */
+  readonly repeatMsMax?: number
   /** The time after which a command is ended. */
   readonly runMsMax?: number
   /** The memory of a command, without the pages of the database. One that holds more is ended. */
@@ -35,6 +37,8 @@ export interface HistoryCommandsOptions {
 
 /** Below the time after which the listener closes an idle connection. */
 const waitMsDefault = 20_000
+/** A browser runs the timers of a tab in the background once a minute. */
+const repeatMsDefault = 90_000
 const runMsDefault = 10 * 60_000
 const memoryBytesDefault = 3 * 2 ** 30
 /** An output is reused for this long, unless a cycle has been stored meanwhile. */
@@ -51,6 +55,13 @@ type Failure = 'not_found' | 'server_error' | 'output'
 interface Result {
   /** Rejects with a `ServiceError`. */
   readonly output: Promise<Uint8Array>
+  /** Ends the command: nobody waits for its output. */
+  readonly abandoned: AbortController
+  /** Requests that wait for the output. */
+  waitingCount: number
+  /** Clients that have received 202 and may repeat their request, until the timer ends. */
+  repeatingCount: number
+  repeatTimer: NodeJS.Timeout | undefined
   /** null: the command waits or runs. */
   ended: { readonly at: number; readonly lastCycleId: string | null } | null
 }
@@ -66,19 +77,25 @@ export class HistoryCommands {
   constructor(options: HistoryCommandsOptions) {
     this.#options = {
       ...{ clock: () => performance.now(), waitMsMax: waitMsDefault, runMsMax: runMsDefault },
-      ...{ memoryBytesMax: memoryBytesDefault, ...options },
+      ...{ repeatMsMax: repeatMsDefault, memoryBytesMax: memoryBytesDefault, ...options },
     }
   }
 
   /**
-   * What a command prints, or 202 while it runs: the client repeats the request. Equal
-   * requests share one command, and its output while it is fresh. Rejects with a `ServiceError`.
+   * What a command prints, or 202 while it runs: the client repeats the request. Equal requests share one command, and its
+   * output while it is fresh. `gone`: the client has disconnected. A command for which no client waits is ended. Rejects
+   * with a `ServiceError`.
    */
-  async reply(args: readonly string[], failure: Failure): Promise<Reply> {
-    const { output } = this.#resultOf(args, failure)
+  async reply(args: readonly string[], failure: Failure, gone: AbortSignal): Promise<Reply> {
+    const result = this.#resultOf(args, failure)
     const wait = new AbortController()
-    const late = delay(this.#options.waitMsMax, null, { signal: wait.signal, ref: false }).catch(() => null)
-    const body = await Promise.race([output, late]).finally(() => wait.abort())
+    const signal = AbortSignal.any([wait.signal, gone])
+    const late = delay(this.#options.waitMsMax, null, { signal, ref: false }).catch(() => null)
+    this.#enter(result)
+    const body = await Promise.race([result.output, late]).finally(() => {
+      wait.abort()
+      this.#leave(result, gone)
+    })
     if (body !== null) return { ...json({}), body }
     return json({ state: 'in progress' }, 202, { 'Retry-After': '2' })
   }
@@ -89,6 +106,35 @@ export class HistoryCommands {
     this.#running?.kill('SIGKILL')
   }
 
+  /** A request that comes after a 202 counts as its repetition. */
+  #enter(result: Result): void {
+    result.waitingCount++
+    if (result.repeatingCount > 0) result.repeatingCount--
+  }
+
+  #leave(result: Result, gone: AbortSignal): void {
+    result.waitingCount--
+    if (result.ended !== null) return
+    if (!gone.aborted) {
+      result.repeatingCount++
+      clearTimeout(result.repeatTimer)
+      const end = (): void => {
+        result.repeatingCount = 0
+        this.#abandonIfUnwanted(result)
+      }
+      result.repeatTimer = setTimeout(end, this.#options.repeatMsMax).unref()
+    }
+    this.#abandonIfUnwanted(result)
+  }
+
+  /** The next equal request starts a new command. */
+  #abandonIfUnwanted(result: Result): void {
+    if (result.waitingCount + result.repeatingCount > 0) return
+    clearTimeout(result.repeatTimer)
+    for (const [key, known] of this.#results) if (known === result) this.#results.delete(key)
+    result.abandoned.abort()
+  }
+
   #resultOf(args: readonly string[], failure: Failure): Result {
     const key = args.join('\0')
     const known = this.#results.get(key)
@@ -96,14 +142,23 @@ export class HistoryCommands {
     const unfinished = [...this.#results.values()].filter(({ ended }) => ended === null)
     if (unfinished.length > waitingCountMax)
       throw new ServiceError('unavailable', 'too many reports are in progress')
-    const output = this.#turn.then(() => this.#run(args, failure))
-    const result: Result = { output, ended: null }
-    // A failure is kept like an output: a client that repeats the request after 202 must get it.
-    this.#turn = output
-      .catch(() => undefined)
-      .then(() => {
+    const abandoned = new AbortController()
+    const output = this.#turn
+      .then(() => this.#run(args, failure, abandoned.signal))
+      .finally(() => {
+        clearTimeout(result.repeatTimer)
         result.ended = { at: this.#options.clock(), lastCycleId: this.#options.lastCycleId() }
       })
+    const result: Result = {
+      output,
+      abandoned,
+      waitingCount: 0,
+      repeatingCount: 0,
+      repeatTimer: undefined,
+      ended: null,
+    }
+    // A failure is kept like an output: a client that repeats the request after 202 must get it.
+    this.#turn = output.catch(() => undefined)
     this.#results.delete(key)
     this.#results.set(key, result)
     for (const [oldKey, { ended }] of this.#results)
@@ -120,10 +175,11 @@ export class HistoryCommands {
     return ended === null || (ended.lastCycleId === lastCycleId() && clock() - ended.at < freshMsMax)
   }
 
-  async #run(args: readonly string[], failure: Failure): Promise<Uint8Array> {
+  async #run(args: readonly string[], failure: Failure, abandoned: AbortSignal): Promise<Uint8Array> {
     const { start, log, runMsMax, memoryBytesMax } = this.#options
     const name = `understudy ${args[0] ?? ''}`
     if (this.#isClosed) throw new ServiceError('unavailable', 'the service is stopping')
+    if (abandoned.aborted) throw new ServiceError('unavailable', 'no client waits for the command')
     const startedAt = performance.now()
     const limits = {
       encoding: 'buffer',
@@ -134,6 +190,7 @@ export class HistoryCommands {
     const { code, how, output, error } = await new Promise<Ended>((resolve) => {
       const child = start(args, limits, (...result) => {
         unwatch()
+        abandoned.removeEventListener('abort', end)
         this.#running = null
         resolve(endOf(...result))
       })
@@ -142,12 +199,17 @@ export class HistoryCommands {
       // Without a process, the error has the reason.
       const unwatch = pid === undefined ? end : watchMemory(pid, memoryBytesMax, end, 'RssAnon')
       if (pid !== undefined) lowerPriority(pid)
+      abandoned.addEventListener('abort', end)
       this.#running = child
     })
     const fields = { command: args[0], ms: Math.round(performance.now() - startedAt) }
     if (code === 0 || (code === 1 && failure === 'output' && output.length > 0)) {
       log.debug(fields, 'history command ended')
       return output
+    }
+    if (abandoned.aborted) {
+      log.debug(fields, 'history command ended: no client waits for it')
+      throw new ServiceError('unavailable', 'no client waits for the command')
     }
     if (code === 1 && failure === 'not_found') throw new ServiceError('not_found', error)
     log.warn({ ...fields, problem: error }, `${name} ${how}`)

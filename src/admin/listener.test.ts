@@ -63,6 +63,25 @@ test('a response to a client that has left does not count as unread', async () =
   expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200)
 })
 
+test('the work for a client that has left is aborted', async () => {
+  let gone: AbortSignal | null = null
+  const slow = {
+    path: '/slow',
+    access: 'open',
+    handle(call) {
+      gone = call.gone
+      return new Promise<never>((_, reject) =>
+        call.gone.addEventListener('abort', () => reject(call.gone.reason as Error)),
+      )
+    },
+  } as const satisfies Route
+  const { port } = await listen([slow])
+  const socket = await send(port, get('/slow'))
+  await expect.poll(() => gone?.aborted).toBe(false)
+  socket.resetAndDestroy()
+  await expect.poll(() => gone?.aborted).toBe(true)
+})
+
 test('a client that pipelines requests is disconnected', async () => {
   let calls = 0
   const slow = {

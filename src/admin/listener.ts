@@ -120,19 +120,22 @@ export class AdminListener {
     const startedAt = performance.now()
     // The query may hold the token: it is never logged.
     const { path, query } = targetOf(request.url ?? '')
+    const gone = new AbortController()
     response.on('error', () => response.destroy())
     response.once('close', () => {
+      gone.abort()
       const ms = Math.round(performance.now() - startedAt)
       const fields = { method: request.method, path: path.slice(0, 200), status: response.statusCode, ms }
       log.debug(fields, 'admin request')
     })
     try {
-      const reply = await this.#respond(request, path, query)
+      const reply = await this.#respond(request, path, query, gone.signal)
       if (typeof reply !== 'function') this.#send(request, response, await this.#compressed(request, reply))
       else if (request.method === 'HEAD')
         this.#send(request, response, { status: 200, headers: {}, body: empty })
       else reply(response)
     } catch (error) {
+      if (gone.signal.aborted && error === gone.signal.reason) return
       if (!(error instanceof ServiceError))
         log.error({ err: error, path: path.slice(0, 200) }, 'an admin request failed')
       if (response.headersSent) response.destroy()
@@ -143,7 +146,12 @@ export class AdminListener {
     }
   }
 
-  #respond(request: IncomingMessage, path: string, query: URLSearchParams): ReturnType<Route['handle']> {
+  #respond(
+    request: IncomingMessage,
+    path: string,
+    query: URLSearchParams,
+    gone: AbortSignal,
+  ): ReturnType<Route['handle']> {
     const { access } = this.#options
     const hosts = request.headersDistinct['host'] ?? []
     if (hosts.length !== 1 || !access.isOurHost(hosts[0] ?? ''))
@@ -168,7 +176,7 @@ export class AdminListener {
       )
     if (found === null) throw new ServiceError('not_found', 'unknown path')
     const acceptEncoding = request.headers['accept-encoding'] ?? ''
-    return found.route.handle({ parameters: found.parameters, query, acceptEncoding })
+    return found.route.handle({ parameters: found.parameters, query, acceptEncoding, gone })
   }
 
   /** Exchanges the token for a cookie and removes it from the address. */

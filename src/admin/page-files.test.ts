@@ -22,7 +22,8 @@ function get(path: string, acceptEncoding = ''): Reply {
   const found = new Router(pageRoutes(directory) ?? []).find(path)
   if (found === null) throw new Error('not found')
   expect(found.route.access).toBe('token')
-  const call = { parameters: found.parameters, query: new URLSearchParams(), acceptEncoding }
+  const gone = new AbortController().signal
+  const call = { parameters: found.parameters, query: new URLSearchParams(), acceptEncoding, gone }
   return found.route.handle(call) as Reply
 }
 

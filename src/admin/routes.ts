@@ -12,6 +12,8 @@ export interface Call {
   readonly query: URLSearchParams
   /** The value of the header; '' if there is none. */
   readonly acceptEncoding: string
+  /** Aborted when the connection has closed, or the response has been sent. */
+  readonly gone: AbortSignal
 }
 
 export type Reply = OutgoingResponse
@@ -55,18 +57,29 @@ export function json(value: unknown, status = 200, headers: Reply['headers'] = {
   }
 }
 
-/** Limits how many jobs run at a time; refuses a job while `waitingMax` are waiting. */
+/**
+ * Limits how many jobs run at a time; refuses a job while `waitingMax` are waiting. A job whose client has disconnected
+ * does not start, and does not count as waiting.
+ */
 export function limitConcurrency(
   activeMax: number,
   waitingMax: number,
-): (work: () => Promise<Reply>) => Promise<Reply> {
+): (gone: AbortSignal, work: () => Promise<Reply>) => Promise<Reply> {
   const semaphore = new Semaphore(activeMax)
-  return (work) => {
-    if (semaphore.waitingCount >= waitingMax)
+  const waiting = new Set<AbortSignal>()
+  return (gone, work) => {
+    if (waiting.size >= waitingMax)
       throw new ServiceError('unavailable', 'too many requests for stored cycles', {
         retryAfterS: 5,
       })
-    return semaphore.run(work)
+    const leave = (): boolean => waiting.delete(gone)
+    waiting.add(gone)
+    gone.addEventListener('abort', leave)
+    return semaphore.run(() => {
+      leave()
+      gone.throwIfAborted()
+      return work()
+    })
   }
 }
 

@@ -92,8 +92,18 @@ export const adminMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'what waits is bounded',
-        find: 'waitingCount >= waitingMax',
-        replace: 'waitingCount > waitingMax',
+        find: 'waiting.size >= waitingMax',
+        replace: 'waiting.size > waitingMax',
+      },
+      {
+        breaks: 'a request whose client has disconnected does not wait',
+        find: "gone.addEventListener('abort', leave)",
+        replace: '',
+      },
+      {
+        breaks: 'a request whose client has disconnected does not start',
+        find: 'gone.throwIfAborted()',
+        replace: '',
       },
       { breaks: 'a parameter is one segment', find: "'([^/]+)'", replace: "'(.+)'" },
     ],
@@ -125,8 +135,28 @@ export const adminMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'one command runs at a time',
-        find: 'this.#turn.then(() => this.#run(args, failure))',
-        replace: 'this.#run(args, failure)',
+        find: 'const output = this.#turn\n      .then(',
+        replace: 'const output = Promise.resolve()\n      .then(',
+      },
+      {
+        breaks: 'a command ends when its last client has disconnected',
+        find: 'if (result.waitingCount + result.repeatingCount > 0) return',
+        replace: 'if (result.waitingCount + result.repeatingCount >= 0) return',
+      },
+      {
+        breaks: 'a command goes on while another client waits for it',
+        find: 'if (result.waitingCount + result.repeatingCount > 0) return',
+        replace: 'if (result.repeatingCount > 0) return',
+      },
+      {
+        breaks: 'a command goes on while a client that has received 202 may repeat its request',
+        find: 'if (result.waitingCount + result.repeatingCount > 0) return',
+        replace: 'if (result.waitingCount > 0) return',
+      },
+      {
+        breaks: 'a client that has received 202 and does not come back is forgotten',
+        find: 'result.repeatingCount = 0\n',
+        replace: '\n',
       },
       {
         breaks: 'an output is stale when a cycle has been stored',

@@ -4,12 +4,14 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { gzipBodyBytesMax, jsonBodyBytesMax } from '../../src/contract/index.js'
+import { adminTokenOf } from '../helpers/admin-calls.js'
 import { cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { freePort, projectDir, ServerProcess } from '../helpers/server-process.js'
 import { makeTlsFiles, opensslMissing } from '../helpers/tls-files.js'
@@ -179,8 +181,32 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
   })
 })
 
+describe.skipIf(isMissing)('nginx with its defaults in front of the admin listener', () => {
+  const server = new ServerProcess({ UNDERSTUDY_ADMIN_PORT: '0' })
+  afterAll(() => server.dispose())
+
+  test('passes an event on when it is sent', async () => {
+    await server.start()
+    const [, origin] = /understudy: admin: (http:\/\/[^/]+)\//.exec(server.log) ?? []
+    const port = await freePort()
+    const dir = mkdtempSync(join(tmpdir(), 'understudy-nginx-'))
+    const configuration = `server { listen 127.0.0.1:${port}; location / { proxy_pass ${origin}; } }`
+    const stop = await runNginx(dir, configuration, port)
+    const response = await fetch(`http://127.0.0.1:${port}/api/events`, {
+      headers: { Authorization: `Bearer ${adminTokenOf(server)}` },
+    })
+    const events = response.body!.pipeThrough(new TextDecoderStream()).getReader()
+    expect((await events.read()).value).toContain('event: heartbeat')
+    await server.postCycle(cycleBody(0))
+    let received = ''
+    while (!received.includes('event: cycle')) received += (await events.read()).value
+    await events.cancel()
+    await stop()
+  })
+})
+
 /** Starts nginx with the shipped configuration; resolves with a function that stops it. */
-async function startNginx(port: number, plainPort: number, serverPort: number): Promise<() => Promise<void>> {
+function startNginx(port: number, plainPort: number, serverPort: number): Promise<() => Promise<void>> {
   const dir = mkdtempSync(join(tmpdir(), 'understudy-nginx-'))
   const files = makeTlsFiles(dir, 'localhost')
   const replacements: [string | RegExp, string][] = [
@@ -198,6 +224,11 @@ async function startNginx(port: number, plainPort: number, serverPort: number): 
     if (replaced === configuration) throw new Error(`deploy/nginx.conf lacks ${String(shipped)}`)
     configuration = replaced
   }
+  return runNginx(dir, configuration, port)
+}
+
+/** Runs nginx with these contents of its http block until it listens on `port`. */
+async function runNginx(dir: string, configuration: string, port: number): Promise<() => Promise<void>> {
   writeFileSync(join(dir, 'understudy.conf'), configuration)
   mkdirSync(join(dir, 'tmp'))
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
@@ -223,8 +254,8 @@ async function startNginx(port: number, plainPort: number, serverPort: number): 
   const ended = new Promise<void>((resolve) => nginx.once('close', () => resolve()))
   const isListening = (): Promise<boolean> =>
     new Promise((resolve) => {
-      const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => resolve(true))
-      socket.once('secureConnect', () => socket.destroy())
+      const socket = connect(port, '127.0.0.1', () => resolve(true))
+      socket.once('connect', () => socket.destroy())
       socket.once('error', () => resolve(false))
     })
   while (!(await isListening())) if (nginx.exitCode !== null) throw new Error(`nginx has ended: ${output}`)
