@@ -14,6 +14,7 @@ import {
 } from '../settings/index.js'
 import type { StartAdmin } from '../server/index.js'
 import { ensureGeneratedKey, findGeneratedKeys } from './api-keys.js'
+import { endWithParent } from './end-with-parent.js'
 import { CommandError, UsageError } from './failure.js'
 import { packageVersion } from './package-info.js'
 import { authorityOf, isLoopback, portProblem } from './port-check.js'
@@ -86,7 +87,12 @@ export function adminStarter(options: AdminListenerOptions): StartAdmin {
         ...{ host, port, token: token.token, version: packageVersion() },
         tls: () => tlsOf(sources.settings()),
         startCommand: ([name = '', ...args], options, ended) => {
-          const own = [`--max-old-space-size=${commandHeapMiB}`, program, ...name.split(' ')]
+          const own = [
+            ...endWithParent,
+            `--max-old-space-size=${commandHeapMiB}`,
+            program,
+            ...name.split(' '),
+          ]
           return execFile(
             process.execPath,
             [...own, ...args],

@@ -22,20 +22,32 @@ export interface CommandContext {
   readonly columns: () => number | undefined
   /** Writes messages: stderr. */
   readonly printMessage: (text: string) => void
+  /** Resolves when the program that reads stdout or stderr from a pipe has closed it, as `head` does. */
+  readonly readerGone: Promise<void>
   /** Shows progress: stderr, so that stdout contains only results. */
   readonly display: DisplayTarget
 }
 
 /** The context of this process. */
 export function processContext(): CommandContext {
+  let resolveReaderGone = (): void => undefined
+  const readerGone = new Promise<void>((resolve) => (resolveReaderGone = resolve))
+  const watched = new Set<NodeJS.WriteStream>()
+  // Not before a stream is used: a server writes its log to the descriptor of stdout, which the stream would change.
+  const write = (stream: NodeJS.WriteStream, text: string): void => {
+    if (!watched.has(stream)) stream.on('error', resolveReaderGone)
+    watched.add(stream)
+    stream.write(text)
+  }
   return {
     env: process.env,
     directory: process.cwd(),
-    print: (text) => void process.stdout.write(text),
+    print: (text) => write(process.stdout, text),
     columns: () => (process.stdout.isTTY ? process.stdout.columns : undefined),
-    printMessage: (text) => void process.stderr.write(text),
+    printMessage: (text) => write(process.stderr, text),
+    readerGone,
     display: {
-      write: (text) => void process.stderr.write(text),
+      write: (text) => write(process.stderr, text),
       isTerminal: process.stderr.isTTY,
       columns: () => process.stderr.columns,
       now: () => performance.now(),

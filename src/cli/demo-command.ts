@@ -13,6 +13,7 @@ import { cycleIdOf } from '../contract/index.js'
 import { evaluate } from '../history/index.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { integerArgument, stopSignal, type CommandContext } from './context.js'
+import { endWithParent } from './end-with-parent.js'
 import { CommandError, messageOf } from './failure.js'
 import { checkPort } from './port-check.js'
 import { withStore } from './models/common.js'
@@ -69,7 +70,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   const server = startServer({ port, dataDir, modelsDir, keyFile: file }, context.env)
   const url = `http://${host}:${port}`
   const stop = new AbortController()
-  const stopped = stopSignal().then(() => stop.abort(new StoppedBySignal()))
+  const stopped = Promise.race([stopSignal(), context.readerGone]).then(() => stop.abort(new StoppedByUser()))
   void server.ended.then((how) => stop.abort(new CommandError(`the demo server exited ${how}`)))
   try {
     await untilReady(url, stop.signal)
@@ -90,7 +91,7 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
     await Promise.race([stopped, server.ended])
     stop.signal.throwIfAborted()
   } catch (error) {
-    if (!(error instanceof StoppedBySignal)) throw error
+    if (!(error instanceof StoppedByUser)) throw error
   } finally {
     server.process.kill('SIGTERM')
     await server.ended
@@ -98,8 +99,8 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   context.printMessage(`\nunderstudy: stopped; data kept in ${dataDir} until the next demo on port ${port}\n`)
 }
 
-/** Ctrl-C, which ends every demo. */
-class StoppedBySignal extends Error {}
+/** Ctrl-C, which ends every demo, or the end of the program that reads its output. */
+class StoppedByUser extends Error {}
 
 interface DemoServer {
   readonly process: ChildProcess
@@ -122,10 +123,10 @@ function startServer(
   const flags = ['--host', host, '--port', String(port), '--data-dir', dataDir, '--models-dir', modelsDir]
   const child = spawn(
     process.execPath,
-    [program, 'serve', ...flags, '--api-keys-file', keyFile, '--log-level', 'warn'],
+    [...endWithParent, program, 'serve', ...flags, '--api-keys-file', keyFile, '--log-level', 'warn'],
     {
       env: Object.fromEntries(Object.entries(env).filter(([name]) => !removed.has(name))),
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['pipe', 'inherit', 'inherit'],
     },
   )
   const ended = new Promise<string>((resolve) => {

@@ -5,6 +5,7 @@
 import { createServer, type AddressInfo } from 'node:net'
 import { codeOf } from '../client/index.js'
 import { CommandError, messageOf } from './failure.js'
+import { serverOnPort } from './port-owner.js'
 
 /**
  * Listens briefly and resolves with the port: the given one, or for 0 a free one. Rejects with one line that states why the
@@ -45,10 +46,14 @@ export function portProblem(
 ): { readonly message: string; readonly isTaken: boolean } {
   const code = codeOf(cause) ?? ''
   const [reason, flag] = reasons[code] ?? [messageOf(cause), null]
+  const isTaken = code === 'EADDRINUSE'
+  const owner = isTaken ? serverOnPort(port) : null
+  const by =
+    owner === null ? '' : ` by an Understudy server (pid ${owner.pid}, data directory ${owner.dataDir})`
   const remedy = flag === null ? '' : `; choose another one with --${flagPrefix}${flag}`
   return {
-    message: `cannot listen on ${authorityOf(host, port)}: ${reason}${remedy}`,
-    isTaken: code === 'EADDRINUSE',
+    message: `cannot listen on ${authorityOf(host, port)}: ${reason}${by}${remedy}`,
+    isTaken,
   }
 }
 

@@ -68,6 +68,7 @@ async function runAgainstServer(flags: SimulateFlags, context: CommandContext): 
   const { url, faults, startAt, retryTimeout, intoUsedServer } = flags
   const stop = new AbortController()
   void stopSignal().then((signal) => stop.abort(new CommandError(`stopped by ${signal}`)))
+  void context.readerGone.then(() => stop.abort(new CommandError('stopped: its output was closed')))
   const report = await runSimulation(
     {
       ...workloadOf(flags),

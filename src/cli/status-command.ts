@@ -59,10 +59,13 @@ async function status(flags: Flags, context: CommandContext): Promise<void> {
   if (failed.length > 0) throw new CommandError(`not ready: ${failed.map(({ reason }) => reason).join('; ')}`)
 }
 
-/** Shows what `read` returns until a signal. An error is shown too: the service may become available again. */
-async function watch(read: () => Promise<string>, { print, columns }: CommandContext): Promise<void> {
+/** Shows what `read` returns until a signal, or until nobody reads it. An error is shown too: the service may become available again. */
+async function watch(
+  read: () => Promise<string>,
+  { print, columns, readerGone }: CommandContext,
+): Promise<void> {
   const stop = new AbortController()
-  void stopSignal().then(() => stop.abort())
+  void Promise.race([stopSignal(), readerGone]).then(() => stop.abort())
   while (!stop.signal.aborted) {
     const text = await read().catch((error: unknown) => {
       if (error instanceof CommandError) return `${error.message}\n`

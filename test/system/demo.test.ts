@@ -60,3 +60,43 @@ test('demo shows the best posts, the report and the next steps, keeps running, a
   expect(await stderr).toContain(`stopped; data kept in ${dataDir} until`)
   expect(existsSync(join(dataDir, 'understudy.mdb'))).toBe(true)
 })
+
+/** Resolves when nothing listens on the port any more. */
+async function closed(port: number): Promise<void> {
+  const isUp = (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${port}/v1/health`).then(
+      () => true,
+      () => false,
+    )
+  await expect.poll(isUp, { timeout: 30_000, interval: 100 }).toBe(false)
+}
+
+test('the server of a demo that is killed ends too', async () => {
+  const port = await freePort()
+  const env = { UNDERSTUDY_ADMIN_PORT: 'off' }
+  const demo = start(['demo', '--port', String(port)], env)
+  const dataDir = join(root, 'data', 'demo', String(port))
+  await expect
+    .poll(() => fetch(`http://127.0.0.1:${port}/v1/health`).catch(() => null), { timeout: 30_000 })
+    .not.toBeNull()
+  demo.child.kill('SIGKILL')
+  await demo.ended
+  await closed(port)
+  // It has ended in order: the next server of the directory starts.
+  const next = start(['serve', '--port', String(port), '--data-dir', dataDir], env)
+  await expect
+    .poll(() => fetch(`http://127.0.0.1:${port}/v1/health`).catch(() => null), { timeout: 30_000 })
+    .not.toBeNull()
+  next.child.kill('SIGTERM')
+  expect(await next.ended).toBe(0)
+})
+
+test('a demo whose output nobody reads stops, without a stack trace', async () => {
+  const port = await freePort()
+  const demo = start(['demo', '--port', String(port), '--hours', '1'], { UNDERSTUDY_ADMIN_PORT: 'off' })
+  const stderr = text(demo.child.stderr as Readable)
+  demo.child.stdout?.destroy()
+  expect(await demo.ended).toBe(0)
+  expect(await stderr).not.toContain('    at ')
+  await closed(port)
+})
