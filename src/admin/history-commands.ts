@@ -132,7 +132,7 @@ export class HistoryCommands {
     if (result.waitingCount + result.repeatingCount > 0) return
     clearTimeout(result.repeatTimer)
     for (const [key, known] of this.#results) if (known === result) this.#results.delete(key)
-    result.abandoned.abort()
+    result.abandoned.abort(new ServiceError('unavailable', 'no client waits for the command'))
   }
 
   #resultOf(args: readonly string[], failure: Failure): Result {
@@ -179,7 +179,7 @@ export class HistoryCommands {
     const { start, log, runMsMax, memoryBytesMax } = this.#options
     const name = `understudy ${args[0] ?? ''}`
     if (this.#isClosed) throw new ServiceError('unavailable', 'the service is stopping')
-    if (abandoned.aborted) throw new ServiceError('unavailable', 'no client waits for the command')
+    abandoned.throwIfAborted()
     const startedAt = performance.now()
     const limits = {
       encoding: 'buffer',
@@ -207,10 +207,7 @@ export class HistoryCommands {
       log.debug(fields, 'history command ended')
       return output
     }
-    if (abandoned.aborted) {
-      log.debug(fields, 'history command ended: no client waits for it')
-      throw new ServiceError('unavailable', 'no client waits for the command')
-    }
+    abandoned.throwIfAborted()
     if (code === 1 && failure === 'not_found') throw new ServiceError('not_found', error)
     log.warn({ ...fields, problem: error }, `${name} ${how}`)
     throw new ServiceError('server_error', code === 1 ? error : `${name} ${how}`)

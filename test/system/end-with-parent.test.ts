@@ -25,7 +25,7 @@ test.each(['SIGKILL', 'SIGTERM'] as const)('a child ends when its parent ends by
 })
 
 test('a child ends by itself, although its parent goes on', async () => {
-  const parent = spawn(process.execPath, ['-e', `${startChild("console.log('done')", 'inherit')}`])
+  const parent = spawn(process.execPath, ['-e', startChild("console.log('done')", 'inherit')])
   expect(await once(parent, 'exit')).toEqual([0, null])
 })
 

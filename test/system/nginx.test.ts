@@ -199,7 +199,7 @@ describe.skipIf(isMissing)('nginx with its defaults in front of the admin listen
     expect((await events.read()).value).toContain('event: heartbeat')
     await server.postCycle(cycleBody(0))
     let received = ''
-    while (!received.includes('event: cycle')) received += (await events.read()).value
+    while (!received.includes('event: cycle')) received += (await events.read()).value ?? ''
     await events.cancel()
     await stop()
   })
