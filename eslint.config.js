@@ -104,7 +104,7 @@ export default defineConfig(
     },
   },
   // In a test, a value that is missing ends the test, as it should.
-  { files: ['**/*.test.ts'], rules: { '@typescript-eslint/no-non-null-assertion': 'off' } },
+  { files: ['**/*.test.{ts,tsx}'], rules: { '@typescript-eslint/no-non-null-assertion': 'off' } },
   { linterOptions: { noInlineConfig: true, reportUnusedDisableDirectives: 'error' } },
   ...Object.keys(levels).map(importRules),
   {
@@ -124,7 +124,7 @@ export default defineConfig(
   {
     // Texts of posts are hostile: they become text nodes and nothing else. The page bundles only types of the contract.
     files: ['src/page/**/*.{ts,tsx}'],
-    ignores: ['**/*.test.ts'],
+    ignores: ['**/*.test.{ts,tsx}'],
     rules: {
       'no-restricted-syntax': [
         'error',

@@ -47,7 +47,7 @@ export default defineConfig({
   test: {
     globalSetup: ['test/helpers/build.ts'],
     projects: [
-      project('quick', ['src/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'], system),
+      project('quick', ['src/**/*.test.{ts,tsx}', 'test/**/*.test.ts', 'bench/**/*.test.ts'], system),
       project('system', system, []),
     ],
   },

@@ -14,7 +14,7 @@ const stampFile = join(target, '.sources')
 /** Everything that the output depends on. */
 function inputs() {
   const sources = readdirSync(join(root, 'src'), { recursive: true })
-    .filter((name) => /\.(tsx?|css|html|svg)$/.test(name) && !name.endsWith('.test.ts'))
+    .filter((name) => /\.(tsx?|css|html|svg)$/.test(name) && !/\.test\.tsx?$/.test(name))
     .map((name) => join('src', name))
     .sort()
   const settings = ['tsconfig.json', 'tsconfig.build.json', 'tsconfig.client.json']

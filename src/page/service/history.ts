@@ -2,8 +2,7 @@
  * Reports that the service computes from stored cycles: the JSON of `understudy report` (docs/evaluation.md) and of `understudy explain`
  * (docs/explain.md), as far as the page shows it.
  */
-import type { Candidate, EngagementRow, Weights } from '../../contract/index.js'
-import type { ImageFacts } from './api.js'
+import type { Candidate, EngagementRow, ImageFacts, Weights } from '../../contract/index.js'
 
 export type Interval = readonly [low: number, high: number]
 type Outcomes = Readonly<Record<'open' | 'saved' | 'hidden' | 'deleted' | 'aged_out', number>>

@@ -17,7 +17,7 @@ const lists: readonly (readonly [CallList | 'stored', string])[] = [
   ['stored', 'Stored'],
 ]
 
-const filters = {
+export const filters = {
   all: () => true,
   scored: ({ result }) => result === 'scored',
   late: ({ is_late }) => is_late,

@@ -140,7 +140,7 @@ function Disclosure({ title, children }: DisclosureProps) {
 
 const checkTones: Readonly<Record<string, Tone>> = { pass: 'ok', warn: 'warn', fail: 'fail', skip: 'plain' }
 
-function ChecksOf({ version }: { readonly version: string }) {
+export function ChecksOf({ version }: { readonly version: string }) {
   const { data, error } = useQuery<Checks>(`/api/models/${version}/checks`)
   if (data === null) return <Missing error={error} what="checks; the service verifies the package" />
   return (
@@ -156,7 +156,7 @@ function ChecksOf({ version }: { readonly version: string }) {
   )
 }
 
-function ComparisonOf({ version }: { readonly version: string }) {
+export function ComparisonOf({ version }: { readonly version: string }) {
   const { data, error } = useQuery<Comparison>(`/api/models/${version}/comparison`)
   if (data === null) return <Missing error={error} what="comparison; the service reads its stored cycles" />
   const { cycles, posts, median, quality } = data

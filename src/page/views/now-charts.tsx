@@ -13,12 +13,28 @@ const pointCountMax = 1000
 
 const quantiles = ['p99', 'p90', 'p50', 'p10'] as const
 
-/** `startedAt`: of the service, if it is known. */
-export function NowCharts({ startedAt }: { readonly startedAt: string | null }) {
+interface NowChartsProps {
+  /** Of the service, if it is known. */
+  readonly startedAt: string | null
+}
+
+export function NowCharts({ startedAt }: NowChartsProps) {
   const { points, error } = usePoints()
-  const times = useMemo(() => points?.map(({ cycle_time }) => Date.parse(cycle_time)) ?? [], [points])
-  const lines = useMemo(() => linesOf(points ?? []), [points])
-  if (points === null) return <Missing error={error} what="charts" />
+  return points === null ? (
+    <Missing error={error} what="charts" />
+  ) : (
+    <PointCharts {...{ points, startedAt }} />
+  )
+}
+
+interface PointChartsProps extends NowChartsProps {
+  /** By `cycle_time`. */
+  readonly points: readonly CyclePoint[]
+}
+
+export function PointCharts({ points, startedAt }: PointChartsProps) {
+  const times = useMemo(() => points.map(({ cycle_time }) => Date.parse(cycle_time)), [points])
+  const lines = useMemo(() => linesOf(points), [points])
   const spanMs = (times.at(-1) ?? 0) - (times[0] ?? 0)
   return (
     <section class="charts" aria-label="Cycles over time">

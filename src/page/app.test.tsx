@@ -1,0 +1,44 @@
+/** The frame: the state of the service that each view shows. */
+import '../../test/helpers/page-globals.js'
+import { renderToString } from 'preact-render-to-string'
+import { beforeEach, expect, test, vi } from 'vitest'
+import { nowFixture } from '../../test/helpers/page-fixtures.js'
+import { responses } from '../../test/helpers/page-queries.js'
+import { badgesOf, textOf } from '../../test/helpers/rendered-page.js'
+import { App } from './app.js'
+import type { Check } from './service/api.js'
+
+vi.mock('./service/query.js', () => import('../../test/helpers/page-queries.js'))
+
+beforeEach(() => {
+  vi.stubGlobal('window', globalThis)
+  return () => vi.stubGlobal('window', undefined)
+})
+
+/** The state that the frame shows for checks with these states. */
+function state(...states: readonly Check['status'][]): [badges: string[], text: string] {
+  const names = ['service', 'model', 'storage', 'last_cycle', 'disk'] as const
+  const checks = states.map((status, i) => ({ check: names[i]!, status, reason: `reason ${i}` }))
+  responses.set('/api/now', { ...nowFixture, checks })
+  const html = renderToString(<App />)
+  const shown = /<p class="service-state">.*?<\/p>/s.exec(html)?.[0] ?? ''
+  return [badgesOf(shown), textOf(shown)]
+}
+
+test('all checks ok: the service works', () => {
+  expect(state('ok', 'ok')).toEqual([['ok working'], 'working connecting'])
+})
+
+test('one check at warn and none at fail is a warning, with its reason', () => {
+  expect(state('ok', 'ok', 'ok', 'warn')).toEqual([
+    ['warn warning'],
+    'warning last cycle: reason 3connecting',
+  ])
+})
+
+test('one check at fail is degraded, whatever warns before it', () => {
+  expect(state('warn', 'ok', 'fail', 'fail')).toEqual([
+    ['fail degraded'],
+    'degraded storage: reason 2connecting',
+  ])
+})

@@ -1,0 +1,83 @@
+/** Picks: each column of a post and of a save is that of its label. All values of the fixture differ. */
+import '../../../test/helpers/page-globals.js'
+import { h } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { picksFixture } from '../../../test/helpers/page-fixtures.js'
+import { plainRows } from '../../../test/helpers/page-rows.js'
+import { responses } from '../../../test/helpers/page-queries.js'
+import { badgesOf, labelled, rowsOf, textOf } from '../../../test/helpers/rendered-page.js'
+import { setServerTime } from '../service/clock.js'
+import type { Picks as PickList } from '../service/api.js'
+import { Picks } from './picks.js'
+
+vi.mock('../service/query.js', () => import('../../../test/helpers/page-queries.js'))
+vi.mock('../parts/virtual-table.js', () => plainRows(h))
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 })
+  setServerTime(Date.parse('2026-03-02T04:00:10Z'))
+  return () => vi.useRealTimers()
+})
+
+function render(change: Partial<PickList> = {}): string {
+  responses.set('/api/picks', { ...picksFixture, ...change })
+  return renderToString(<Picks />)
+}
+
+test('each pending post has its columns', () => {
+  const html = render()
+  expect(rowsOf(html, 'Pending posts by rank')).toEqual([
+    {
+      ...{ Rank: '5', Post: '첫째g1 · 313.7 h · 12.3k views · 43 comments', Score: '0.812', Heads: '' },
+      ...{ Age: '3.7 h', Views: '12.3k+1,250/h', Up: '41+4.1/h', Down: '42-4.2/h', Comments: '43' },
+    },
+    {
+      ...{ Rank: '–', Post: 'without a titleg2 · 32– · – views · – comments', Score: 'missing clock' },
+      ...{ Heads: '', Age: '–', Views: '–', Up: '–', Down: '–', Comments: '–' },
+    },
+  ])
+  expect(html).toContain('src="/api/posts/g1/31/images/2?sha256=2222222222222222"')
+  expect(html).toContain('href="#/posts/g1/31"')
+})
+
+test('each head has its value, and a bar of its share', () => {
+  const heads = [...render().matchAll(/aria-label="([^"]*)" title="[^"]*"><span style="width:\s*([\d.]+)%/g)]
+  expect(heads.map(([, text, width]) => [text, Number(width)])).toEqual([
+    ...[
+      ['views 0.150', 15],
+      ['comments 0.250', 25],
+      ['up 0.350', 35],
+      ['downvotes 0.045', 4.5],
+    ],
+  ])
+})
+
+describe('the note', () => {
+  const note = (change: Partial<PickList> = {}): string =>
+    textOf(/<p class="muted list-note">.*?<\/p>/s.exec(render(change))?.[0] ?? '')
+
+  test('has the matching and pending posts, and the source of the scores', () => {
+    expect(note()).toBe('2 of 4,321 pending, 4,100 scored in 03-02 12:55 by serving-7')
+    expect(note({ matching: 4321, picks: [] })).toBe(
+      '4,321 pending, 4,100 scored in 03-02 12:55 by serving-7',
+    )
+    expect(note({ cycle_id: null })).toBe('2 of 4,321 pending, no scores yet')
+  })
+
+  test('is followed by why there is no post', () => {
+    expect(textOf(render({ matching: 0 }))).toContain('No pending post matches.')
+    expect(textOf(render({ matching: 0, pending: 0 }))).toContain('No post is pending.')
+  })
+})
+
+test('each save has its cycle, its tier, and the rank and score before it', () => {
+  const html = render()
+  expect(rowsOf(html, 'Posts that operators saved, newest first')).toEqual([
+    { Post: 'g1 51 · 03-02 12:50', Tier: 'main', Rank: '6 of 901', Score: '0.777' },
+    { Post: 'g2 52 · 03-02 12:45', Tier: '–', Rank: '– of 902', Score: '–' },
+  ])
+  const saves = labelled(html, 'Latest saves')
+  expect(badgesOf(saves)).toEqual(['accent main'])
+  expect(textOf(saves)).toContain('Recorded since 11:00 KST')
+})

@@ -1,0 +1,154 @@
+/** Report and comparison: each figure and interval is that of its label. All values of the fixture differ. */
+import '../../../test/helpers/page-globals.js'
+import { renderToString } from 'preact-render-to-string'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { responses } from '../../../test/helpers/page-queries.js'
+import { reportFixture } from '../../../test/helpers/page-report-fixtures.js'
+import { badgesOf, factsOf, labelled, rowsOf, textOf, tileOf } from '../../../test/helpers/rendered-page.js'
+import type { Report as ReportData } from '../service/history.js'
+import { Report } from './report.js'
+
+vi.mock('../service/query.js', () => import('../../../test/helpers/page-queries.js'))
+
+beforeEach(() => responses.clear())
+
+function render(change: Partial<ReportData> = {}): string {
+  responses.set('/api/report', { ...reportFixture, ...change })
+  return renderToString(<Report />)
+}
+
+test('the window has its cycles, its days, and its ends in Korean time', () => {
+  expect(textOf(render())).toMatch(
+    /^Report 575 cycles on 2 days, 2026-03-02 00:05 to 2026-03-03 23:55 KST What the operators did/,
+  )
+})
+
+test('each tile has its figures', () => {
+  const html = render()
+  expect(tileOf(html, 'What the operators did')).toEqual({
+    figure: '301 saved of 9,001',
+    Hidden: '302',
+    Deleted: '303',
+    'Aged out': '304',
+    'Still pending': '305',
+  })
+  expect(tileOf(html, 'The model with the same budget')).toEqual({
+    figure: '83 % of the saved posts found',
+    Picks: '102',
+    Saved: '103',
+    'Hidden or deleted': '209',
+    'Aged out': '106',
+    'Earlier (median)': '11 min',
+  })
+  expect(textOf(labelled(html, 'In force'))).toBe(
+    'In force 3 pairs of model / weights model-1 / weights-1 model-2 / weights-2 model-3 / weights-3',
+  )
+})
+
+test('each order has the mean and the interval of each figure', () => {
+  const rows = rowsOf(render(), /^Means with 95 % intervals/)
+  const row = (order: string, tens: number, earlier: string): Record<string, string> => ({
+    Order: order,
+    'Ranked below a saved post': `${tens}1.1 % ${tens}1.0 to ${tens}1.5`,
+    'Saved posts found': `${tens}3.1 % ${tens}3.0 to ${tens}3.5`,
+    'Decided picks saved': `${tens}2.1 % ${tens}2.0 to ${tens}2.5`,
+    'Hidden or deleted': `${tens}4.1 % ${tens}4.0 to ${tens}4.5`,
+    Earlier: earlier,
+  })
+  expect(rows).toEqual([
+    row('model', 8, '11 min'),
+    row('v-2', 7, '21 min'),
+    row('by recommendations per view', 6, '31 min'),
+  ])
+})
+
+test('each pair has its difference in percentage points, its verdict, its posts and the days that it needs', () => {
+  const html = render()
+  const row = (pair: string, difference: string, verdict: string, posts: string, days: string) => ({
+    ...{ Pair: pair, Difference: difference, Verdict: verdict, Posts: posts },
+    'More days needed': days,
+  })
+  expect(rowsOf(html, /^Difference of the share/)).toEqual([
+    row('model against v-2', '+5.0 pp +3.9 to +6.2', 'better', '1,050', '0'),
+    row('model against by views', '-4.0 pp -5.1 to -2.8', 'worse', '960', '0'),
+    row('model against newest first', '+0.3 pp -0.8 to +1.5', 'cannot be told apart', '1,003', '17'),
+    row('model against by recommendations', '–', 'nothing in common', '0', '–'),
+  ])
+  expect(badgesOf(labelled(html, 'Comparison'))).toEqual([
+    ...['ok better', 'fail worse', 'plain cannot be told apart', 'plain nothing in common'],
+  ])
+})
+
+test('each group has its figures', () => {
+  expect(rowsOf(render(), 'Figures of the model by gallery')).toEqual([
+    {
+      gallery: 'g1',
+      'Ranked below a saved post': '61.1 % 60.1 to 62.1',
+      ...{ Precision: '63 %', Recall: '64 %', Saved: '602', 'Picked and saved': '604', Posts: '601' },
+    },
+    {
+      gallery: 'unknown',
+      'Ranked below a saved post': '–',
+      ...{ Precision: '–', Recall: '74 %', Saved: '702', 'Picked and saved': '704', Posts: '701' },
+    },
+  ])
+})
+
+describe('first scores', () => {
+  test('have their counts and reasons', () => {
+    expect(factsOf(labelled(render(), 'First scores'))).toEqual({
+      'On time': '98.0 % (target 99 %)',
+      Counts: '8,001 on time, 81 late, 82 never, 83 not counted',
+      'missing title': '91',
+      'no cycle': '92',
+    })
+  })
+
+  test('name the latest ones with their times', () => {
+    const html = render()
+    expect(rowsOf(html, 'The posts whose first score came latest')).toEqual([
+      {
+        ...{ Post: 'g1 · 11', Result: 'late', Reason: 'missing title', Extracted: '2026-03-02 01:00' },
+        ...{ 'First score': '2026-03-02 01:30', 'Late by': '21 min' },
+      },
+      {
+        ...{ Post: 'g2 · 12', Result: 'never', Reason: 'no cycle', Extracted: '2026-03-02 02:00' },
+        ...{ 'First score': '–', 'Late by': '22 min' },
+      },
+    ])
+    expect(badgesOf(labelled(html, 'First scores'))).toEqual(['warn late', 'fail never'])
+  })
+
+  test('have no table if all were on time', () => {
+    const first_score = { ...reportFixture.first_score, worst: [] }
+    expect(textOf(labelled(render({ first_score }), 'First scores'))).toMatch(
+      /Every post had its first score on time\.$/,
+    )
+  })
+})
+
+test('a store without cycles has no figures', () => {
+  const window = { ...reportFixture.window, cycles: 0 }
+  expect(textOf(render({ window }))).toMatch(/No cycle is stored\.$/)
+})
+
+describe('the line of a figure', () => {
+  /** x positions of the figure's line, point and reference. */
+  const drawn = (html: string, row: number): Record<string, number> => {
+    const svg = [...html.matchAll(/<svg.*?<\/svg>/gs)].map(([text]) => text)[row] ?? ''
+    const [, low, high] = /class="whisker" d="M([\d.]+) 8H([\d.]+)"/.exec(svg) ?? []
+    const [, point] = /<circle cx="([\d.]+)"/.exec(svg) ?? []
+    const [, reference] = /class="reference" d="M([\d.]+) /.exec(svg) ?? []
+    return Object.fromEntries(
+      Object.entries({ low, point, high, reference }).map(([name, x]) => [name, Math.round(Number(x))]),
+    )
+  }
+
+  test('goes from the low to the high end, on one scale for all rows, which contains no difference', () => {
+    const html = labelled(render(), 'Comparison')
+    // From -5.1 to +6.2 points, and 5 % more on both sides, on 152 of 160 pixels.
+    const x = (points: number): number => Math.round(4 + (152 * (points + 5.1 + 0.565)) / (11.3 + 1.13))
+    expect(drawn(html, 0)).toEqual({ low: x(3.9), point: x(5), high: x(6.2), reference: x(0) })
+    expect(drawn(html, 1)).toEqual({ low: x(-5.1), point: x(-4), high: x(-2.8), reference: x(0) })
+  })
+})
