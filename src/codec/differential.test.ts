@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { candidate, cycleBody } from '../../test/helpers/bodies.js'
+import { candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
 import { mutatedBody, validBody } from '../../test/fuzz/cycle-bodies.js'
 import { Random } from '../../test/fuzz/random.js'
 import { randomResponse } from '../../test/fuzz/responses.js'
@@ -33,8 +33,12 @@ const built = addonOrNull()
 const addon = built as NativeAddon
 
 function referenceOutcome(body: Uint8Array): object | ServiceError {
+  return outcomeOf(() => decodeCycle(body))
+}
+
+function outcomeOf(decode: () => object): object | ServiceError {
   try {
-    return decodeCycle(body)
+    return decode()
   } catch (error) {
     if (error instanceof ServiceError) return error
     throw error
@@ -160,6 +164,47 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
       const columns = decode(body)
       expect(columns !== null, `${member}: ${json}`).toBe(isNative)
       if (columns !== null) expect(columns).toEqual(decodeCycle(body))
+    }
+  })
+
+  test('names at the limit of their length have the result of the reference, and short ones are decoded natively', () => {
+    const decode = createNativeDecode(addon)
+    const codec = nativeCodec(addon)
+    const bodyOf = (list: string, change: object): Buffer => {
+      const full = cycleBody(0, {
+        candidates: [candidate('g', 1)],
+        engagement: [reading('g', 1, 0)],
+        candidate_scores: [snapshot('g', 1, 0)],
+        removals: [removal('g', 2)],
+      }) as unknown as Record<string, object[]>
+      return Buffer.from(JSON.stringify({ ...full, [list]: [{ ...full[list]?.[0], ...change }] }))
+    }
+    const places = [
+      ...['candidates', 'engagement', 'candidate_scores', 'removals'].map(
+        (list) => [list, 'gall_id'] as const,
+      ),
+      ['removals', 'reason_code'] as const,
+    ]
+    for (const [list, member] of places) {
+      for (const character of ['a', '가', '😀']) {
+        for (const count of [1, 341, 1023, 1024, 1025, 2049]) {
+          const name = character.repeat(count)
+          const body = bodyOf(list, { [member]: name })
+          const what = `${list}.${member}, ${count} × ${character}`
+          expect(decode(body) !== null, what).toBe(Buffer.byteLength(name) <= 1024)
+          const expected = referenceOutcome(body)
+          expect(expected instanceof ServiceError, what).toBe(count > 1024)
+          if (expected instanceof ServiceError) expect(() => codec.decodeCycle(body), what).toThrow(expected)
+          else expect(codec.decodeCycle(body), what).toEqual(expected)
+        }
+      }
+      const half = Buffer.from(
+        bodyOf(list, { [member]: 'HALF' })
+          .toString()
+          .replace('HALF', '\\ud83d'),
+      )
+      for (const decodeBody of [() => decodeCycle(half), () => codec.decodeCycle(half)])
+        expect(outcomeOf(decodeBody) instanceof ServiceError, `${list}.${member}`).toBe(member === 'gall_id')
     }
   })
 

@@ -184,7 +184,8 @@ function valueRules({ name, value }: MemberShape): object {
   }
   if (value.kind === 'string') {
     const pattern = value.pattern === undefined ? {} : { pattern: fixedLengthTemplate(value.pattern) }
-    return { nullable, html: name.endsWith('_html'), ...pattern }
+    const limit = value.charsMax === Infinity ? {} : { chars_max: value.charsMax }
+    return { nullable, html: name.endsWith('_html'), ...pattern, ...limit }
   }
   return value
 }

@@ -4,6 +4,7 @@
  */
 import { pathText, type Problems } from './problems.js'
 import type { MemberShape, ObjectShape, ValueShape } from './shape.js'
+import { isWithinChars } from './text.js'
 import { dateTimeCharsMax, isDateTime } from './time.js'
 
 const dateTimeExample = '2026-03-02T12:05:00+09:00'
@@ -114,6 +115,8 @@ function isScalar(shape: ValueShape, value: unknown): boolean {
       return (
         typeof value === 'string' &&
         value.length >= shape.charsMin &&
+        isWithinChars(value, shape.charsMax) &&
+        (!shape.unicode || value.isWellFormed()) &&
         (shape.pattern === undefined || patternOf(shape.pattern).test(value))
       )
     case 'date-time':
@@ -155,7 +158,11 @@ function describe(shape: ValueShape, value: unknown): string {
   switch (shape.kind) {
     case 'string':
       if (shape.pattern !== undefined) return `must be a string that matches ${shape.pattern}${orNull}`
-      return shape.charsMin > 0 && value === '' ? 'must not be empty' : `must be a string${orNull}`
+      if (typeof value !== 'string') return `must be a string${orNull}`
+      if (value.length < shape.charsMin) return 'must not be empty'
+      return isWithinChars(value, shape.charsMax)
+        ? 'must be Unicode text, without half of a surrogate pair'
+        : `must not have more than ${shape.charsMax} characters`
     case 'date-time':
       if (typeof value === 'string' && value.length > dateTimeCharsMax)
         return `must not have more than ${dateTimeCharsMax} characters`

@@ -6,7 +6,7 @@
 export const jsonBodyBytesMax = 16 * 1024 * 1024
 /** On the wire, gzip may be larger than what it holds (decisions.md 5). */
 export const gzipBodyBytesMax = jsonBodyBytesMax + 1024 * 1024
-/** Head of a request: its path may hold a long percent-encoded gallery id (decisions.md 38). A longer one is 431. */
+/** Head of a request: its path may hold a percent-encoded gallery id of 12 KiB. A longer one is 431. */
 export const headBytesMax = 128 * 1024
 export const imageBytesMax = 5 * 1024 * 1024
 /** Decoded pixels of an image (decisions.md 27). */

@@ -3,12 +3,21 @@
  * of `wire.ts`, so that error messages and the native decoder's plan have the types as their source.
  */
 import typia from 'typia'
+import { isWithinChars } from './text.js'
 import { isDateTime } from './time.js'
 import type { BodyTypes } from './operations.js'
 import type { ErrorRecord } from './wire.js'
 
 export type ValueShape = { readonly nullable: boolean } & (
-  | { readonly kind: 'string'; readonly charsMin: number; readonly pattern?: string }
+  | {
+      readonly kind: 'string'
+      readonly charsMin: number
+      /** Code points. */
+      readonly charsMax: number
+      readonly pattern?: string
+      /** Without half of a surrogate pair. */
+      readonly unicode: boolean
+    }
   | { readonly kind: 'date-time' }
   | { readonly kind: 'integer'; readonly minimum: number; readonly maximum: number }
   | { readonly kind: 'number'; readonly minimum: number; readonly maximum: number }
@@ -36,8 +45,8 @@ export interface MemberShape {
   readonly value: ValueShape
 }
 
-// typia's transform inserts `isDateTime` into the validators that it generates; schemas only name the format.
-export { isDateTime }
+// typia's transform inserts these functions into the validators that it generates; schemas do not need them.
+export { isDateTime, isWithinChars }
 
 /** The doc comment that makes a member conditional (see wire.ts). */
 const conditionPattern = /Required when `(\w+)` is `(\w+)`\./
@@ -72,6 +81,7 @@ export interface WireSchema {
   format?: string
   pattern?: string
   minLength?: number
+  maxLength?: number
   minimum?: number
   maximum?: number
   items?: WireSchema
@@ -143,6 +153,8 @@ function valueShape(reference: WireSchema, nullable = false): ValueShape {
         kind: 'string',
         nullable,
         charsMin: schema.minLength ?? 0,
+        charsMax: schema.maxLength ?? Infinity,
+        unicode: schema.format === 'unicode',
         ...(schema.pattern === undefined ? {} : { pattern: schema.pattern }),
       }
     default:

@@ -223,3 +223,75 @@ test('weights must be finite and not negative', () => {
     )
   }
 })
+
+describe('a text', () => {
+  const outcome = (change: object) => ({
+    placement_id: 'p',
+    gall_id: 'g',
+    post_no: 1,
+    tier: 'main',
+    placed_at: '2012-01-01T00:00:00Z',
+    picked_by: { type: 'operator' },
+    ...change,
+  })
+  const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
+  const post = (gallId: string) => ({ ...completeCycle(), candidates: [candidate(gallId, 1)] })
+  const reading = (gallId: string) => ({
+    ...completeCycle(),
+    engagement: [{ ...completeCycle().engagement[0], gall_id: gallId }],
+  })
+  const snapshot = (gallId: string) => ({
+    ...completeCycle(),
+    candidate_scores: [{ ...completeCycle().candidate_scores[0], gall_id: gallId }],
+  })
+  const removed = (change: object) => ({ ...completeCycle(), removals: [removal('g', 1, change)] })
+  const pickedBy = (change: object) => ({
+    outcomes: [outcome({ picked_by: { type: 'operator', ...change } })],
+  })
+
+  type BodyOf = (text: string) => unknown
+  const names: [path: string, check: typeof checkCycle, bodyOf: BodyOf][] = [
+    ['candidates[0].gall_id', checkCycle, post],
+    ['engagement[0].gall_id', checkCycle, reading],
+    ['candidate_scores[0].gall_id', checkCycle, snapshot],
+    ['removals[0].gall_id', checkCycle, (gall_id) => removed({ gall_id })],
+    ['outcomes[0].gall_id', checkOutcomes, (gall_id) => ({ outcomes: [outcome({ gall_id })] })],
+    [
+      'outcomes[0].placement_id',
+      checkOutcomes,
+      (placement_id) => ({ outcomes: [outcome({ placement_id })] }),
+    ],
+    ['version', checkWeights, (version) => ({ version, weights })],
+  ]
+  const labels: typeof names = [
+    ['removals[0].reason_code', checkCycle, (reason_code) => removed({ reason_code })],
+    ['outcomes[0].tier', checkOutcomes, (tier) => ({ outcomes: [outcome({ tier })] })],
+    ['outcomes[0].picked_by.model_version', checkOutcomes, (model_version) => pickedBy({ model_version })],
+    [
+      'outcomes[0].picked_by.weights_version',
+      checkOutcomes,
+      (weights_version) => pickedBy({ weights_version }),
+    ],
+  ]
+
+  test.each([
+    ...[...names, ...labels].map((row) => [...row, 1024] as const),
+    ['note', checkWeights, (note: string) => ({ version: 'v', weights, note }), 10_000] as const,
+  ])('at %s is counted in code points, and refused beyond its limit', (path, check, bodyOf, charsMax) => {
+    for (const character of ['a', '가', '😀']) {
+      for (const count of [charsMax - 1, charsMax]) expect(check(bodyOf(character.repeat(count)))).toBeNull()
+      expect(check(bodyOf(character.repeat(charsMax + 1)))?.fields).toEqual([
+        { path, problem: `must not have more than ${charsMax} characters` },
+      ])
+    }
+    expect(check(bodyOf('x'.repeat(16_000_000)))?.fields[0]?.path).toBe(path)
+  })
+
+  test.each(names)('at %s is refused with half of a surrogate pair', (path, check, bodyOf) => {
+    for (const half of ['\ud800', '\udfff', 'a\ud83d', '\ude00\ud83d'])
+      expect(check(bodyOf(half))?.fields).toEqual([
+        { path, problem: 'must be Unicode text, without half of a surrogate pair' },
+      ])
+    expect(check(bodyOf(''))?.fields).toEqual([{ path, problem: 'must not be empty' }])
+  })
+})

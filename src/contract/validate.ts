@@ -7,11 +7,12 @@ import { assert } from './assert.js'
 import { findProblems } from './find-problems.js'
 import { Problems } from './problems.js'
 import { cycleShape, outcomesShape, weightsShape, type ObjectShape, type ValueShape } from './shape.js'
+import { isWithinChars } from './text.js'
 import { isDateTime } from './time.js'
 import type { Candidate, CycleRequest, ImagePosition, OutcomesRequest, WeightsRequest } from './wire.js'
 
-// The validators that typia generates here call it by name (see `DateTime` in wire.ts).
-export { isDateTime }
+// The validators that typia generates here call them by name (see `DateTime` and `CharsMax` in wire.ts).
+export { isDateTime, isWithinChars }
 
 /** Without `UniqueItems`: typia compares each item with each, which takes minutes in a list of hostile length. */
 interface TypedCandidate extends Omit<Candidate, 'image_positions'> {

@@ -7,7 +7,7 @@ import type { tags } from 'typia'
 
 // ---- scalars
 
-// `isDateTime` must be in scope where typia generates a validator.
+// `isDateTime` and `isWithinChars` must be in scope where typia generates a validator.
 /** RFC 3339 date-time with an explicit offset: `Z` or `+hh:mm`. */
 export type DateTime = string &
   tags.TagBase<{
@@ -19,12 +19,43 @@ export type DateTime = string &
     schema: { format: 'date-time' }
   }>
 
+/** At most `Max` characters. typia's own tag counts UTF-16 units; a JSON schema counts code points, and so does this one. */
+type CharsMax<Max extends number> = tags.TagBase<{
+  target: 'string'
+  kind: 'maxLength'
+  value: Max
+  validate: `isWithinChars($input, ${Max})`
+  exclusive: true
+  schema: { maxLength: Max }
+}>
+
+/** No half of a surrogate pair: only such a text has a UTF-8 form, a percent-encoded form and a place in a label. */
+type Unicode = tags.TagBase<{
+  target: 'string'
+  kind: 'format'
+  value: 'unicode'
+  validate: '$input.isWellFormed()'
+  exclusive: ['format', 'pattern']
+  schema: { format: 'unicode' }
+}>
+
+/** decisions.md 45. Names are kept for as long as the data, in memory too. */
+export const nameCharsMax = 1024
+type NameCharsMax = 1024
+export const noteCharsMax = 10_000
+type NoteCharsMax = 10_000
+
+/** An identifier is non-empty Unicode text. */
+type NameRules = tags.MinLength<1> & CharsMax<NameCharsMax> & Unicode
+/** A word of an open list, which may be empty. */
+type Label = string & CharsMax<NameCharsMax>
+
 /** decisions.md 2: a double cannot hold every integer beyond 2^53-1. */
 type IntegerMax = 9007199254740991
 type IntegerMin = -9007199254740991
 
 /** A post is identified by its gallery and its number. */
-export type GalleryId = string & tags.MinLength<1>
+export type GalleryId = string & NameRules
 /** Unique only within its gallery. */
 export type PostNo = number & tags.Type<'int64'> & tags.Minimum<1> & tags.Maximum<IntegerMax>
 export type Counter = number & tags.Type<'int64'> & tags.Minimum<0> & tags.Maximum<IntegerMax>
@@ -140,7 +171,7 @@ export interface Removal {
   decided_at: DateTime
   /** Required when `reason` is `saved`. */
   tier?: Tier
-  reason_code?: string
+  reason_code?: Label
 }
 
 // ---- 2.6 and 2.7: its response
@@ -215,10 +246,10 @@ type AtPlacement = NullableCounter
 
 export interface Outcome {
   /** A record with a known id replaces the stored one. */
-  placement_id: string & tags.MinLength<1>
+  placement_id: string & NameRules
   gall_id: GalleryId
   post_no: PostNo
-  tier: string
+  tier: Label
   placed_at: DateTime
   /** An operator, or a model with its versions and cycle. */
   picked_by: PickedBy
@@ -235,9 +266,9 @@ export interface Outcome {
 export interface PickedBy {
   type: 'operator' | 'model'
   /** Required when `type` is `model`. */
-  model_version?: string
+  model_version?: Label
   /** Required when `type` is `model`. */
-  weights_version?: string
+  weights_version?: Label
   /** Required when `type` is `model`. */
   cycle_id?: CycleId
 }
@@ -271,9 +302,9 @@ export interface Weights {
 }
 
 export interface WeightsRequest {
-  version: string & tags.MinLength<1>
+  version: string & NameRules
   weights: Weights
-  note?: string
+  note?: string & CharsMax<NoteCharsMax>
 }
 
 export interface WeightsAck {

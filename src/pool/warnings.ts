@@ -7,7 +7,7 @@ import { unknownFieldWarningCountMax } from '../contract/index.js'
 const postCountMax = 5
 const gallIdCharsMax = 80
 
-/** A post's name for messages. Gallery ids have any length, so a long one is cut. */
+/** A post's name for messages. A long gallery id is cut. */
 export function shortPostName(gallId: string, postNo: number): string {
   const name = gallId.length <= gallIdCharsMax ? gallId : `${gallId.slice(0, gallIdCharsMax)}…`
   return `${name}/${postNo}`

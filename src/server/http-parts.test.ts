@@ -118,6 +118,15 @@ describe('the path of an image', () => {
     expect(fields('%EF%BF%BD', '1', '01')).toEqual([])
   })
 
+  test('has a gallery id of at most 1,024 characters after decoding', () => {
+    for (const character of ['a', '%EA%B0%80', '%F0%9F%98%80']) {
+      expect(fieldsOf([character.repeat(1024), '1', '01'])).toEqual([])
+      expect(fieldsOf([character.repeat(1025), '1', '01'])).toEqual(['gall_id'])
+    }
+    // Half of a surrogate pair, as some programs encode it.
+    expect(fieldsOf(['%ED%A0%80', '1', '01'])).toEqual(['gall_id'])
+  })
+
   test('is refused together with a malformed hash', () => {
     const hash = 'a1'.repeat(32)
     expect(fieldsOf(['g', '1', '01'], hash)).toEqual([])

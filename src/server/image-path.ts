@@ -2,7 +2,7 @@
  * Parses the key of an image from its path, `/v1/images/{gall_id}/{post_no}/{NN}`, and checks the form of the hash in its
  * header (decisions.md 26, 30, 37 and 38).
  */
-import { Problems } from '../contract/index.js'
+import { isWithinChars, nameCharsMax, Problems } from '../contract/index.js'
 import type { ImageKey } from '../store/index.js'
 
 /**
@@ -14,6 +14,8 @@ export function parseImageKey(segments: readonly string[], claimedSha256: string
   const problems = new Problems()
   if (gallId === undefined) problems.add('gall_id', 'must be valid percent-encoded UTF-8')
   else if (gallId === '') problems.add('gall_id', 'must not be empty')
+  else if (!isWithinChars(gallId, nameCharsMax))
+    problems.add('gall_id', `must not have more than ${nameCharsMax} characters`)
   if (!/^[1-9]\d*$/.test(postNo ?? '') || !Number.isSafeInteger(Number(postNo))) {
     problems.add('post_no', 'must be an integer from 1 to 9007199254740991 without leading zeros')
   }

@@ -18,7 +18,7 @@ import type { TraceParent } from './trace-parent.js'
 
 /** Of a 401 (RFC 9110, 15.5.2). The scheme has no standard name: the header contains only the key. */
 const challenge = 'ApiKey'
-/** A path may contain a gallery id, which has no maximum length. */
+/** The path of an unknown operation has any length. */
 const loggedPathCharsMax = 200
 
 /** A request after its response, for observers of the server. */

@@ -19,6 +19,7 @@ import {
 } from '../client/index.js'
 import {
   isDateTime,
+  isWithinChars,
   parseInstant,
   type CycleResponse,
   type ErrorRecord,
@@ -32,8 +33,8 @@ import { abortingFetch, type AbortedCall } from './aborting-fetch.js'
 import { ContractViolation, SimulationError } from './errors.js'
 import type { Rng } from './rng.js'
 
-// The validators that typia generates here call it by name.
-export { isDateTime }
+// The validators that typia generates here call them by name.
+export { isDateTime, isWithinChars }
 
 const isHealth = typia.createIs<Health>()
 const isWeightsState = typia.createIs<WeightsState>()

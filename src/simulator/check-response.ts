@@ -7,6 +7,7 @@ import typia from 'typia'
 import {
   headNames,
   isDateTime,
+  isWithinChars,
   parseInstant,
   type CycleResponse,
   type ResultRow,
@@ -21,8 +22,8 @@ import { keyOf, type Expectation, type ExpectedRow } from './ledger.js'
 export const scoreTolerance = 1e-5
 const shareTolerance = 1e-9
 
-// The validator that typia generates here calls it by name.
-export { isDateTime }
+// The validator that typia generates here calls them by name.
+export { isDateTime, isWithinChars }
 
 const validateResponse = typia.createValidate<CycleResponse>()
 

@@ -35,9 +35,11 @@ export const document = JSON.parse(readFileSync(new URL('docs/openapi.json', roo
 const documentId = 'openapi.json'
 const dateTime = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
 
+const isUnicode = (text: string): boolean => text.isWellFormed()
+
 /** The document contains keywords of OpenAPI, so unknown keywords are allowed. */
 export function newAjv(isDateTime: (text: string) => boolean): Ajv2020 {
-  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': isDateTime } })
+  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': isDateTime, unicode: isUnicode } })
   ajv.addSchema({ $id: documentId, components: document.components })
   return ajv
 }

@@ -17,8 +17,8 @@ const run = promisify(execFile)
 
 /** Stores a cycle with a response of several megabytes, more than the buffers of two sockets hold, and returns both. */
 async function largeCycle(server: ServerProcess): Promise<{ path: string; text: string }> {
-  const posts = Array.from({ length: 2000 }, (_, n) => n + 1)
-  const body = cycleBody(0, { engagement: posts.map((n) => reading('긴'.repeat(2500), n, cycleMs(0))) })
+  const posts = Array.from({ length: 5000 }, (_, n) => n + 1)
+  const body = cycleBody(0, { engagement: posts.map((n) => reading('긴'.repeat(1000), n, cycleMs(0))) })
   const { text } = await server.postCycle(body)
   expect(text.length).toBeGreaterThan(5_000_000)
   return { path: `/v1/scores/${body.cycle_id}`, text }

@@ -161,7 +161,7 @@ bool decoder::decode_key(const member_plan& member, uint32_t row, const uint8_t*
   const uint8_t* close = closing_quote(token, next);
   if (close == nullptr || has_escape(token, close)) return false;
   const size_t bytes = static_cast<size_t>(close - token) - 1;
-  if (bytes == 0) return false;
+  if (bytes == 0 || bytes > member.chars_max) return false;
   code = keys_.code_of({reinterpret_cast<const char*>(token + 1), bytes});
   keys_.cache(token, close + 1, code);
   return true;
@@ -178,6 +178,7 @@ bool decoder::decode_text(const member_plan& member, uint32_t row, const uint8_t
     text = unescaped_.data() + unescape_margin_bytes;
     bytes = unescaped_.size() - 2 * unescape_margin_bytes;
   }
+  if (bytes > member.chars_max) return false;
   if (member.kind == value_kind::measured_text)
     write_measures(member, row, measure_text(text, bytes, member.html), true);
   return true;

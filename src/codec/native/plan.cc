@@ -126,6 +126,8 @@ void read_range(member_plan& member, const object& from) {
     member.rows = index_below(from["rows"], object_count);
     require(object_index == 0 && member.rows > 0);
   }
+  uint64_t chars_max;
+  if (from["chars_max"].get(chars_max) == simdjson::SUCCESS) member.chars_max = chars_max;
   if (member.kind == value_kind::fixed_text) {
     member.pattern = std::string(std::string_view(from["pattern"]));
     require(member.pattern.size() <= short_text::bytes_max);

@@ -70,6 +70,8 @@ struct member_plan {
   double minimum = 0;
   double maximum = 0;
   std::string pattern;
+  /// Most characters of a text. One with more bytes is left to the reference decoder, which counts its characters.
+  size_t chars_max = ~size_t{0};
   std::vector<short_text> values;
   /// The member must be there when the enum member `condition_member` has the code `condition_code`.
   int32_t condition_member = -1;

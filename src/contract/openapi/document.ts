@@ -103,7 +103,7 @@ const pathParameters = {
     example: '20260302T1205',
   },
   gall_id: {
-    description: 'Percent-encoded. It has no maximum length of its own.',
+    description: 'Percent-encoded UTF-8. The length is that of the decoded text.',
     schema: schemaReference('GalleryId'),
     example: 'programming',
   },

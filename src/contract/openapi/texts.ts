@@ -15,7 +15,7 @@ import {
 } from '../limits.js'
 import type { OperationId } from '../operations.js'
 import { dateTimeCharsMax } from '../time.js'
-import { rowCountMax } from '../wire.js'
+import { nameCharsMax, noteCharsMax, rowCountMax } from '../wire.js'
 
 const count = (value: number): string => value.toLocaleString('en-GB')
 const mebibytes = (bytes: number): string => `${bytes / 1024 / 1024} MiB`
@@ -35,6 +35,7 @@ applied twice.
 | JSON body | ${mebibytes(jsonBodyBytesMax)} after decompression, ${mebibytes(gzipBodyBytesMax)} of gzip on the wire | 413 |
 | Rows of \`engagement\`, \`candidate_scores\`, \`removals\`, \`outcomes\` | ${count(rowCountMax)} each | 400 |
 | Nesting of a JSON body; arrays and objects in it | ${count(jsonDepthMax)} levels; ${count(jsonContainerCountMax)} | 400 |
+| \`gall_id\`, \`placement_id\`, \`reason_code\`, \`tier\` of an outcome, the \`version\` of weights; a \`note\` | ${count(nameCharsMax)} characters (Unicode code points); ${count(noteCharsMax)} | 400 |
 | A timestamp | ${dateTimeCharsMax} characters | 400 |
 | Image | ${mebibytes(imageBytesMax)}, ${count(imagePixelsMax)} pixels; a long edge above ${count(imageEdgePixelsMax)} px is scaled down | 413 |
 | Segments and fill bytes of an image before its first scan | ${count(imageSegmentsMax)} | 400 |

@@ -1,7 +1,7 @@
 /**
  * Keys of the database. LMDB takes keys of 1 to 1978 bytes and sorts them as bytes, while a `gall_id` or a
- * `placement_id` has no maximum length (decisions.md 38): a key has the first 16 bytes of their SHA-256, over their
- * JSON text in UTF-8, so that a lone surrogate has a hash of its own too. The record holds the whole name.
+ * `placement_id` has up to 4096 bytes: a key has the first 16 bytes of their SHA-256, over their JSON text in UTF-8,
+ * so that half of a surrogate pair has a hash of its own too. The record holds the whole name.
  *
  *   cycle id        13 bytes   ASCII, YYYYMMDDTHHMM
  *   image           32 bytes   hash of gall_id [16] · post_no [8, big endian] · position [8, big endian]
