@@ -23,11 +23,7 @@ const removalBytes = 64 * 1024
 const textKeyBytes = encoderKeyBytes + 8
 const afterAll = 0xff
 
-export function expiryRecords(
-  db: Databases,
-  access: RecordAccess,
-  removeDeadReaders: () => void,
-): ExpiryRecords {
+export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecords {
   const remove = <T>(apply: () => T): Promise<T> => access.write('expire', removalBytes, apply)
   return {
     isExpired(cycleId) {
@@ -42,9 +38,8 @@ export function expiryRecords(
         ...records.readHeader(value),
       })),
     keptEntries: (count) => [...db.requests.getKeys({ end: firstPosition(db), limit: count })],
-    removeCycles(cycles) {
-      removeDeadReaders()
-      return remove(() => {
+    removeCycles: (cycles) =>
+      remove(() => {
         const encoders = encodersOf(db)
         for (const { position, keepEntry } of cycles) {
           db.cycles.removeSync(position)
@@ -55,8 +50,7 @@ export function expiryRecords(
           if (!db.evaluations.doesExist(position)) removeShadowScores(db, position)
           if (!keepEntry) removeEntry(db, position, encoders)
         }
-      })
-    },
+      }),
     removeEntries: (positions) =>
       remove(() => {
         const encoders = encodersOf(db)

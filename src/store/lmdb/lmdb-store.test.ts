@@ -3,13 +3,15 @@
  * disk refuses changes nothing, and a file that another process changes stops all writes.
  */
 import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, open as openFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { open as openLmdb } from 'lmdb'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { databasePath } from './databases.js'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { databasePath, type FileDatabases } from './databases.js'
+import { openLmdbParts } from './open-lmdb-store.js'
 import { openLmdbStore, type Store, type StoreError } from '../index.js'
 import { packRecord } from './record.js'
 import {
@@ -278,6 +280,35 @@ describe('damage', () => {
       expect(store.readRequest(1)).toEqual(largeCycleSample(1, 100_000).request)
     })
   })
+})
+
+test('a reader that was killed is forgotten within a minute, whether or not records expire', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  const parts = await openLmdbParts({ dataDir })
+  try {
+    const reader = `
+      const { openSnapshot } = await import(process.argv[1])
+      const { store } = await openSnapshot(process.argv[2])
+      store.lastCycle()
+      console.log('reads')
+      setInterval(() => 0, 1000)`
+    const args = ['--input-type=module', '-e', reader, built('lmdb/snapshot.js'), databasePath(dataDir)]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(child.stdout, 'data')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    // Not in a process of its own: lmdb-js removes dead readers when it opens a file.
+    const { root } = parts.databases as FileDatabases
+    const isListed = (): boolean => root.readerList().includes(String(child.pid))
+    expect(isListed()).toBe(true)
+    vi.advanceTimersByTime(60_000)
+    expect(isListed()).toBe(false)
+  } finally {
+    await parts.close()
+  }
 })
 
 describe('a store without free space', () => {

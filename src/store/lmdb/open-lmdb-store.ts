@@ -3,6 +3,7 @@
  */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { inBackground } from '../../base/index.js'
 import { bytesInUse, databasePath, openDatabases, poolKey, type FileDatabases } from './databases.js'
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory, type DirectoryLock } from './directory-lock.js'
@@ -22,6 +23,8 @@ const mapBytesDefault = 1024 ** 4
  * file, when the disk has no space for the first pages.
  */
 const newDatabaseBytes = 64 * 1024
+/** Between two checks for readers whose process has ended, such as commands that were killed. */
+const readerCheckMs = 60_000
 
 export interface LmdbStoreOptions {
   /** Created, for the owner alone, when it is missing. */
@@ -86,6 +89,11 @@ function partsOf(
 ): RecordStoreParts {
   const { dataDir, mapBytesMax, onStopped = () => undefined, lock } = options
   const { root } = databases
+  // A reader that was killed keeps the pages that it saw: the file would grow until they are free.
+  const readerChecks = setInterval(
+    () => inBackground('dead readers', () => root.readerCheck()),
+    readerCheckMs,
+  ).unref()
   const checks = [databasePath(dataDir), join(dataDir, directoryLockName)].map(fileCheck)
   const writer = new Writer(
     {
@@ -107,9 +115,9 @@ function partsOf(
     write: (operation, bytes, apply) => writer.run(bytes, apply, operation === 'appendCycle'),
     checkWritable: () => writer.checkRunning(),
     onFileReplaced: (reason) => writer.stop(reason),
-    removeDeadReaders: () => root.readerCheck(),
     isHealthy: () => writer.healthy,
     close: async () => {
+      clearInterval(readerChecks)
       await writer.idle()
       await root.close()
       await lock.release()

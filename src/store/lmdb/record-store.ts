@@ -21,8 +21,6 @@ export interface RecordStoreParts {
   readonly checkWritable?: () => void
   /** Called when another process has written to the databases. Absent if none can, and if they may. */
   readonly onFileReplaced?: ((reason: StoreError) => void) | undefined
-  /** Removes readers that were killed: they would keep the pages that a removal frees. */
-  readonly removeDeadReaders?: () => void
   readonly isHealthy: () => boolean
   /** Waits for writes under way, then closes the databases. Called once. */
   readonly close: () => Promise<void>
@@ -66,7 +64,7 @@ export function createRecordStore(parts: RecordStoreParts, environment = ownEnvi
     ...imageRecords(databases, access),
     ...weightsAndOutcomes(databases, access),
     models: modelRecords(databases, access),
-    expiry: expiryRecords(databases, access, () => parts.removeDeadReaders?.()),
+    expiry: expiryRecords(databases, access),
     get replication() {
       return environment.replication
     },
