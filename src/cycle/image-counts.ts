@@ -21,32 +21,35 @@ export class ImageCounts {
   /** In ascending order, each once: a key may be both loaded and added. */
   #positions = new PostMap<string, number[]>()
   #complete = false
+  /** Increases with each load: one that is overtaken by another stops. */
+  #loadNumber = 0
 
   constructor(store: Store) {
     this.#store = store
   }
 
-  /** Loads the stored keys in pieces. Resolves early, without an error, when the store closes. */
+  /** Loads the stored keys in pieces. Resolves early, without an error, when the store closes or another load begins. */
   async load(): Promise<void> {
-    const isClosed = (): boolean => this.#store.closed
+    const number = ++this.#loadNumber
+    const isOver = (): boolean => this.#store.closed || number !== this.#loadNumber
     let read = 0
     // The rest of the startup has priority.
     await nextTurn()
-    if (isClosed()) return
+    if (isOver()) return
     for (const key of this.#store.imageKeys()) {
       this.add(key)
       if (++read % keysPerTurn !== 0) continue
       await nextTurn()
-      if (isClosed()) return
+      if (isOver()) return
     }
     this.#complete = true
   }
 
-  /** Forgets all keys and loads them again. Until it resolves, they are read from the store. */
-  async reload(): Promise<void> {
+  /** Forgets all keys and loads them again. Until they are loaded, they are read from the store. */
+  reload(): Promise<void> {
     this.#complete = false
     this.#positions = new PostMap()
-    await this.load()
+    return this.load()
   }
 
   /** To be called when an image is durable. */

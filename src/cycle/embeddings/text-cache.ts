@@ -98,6 +98,11 @@ export class TextCache {
     return column
   }
 
+  /** Texts with a vector, and those that get none. */
+  get knownCount(): number {
+    return this.#vectors.count + this.#unencodable.size
+  }
+
   /** Clears the cache, because its source records have changed. */
   clear(): void {
     this.#vectors.retain(new Set())
@@ -107,11 +112,11 @@ export class TextCache {
 
   /** Removes posts that are no longer pending, once they are the majority. */
   sweep(state: PoolState): void {
-    if (this.#vectors.count < 2 * Math.max(state.count, this.#countAfterSweep, postsPerTurn)) return
+    if (this.knownCount < 2 * Math.max(state.count, this.#countAfterSweep, postsPerTurn)) return
     const pending = new Set(Array.from({ length: state.count }, (_, slot) => keyOf(state, slot)))
     this.#vectors.retain(pending)
     for (const key of this.#unencodable) if (!pending.has(key)) this.#unencodable.delete(key)
-    this.#countAfterSweep = this.#vectors.count
+    this.#countAfterSweep = this.knownCount
   }
 
   /**

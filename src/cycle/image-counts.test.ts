@@ -1,0 +1,72 @@
+/** Counts of images while they are loaded: whatever runs at the same time, they are those of the store. */
+import { beforeEach, expect, test } from 'vitest'
+import { createMemoryStore, type ImageKey, type Store } from '../store/index.js'
+import { ImageCounts } from './image-counts.js'
+import { nextTurn } from './next-turn.js'
+
+let store: Store
+
+/** More than are read in one turn of the event loop. */
+const imageCount = 2500
+
+beforeEach(async () => {
+  store = createMemoryStore()
+  for (let postNo = 1; postNo <= imageCount; postNo++)
+    await store.putImage(keyOf(postNo), {
+      ...{ sha256: new Uint8Array(32).fill(postNo), uploadedBytes: 1, width: 1, height: 1 },
+      normalised: Uint8Array.of(1),
+    })
+})
+
+function keyOf(postNo: number): ImageKey {
+  return { gallId: 'g', postNo, position: 1 }
+}
+
+/** What the counts say and the store would not, or the reverse. */
+function differences(counts: ImageCounts): number[] {
+  const posts = Array.from({ length: imageCount + 1 }, (_, index) => index + 1)
+  return posts.filter(
+    (postNo) => counts.positions('g', postNo).join() !== store.imagePositions('g', postNo).join(),
+  )
+}
+
+test('a load that a reload overtakes adds nothing that the reload no longer finds', async () => {
+  const counts = new ImageCounts(store)
+  const keys = store.imageKeys.bind(store)
+  let removed = false
+  // What another process has removed: the first load has read the key, the reload does not.
+  store.imageKeys = function* () {
+    for (const key of keys()) if (!removed || key.postNo !== 2) yield key
+  }
+  const first = counts.load()
+  await nextTurn()
+  await nextTurn()
+  removed = true
+  const imagePositions = store.imagePositions.bind(store)
+  store.imagePositions = (gallId, postNo) => (postNo === 2 ? [] : imagePositions(gallId, postNo))
+  await Promise.all([first, counts.reload()])
+  expect(differences(counts)).toEqual([])
+})
+
+test('until a reload has ended, a load that began before it does not make the counts complete', async () => {
+  const counts = new ImageCounts(store)
+  const first = counts.load()
+  await nextTurn()
+  await nextTurn()
+  const reloading = counts.reload()
+  await first
+  expect(differences(counts)).toEqual([])
+  await reloading
+  expect(differences(counts)).toEqual([])
+})
+
+test('images that are stored and removed while the counts are loaded are counted', async () => {
+  const counts = new ImageCounts(store)
+  const loading = counts.load()
+  await nextTurn()
+  counts.add(keyOf(imageCount + 1))
+  const imagePositions = store.imagePositions.bind(store)
+  store.imagePositions = (gallId, postNo) => (postNo > imageCount ? [1] : imagePositions(gallId, postNo))
+  await loading
+  expect(differences(counts)).toEqual([])
+})
