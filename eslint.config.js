@@ -6,6 +6,7 @@ import tseslint from 'typescript-eslint'
 
 /** Folders of src by level: a folder imports lower levels only, and of those only `index.js`. */
 const levels = {
+  base: 0,
   contract: 0,
   codec: 1,
   native: 1,
@@ -48,6 +49,22 @@ const owners = {
   pg: 'store',
   'onnxruntime-node': 'model',
 }
+
+/**
+ * A promise that nobody awaits ends the process when it rejects. `void` and `finally` hide such a promise from
+ * no-floating-promises: `void` in an arrow function, and `finally` because its promise rejects as well.
+ */
+const backgroundRules = [
+  {
+    selector: 'UnaryExpression[operator="void"]',
+    message:
+      'Work that nobody awaits goes through inBackground (src/base); a call without a result needs a block.',
+  },
+  {
+    selector: 'CallExpression[callee.property.name="finally"]',
+    message: 'Use try and finally in an async function: the promise of `finally` rejects as well.',
+  },
+]
 
 /** The import rules of one folder. */
 function importRules(folder) {
@@ -108,12 +125,21 @@ export default defineConfig(
   { linterOptions: { noInlineConfig: true, reportUnusedDisableDirectives: 'error' } },
   ...Object.keys(levels).map(importRules),
   {
+    files: ['src/**/*.{ts,tsx}'],
+    ignores: ['**/*.test.ts'],
+    rules: {
+      '@typescript-eslint/no-floating-promises': ['error', { ignoreVoid: false }],
+      'no-restricted-syntax': ['error', ...backgroundRules],
+    },
+  },
+  {
     // Comparisons that end at the first difference tell a client how much of a key it has guessed.
     files: ['src/server/**/*.ts'],
     ignores: ['**/*.test.ts'],
     rules: {
       'no-restricted-syntax': [
         'error',
+        ...backgroundRules,
         ...[
           'BinaryExpression[operator=/^[=!]==?$/] > :matches(Identifier, MemberExpression > Identifier)[name=/^(authorization|apiKeys?)$/i]',
           'CallExpression[callee.property.name=/^(includes|indexOf|equals|compare|has)$/] > Identifier[name=/^(authorization|apiKeys?)$/i].arguments',
@@ -128,6 +154,7 @@ export default defineConfig(
     rules: {
       'no-restricted-syntax': [
         'error',
+        ...backgroundRules,
         {
           selector:
             ':matches(Identifier, JSXIdentifier)[name=/^(innerHTML|outerHTML|dangerouslySetInnerHTML|insertAdjacentHTML|setHTMLUnsafe|createContextualFragment|DOMParser|srcdoc|srcDoc)$/]',

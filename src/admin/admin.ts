@@ -1,6 +1,7 @@
 /**
  * Assembles the observer and the admin listener of a server. Read `routesOf` for all routes.
  */
+import { inBackground } from '../base/index.js'
 import { openApiDocument, type Series } from '../contract/index.js'
 import { lastCycleOf, type AdminSide, type ServerSources } from '../server/index.js'
 import { Access } from './access.js'
@@ -84,7 +85,8 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
   })
   // Last: the user's SDK runs here, and what it throws must not keep the others from the request.
   observer.listen({ onCall: (_, request) => tracing.requestEnded(request) })
-  const watch = setInterval(watcher(parts), watchMs).unref()
+  const sendChanges = watcher(parts)
+  const watch = setInterval(() => inBackground('status events', sendChanges), watchMs).unref()
   return {
     port: listener.port,
     connectionsMax,
@@ -187,20 +189,18 @@ function routesOf(parts: Parts): Route[] {
 }
 
 /** Sends an event when the status or the models have changed. Does nothing while no stream is open. */
-function watcher({ sources, streams, checks }: Parts): () => void {
+function watcher({ sources, streams, checks }: Parts): () => Promise<void> {
   const sent = new Map<string, string>()
   const sendIfChanged = (name: 'status' | 'models', data: object, isNew: string): void => {
     if (sent.get(name) === isNew) return
     sent.set(name, isNew)
     streams.send(name, data)
   }
-  return () => {
+  return async () => {
     if (streams.count === 0) return
     const versions = { models: sources.models.versions, failures: sources.models.status.failures }
     sendIfChanged('models', versions, JSON.stringify(versions))
-    checks.run().then(
-      (found) => sendIfChanged('status', { checks: found }, found.map(({ status }) => status).join()),
-      (err: unknown) => sources.log.error({ err }, 'the health checks failed'),
-    )
+    const found = await checks.run()
+    sendIfChanged('status', { checks: found }, found.map(({ status }) => status).join())
   }
 }

@@ -121,11 +121,19 @@ export class DiskSpace {
 
   async read(): Promise<DiskFigures> {
     if (performance.now() - this.#readAt < diskCheckMs) return this.#last
-    this.#reading ??= this.#read().finally(() => (this.#reading = null))
+    this.#reading ??= this.#readOnce()
     const late = delay(diskResponseMsMax, unknown, { ref: false })
     this.#last = await Promise.race([this.#reading, late])
     this.#readAt = performance.now()
     return this.#last
+  }
+
+  async #readOnce(): Promise<DiskFigures> {
+    try {
+      return await this.#read()
+    } finally {
+      this.#reading = null
+    }
   }
 }
 

@@ -92,12 +92,14 @@ export class HistoryCommands {
     const signal = AbortSignal.any([wait.signal, gone])
     const late = delay(this.#options.waitMsMax, null, { signal, ref: false }).catch(() => null)
     this.#enter(result)
-    const body = await Promise.race([result.output, late]).finally(() => {
+    try {
+      const body = await Promise.race([result.output, late])
+      if (body !== null) return { ...json({}), body }
+      return json({ state: 'in progress' }, 202, { 'Retry-After': '2' })
+    } finally {
       wait.abort()
       this.#leave(result, gone)
-    })
-    if (body !== null) return { ...json({}), body }
-    return json({ state: 'in progress' }, 202, { 'Retry-After': '2' })
+    }
   }
 
   /** Ends the command that runs. */
@@ -143,12 +145,7 @@ export class HistoryCommands {
     if (unfinished.length > waitingCountMax)
       throw new ServiceError('unavailable', 'too many reports are in progress')
     const abandoned = new AbortController()
-    const output = this.#turn
-      .then(() => this.#run(args, failure, abandoned.signal))
-      .finally(() => {
-        clearTimeout(result.repeatTimer)
-        result.ended = { at: this.#options.clock(), lastCycleId: this.#options.lastCycleId() }
-      })
+    const output = this.#runNext(args, failure, abandoned.signal, () => this.#end(result))
     const result: Result = {
       output,
       abandoned,
@@ -164,6 +161,33 @@ export class HistoryCommands {
     for (const [oldKey, { ended }] of this.#results)
       if (ended !== null && this.#results.size > resultCountMax) this.#results.delete(oldKey)
     return result
+  }
+
+  /** Runs a command after those before it, and calls `ended` before its output, or failure, is known. */
+  async #runNext(
+    args: readonly string[],
+    failure: Failure,
+    abandoned: AbortSignal,
+    ended: () => void,
+  ): Promise<Uint8Array> {
+    try {
+      await this.#turn
+      return await this.#run(args, failure, abandoned)
+    } finally {
+      ended()
+    }
+  }
+
+  #end(result: Result): void {
+    clearTimeout(result.repeatTimer)
+    let lastCycleId: string | null = null
+    try {
+      lastCycleId = this.#options.lastCycleId()
+    } catch (err) {
+      // The output is the result of the command, whether or not it can be reused.
+      this.#options.log.warn({ err }, 'the last cycle cannot be read')
+    }
+    result.ended = { at: this.#options.clock(), lastCycleId }
   }
 
   /**
@@ -195,7 +219,9 @@ export class HistoryCommands {
         resolve(endOf(...result))
       })
       const { pid } = child
-      const end = (): void => void child.kill('SIGKILL')
+      const end = (): void => {
+        child.kill('SIGKILL')
+      }
       // Without a process, the error has the reason.
       const unwatch = pid === undefined ? end : watchMemory(pid, memoryBytesMax, end, 'RssAnon')
       if (pid !== undefined) lowerPriority(pid)

@@ -9,6 +9,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { inBackground } from '../base/index.js'
 import { ServiceError } from '../contract/index.js'
 import { acceptsCoding, gzipResponse, type ServerSources } from '../server/index.js'
 import { securityHeaders, type Access } from './access.js'
@@ -70,7 +71,7 @@ export class AdminListener {
       keepAliveTimeout: idleMsMax,
     }
     const onRequest = (request: IncomingMessage, response: ServerResponse): void =>
-      void this.#handle(request, response)
+      inBackground('admin request', this.#handle(request, response))
     this.#server =
       options.tls === null
         ? http.createServer(limits, onRequest)
@@ -197,14 +198,18 @@ export class AdminListener {
   }
 
   /** Compresses a large text if the client accepts that. */
-  #compressed({ method, headers }: IncomingMessage, reply: Reply): Reply | Promise<Reply> {
+  async #compressed({ method, headers }: IncomingMessage, reply: Reply): Promise<Reply> {
     const isText = /^(text|application\/json)\b/.test(reply.headers['Content-Type'] ?? '')
     const isSuitable = isText && method !== 'HEAD' && reply.headers['Content-Encoding'] === undefined
     if (!isSuitable || reply.body.length < compressedBytesMin) return reply
     if (!acceptsCoding(headers['accept-encoding'] ?? '', 'gzip')) return reply
     if (this.#compressionCount >= compressionsMax) return reply
     this.#compressionCount++
-    return gzipResponse(reply).finally(() => this.#compressionCount--)
+    try {
+      return await gzipResponse(reply)
+    } finally {
+      this.#compressionCount--
+    }
   }
 
   #send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {

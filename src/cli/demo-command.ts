@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
+import { inBackground } from '../base/index.js'
 import { cycleIdOf } from '../contract/index.js'
 import { evaluate } from '../history/index.js'
 import { ensureGeneratedKey } from './api-keys.js'
@@ -71,7 +72,10 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   const url = `http://${host}:${port}`
   const stop = new AbortController()
   const stopped = Promise.race([stopSignal(), context.readerGone]).then(() => stop.abort(new StoppedByUser()))
-  void server.ended.then((how) => stop.abort(new CommandError(`the demo server exited ${how}`)))
+  inBackground(
+    'shutdown',
+    server.ended.then((how) => stop.abort(new CommandError(`the demo server exited ${how}`))),
+  )
   try {
     await untilReady(url, stop.signal)
     const options = { ...workload, url, apiKey: key, exclusive: true, keepPosts: true, signal: stop.signal }

@@ -3,6 +3,7 @@
  * this terminal then stops.
  */
 import { isatty } from 'node:tty'
+import { inBackground } from '../base/index.js'
 
 const terminalDescriptors = [0, 1, 2]
 
@@ -24,7 +25,7 @@ export function handleSighup(): SighupHandler {
     // After a hang-up, the descriptor of a terminal is no longer a TTY.
     if (terminals.some((descriptor) => !isatty(descriptor))) end()
     else if (reload === null) missed = true
-    else reload()
+    else inBackground('settings reload', reload)
   })
   return {
     terminalGone,

@@ -4,12 +4,14 @@
  */
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
+import { inBackground } from '../base/index.js'
 import { lockDirectory } from '../store/index.js'
 import { adminStarter, adminWarnings, ensureAdminToken, refuseKeyAsToken } from './admin-listener.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
 import { createDataDirectory, keepFilesPrivate } from './data-directory.js'
 import { exitCode, UsageError } from './failure.js'
+import { endOnUnexpectedError } from './last-resort.js'
 import { checkPort } from './port-check.js'
 import { readSettings, type SettingsSources } from './read-settings.js'
 import { handleSighup } from './reloading.js'
@@ -81,12 +83,26 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const sighup = handleSighup()
   const signal = Promise.race([stopSignal(), sighup.terminalGone])
   let current = (): Settings => settings
-  void signal.then(() =>
-    setTimeout(exitAfterTimeout, current().shutdownMsMax + shutdownGraceMs, printMessage).unref(),
+  let report = (error: unknown): void => {
+    printMessage(
+      `understudy: unexpected error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    )
+  }
+  endOnUnexpectedError((error) => report(error))
+  inBackground(
+    'shutdown',
+    signal.then(() =>
+      setTimeout(exitAfterTimeout, current().shutdownMsMax + shutdownGraceMs, printMessage).unref(),
+    ),
   )
   const server = await startServer(settings, lock, startAdmin)
   current = () => server.settings
-  void signal.then(() => server.stop())
+  report = (error) => server.logFatal(error)
+  // After a failure the time limit ends the process.
+  inBackground(
+    'shutdown',
+    signal.then(() => server.stop()),
+  )
   sighup.begin(() =>
     server.reload(() => {
       const next = reread(sources, dataDir, printMessage)

@@ -2,6 +2,7 @@
  * `understudy simulate`: runs the simulated client against a server. Fails at the first contract violation.
  */
 import type { Command } from 'commander'
+import { inBackground } from '../base/index.js'
 import type { WorkloadOptions } from '../simulator/index.js'
 import { findGeneratedKeys } from './api-keys.js'
 import { addSettingFlags, numberArgument, printResult, stopSignal, type CommandContext } from './context.js'
@@ -67,8 +68,14 @@ export function workloadOf({ hours, postsPerDay, seed, speed }: WorkloadFlags): 
 async function runAgainstServer(flags: SimulateFlags, context: CommandContext): Promise<void> {
   const { url, faults, startAt, retryTimeout, intoUsedServer } = flags
   const stop = new AbortController()
-  void stopSignal().then((signal) => stop.abort(new CommandError(`stopped by ${signal}`)))
-  void context.readerGone.then(() => stop.abort(new CommandError('stopped: its output was closed')))
+  inBackground(
+    'shutdown',
+    stopSignal().then((signal) => stop.abort(new CommandError(`stopped by ${signal}`))),
+  )
+  inBackground(
+    'shutdown',
+    context.readerGone.then(() => stop.abort(new CommandError('stopped: its output was closed'))),
+  )
   const report = await runSimulation(
     {
       ...workloadOf(flags),

@@ -9,6 +9,7 @@ import https from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect, type TLSSocket } from 'node:tls'
 import type { Command } from 'commander'
+import { inBackground } from '../base/index.js'
 import { reasonOf } from '../client/index.js'
 import type { Now } from '../contract/index.js'
 import { sizeText } from '../model/index.js'
@@ -65,7 +66,10 @@ async function watch(
   { print, columns, readerGone }: CommandContext,
 ): Promise<void> {
   const stop = new AbortController()
-  void Promise.race([stopSignal(), readerGone]).then(() => stop.abort())
+  inBackground(
+    'shutdown',
+    Promise.race([stopSignal(), readerGone]).then(() => stop.abort()),
+  )
   while (!stop.signal.aborted) {
     const text = await read().catch((error: unknown) => {
       if (error instanceof CommandError) return `${error.message}\n`

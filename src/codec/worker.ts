@@ -4,6 +4,7 @@
  * The thread runs worker-entry.ts.
  */
 import { Worker } from 'node:worker_threads'
+import { inBackground } from '../base/index.js'
 import { assert, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import { paddedCopy } from './body-buffer.js'
 
@@ -52,14 +53,19 @@ export class WorkerRunner {
         new ServiceError('unavailable', 'too many large bodies are waiting', { retryAfterS }),
       )
     this.#waitingBytes += bytes
-    const result = this.#last
-      .then(() => this.#runTask({ name, bodies: bodies.map(paddedCopy) }))
-      .finally(() => {
-        this.#waitingBytes -= bytes
-        assert(this.#waitingBytes >= 0, 'a task is subtracted once')
-      })
+    const result = this.#runNext(name, bodies, bytes)
     this.#last = result.catch(() => undefined)
     return result
+  }
+
+  async #runNext(name: string, bodies: readonly Uint8Array[], bytes: number): Promise<unknown> {
+    try {
+      await this.#last
+      return await this.#runTask({ name, bodies: bodies.map(paddedCopy) })
+    } finally {
+      this.#waitingBytes -= bytes
+      assert(this.#waitingBytes >= 0, 'a task is subtracted once')
+    }
   }
 
   /** Ends the thread, which must have no task. The next task starts another one. */
@@ -67,7 +73,7 @@ export class WorkerRunner {
     clearTimeout(this.#idleTimer)
     const thread = this.#thread
     this.#thread = null
-    if (thread !== null) void thread.terminate()
+    if (thread !== null) inBackground('codec thread', thread.terminate())
   }
 
   async #runTask(task: WorkerTask): Promise<unknown> {
@@ -82,7 +88,7 @@ export class WorkerRunner {
       return await nextMessage(thread, this.#taskMsMax)
     } catch (error) {
       this.#discard(thread)
-      void thread.terminate()
+      inBackground('codec thread', thread.terminate())
       throw error
     } finally {
       // An idle thread does not keep the process running.

@@ -3,6 +3,7 @@
  * without changing anything, made durable in one transaction, and only then is memory changed and the response given.
  * After that, the event "cycle stored" is emitted. Cycles run one at a time, in the serial queue. Read `process` first.
  */
+import { inBackground } from '../base/index.js'
 import type { Codec, ResponseColumns } from '../codec/index.js'
 import {
   assert,
@@ -141,7 +142,9 @@ export class CyclePipeline {
       })
       stages.lap('commit')
       stages.summary = columns
-      for (const listener of this.#onStored) listener({ call, model, plan, response: columns, imagesStored })
+      // The cycle is stored: a listener that fails must neither turn its response into an error nor keep the others from it.
+      for (const listener of this.#onStored)
+        inBackground('stored cycle', () => listener({ call, model, plan, response: columns, imagesStored }))
       return response
     } catch (error) {
       // Other posts may enter at this position.
@@ -161,8 +164,8 @@ export class CyclePipeline {
       scoring.count === 0 ? Promise.resolve(noHeads) : model.predict({ ...scoring, ...inputs, imagesStored })
     stages.lap('features')
     const available = availabilityOf(model, plan, { ...inputs, imagesStored }, { images, embeddings })
-    void call.packed()
-    // Until it is awaited, a failure is not unhandled.
+    // Until they are awaited, a failure is not unhandled.
+    call.packed().catch(() => undefined)
     predicting.catch(() => undefined)
     await yieldIfLarge(json)
     const availability = scoring.count === 0 ? null : packAvailability(available)

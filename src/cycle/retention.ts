@@ -67,17 +67,24 @@ export class Retention {
 
   /** To be called when a cycle is stored. Returns immediately; the work runs in later turns of the event loop. */
   wake(): void {
-    const { store, log } = this.#parts
-    this.#working ??= this.#work(store.expiry)
-      .catch((error: unknown) => {
-        if (!store.closed) log.error({ err: error }, 'expired records could not be removed')
-      })
-      .finally(() => (this.#working = null))
+    this.#working ??= this.#run()
   }
 
   /** Resolves when nothing is being removed. */
   async done(): Promise<void> {
     await this.#working
+  }
+
+  /** Never rejects: it logs a failure. */
+  async #run(): Promise<void> {
+    const { store, log } = this.#parts
+    try {
+      await this.#work(store.expiry)
+    } catch (error) {
+      if (!store.closed) log.error({ err: error }, 'expired records could not be removed')
+    } finally {
+      this.#working = null
+    }
   }
 
   async #work(expiry: ExpiryRecords): Promise<void> {

@@ -2,6 +2,7 @@
  * Adopts and removes models between cycles, for `ModelLifecycle`, and runs what follows a stored cycle: texts that were
  * not encoded in time, and shadows. A model scores only once it has the vectors of the pending posts.
  */
+import { inBackground } from '../base/index.js'
 import type { Model, ModelUsers } from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { Store } from '../store/index.js'
@@ -97,9 +98,9 @@ export class ScoringModels implements ModelUsers {
     const records = this.shadows.readTexts
       ? enteringRecords(json, cycle, plan).map((record) => Uint8Array.from(record))
       : []
-    setImmediate(() => {
-      void this.shadows.score({ cycle, plan, imagesStored, records })
-    })
+    setImmediate(() =>
+      inBackground('shadow models', this.shadows.score({ cycle, plan, imagesStored, records })),
+    )
   }
 
   /** Tries `model` on the pending posts and logs a failure. */

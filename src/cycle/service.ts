@@ -2,6 +2,7 @@
  * The service of cycles: assembles intake, pipeline, weights, embeddings, models and retention, and is what the server
  * calls. Read the constructor first: it is a parts list.
  */
+import { inBackground } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
@@ -101,9 +102,7 @@ export class CycleService {
     const service = new CycleService(parts, weights)
     // Others may have set weights before the service followed them.
     await weights.reload()
-    service.images.load().catch((error: unknown) => {
-      parts.log.error({ err: error }, 'images could not be counted; each cycle reads the store instead')
-    })
+    inBackground('image counts', service.images.load())
     return service
   }
 
@@ -209,7 +208,8 @@ export class CycleService {
   /** To be called when an image is durable. */
   imageStored(key: ImageKey): void {
     this.images.add(key)
-    this.#embeddings.imageStored(key)
+    // The image is durable, whatever the records of its post look like.
+    inBackground('image encoding', () => this.#embeddings.imageStored(key))
   }
 
   /** To be called when images have been removed from the store. */
@@ -229,7 +229,7 @@ export class CycleService {
       await this.weights.reload()
       this.#pipeline.reload()
       if (isComplete) {
-        await this.images.reload()
+        await this.#countImages()
         this.#embeddings.clear()
       } else {
         this.imagesRemoved(imagesRemoved)
@@ -240,6 +240,15 @@ export class CycleService {
       await this.#embeddings.followed(() => this.#pipeline.state, late)
     })
     if (store.mayWrite) this.#embeddings.completeImages(() => this.#pipeline.state)
+  }
+
+  /** A record that cannot be read must not keep this process from serving: each cycle then reads the store instead. */
+  async #countImages(): Promise<void> {
+    try {
+      await this.images.reload()
+    } catch (err) {
+      this.#parts.log.error({ err }, 'images could not be counted; each cycle reads the store instead')
+    }
   }
 
   // ---- weights

@@ -69,7 +69,7 @@ export class Shadows {
   /** Scores one cycle with each shadow. Never rejects; resolves when all have ended. */
   async score(stored: ShadowedCycle): Promise<void> {
     const work = [...this.#shadows.values()].map((shadow) => this.#scoreWith(shadow, stored))
-    this.#work = Promise.all([this.#work, ...work]).then(() => undefined)
+    this.#work = Promise.allSettled([this.#work, ...work]).then(() => undefined)
     await Promise.all(work)
   }
 

@@ -1,9 +1,11 @@
 /**
  * Warm-up: for some thirty cycles after a start, which are hours at the usual cadence, a cycle would take longer, because
- * V8 has not compiled the code yet. So generated cycles run through the whole path, on a store in memory.
+ * V8 has not compiled the code yet. So generated cycles run through the whole path, with a store in memory and a model of
+ * constants. They reach neither the serving model, which invented posts could overload or crash, nor the log.
  */
 import { bodyBufferBytes } from '../codec/index.js'
 import { counterNames, cycleBoundaryMs, cycleIdOf, formatInstant, snapshotNames } from '../contract/index.js'
+import { constantModel } from '../model/index.js'
 import { createMemoryStore } from '../store/index.js'
 import { nextTurn } from './next-turn.js'
 import { CycleService, type CycleServiceParts } from './service.js'
@@ -20,26 +22,28 @@ export interface WarmUpLog {
   warn(fields: object, message: string): void
 }
 
-/** Runs the cycles one after the other, until a real one arrives or another model serves. Never rejects: it logs a failure. */
+const silent = { warn: () => undefined, error: () => undefined }
+
+/** Runs the cycles one after the other, until a real one arrives. Never rejects: it logs a failure. */
 export async function warmUp(real: CycleService, parts: CycleServiceParts, log: WarmUpLog): Promise<void> {
-  const model = parts.model()
-  const isOver = (): boolean => model === null || real.isUsed || parts.model() !== model
   const startedAt = performance.now()
-  const store = createMemoryStore()
-  const service = await CycleService.open({ ...parts, store, clock: () => firstCycleMs })
-  let cycles = 0
   try {
-    for (; cycles < cycleCount && !isOver(); cycles++) {
+    const model = constantModel(parts.codec)
+    const store = createMemoryStore()
+    const clock = (): number => firstCycleMs
+    const service = await CycleService.open({ ...parts, store, model: () => model, clock, log: silent })
+    let cycles = 0
+    for (; cycles < cycleCount && !real.isUsed; cycles++) {
       const json = bodyOf(cycleOf(cycles))
       await service.submit({ json, gzip: null }, firstCycleMs + cycles * cycleBoundaryMs, new StageClock(0))
       await nextTurn()
     }
+    await service.close()
+    await store.close()
     log.debug({ cycles, ms: Math.round(performance.now() - startedAt) }, 'warm-up finished')
   } catch (err) {
-    if (!isOver()) log.warn({ err }, 'the warm-up failed; the first cycles will be slower')
+    log.warn({ err }, 'the warm-up failed; the first cycles will be slower')
   }
-  await service.close()
-  await store.close()
 }
 
 /** A body with the padding that the decoder needs. */

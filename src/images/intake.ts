@@ -124,7 +124,11 @@ async function decodeShared<T>(decode: () => Promise<T>): Promise<T> {
   for (let seen; seen !== lastExclusive;) await (seen = lastExclusive)
   const work = decode()
   decoding.add(work)
-  return work.finally(() => decoding.delete(work))
+  try {
+    return await work
+  } finally {
+    decoding.delete(work)
+  }
 }
 
 function decodeExclusively<T>(decode: () => Promise<T>): Promise<T> {

@@ -3,7 +3,7 @@
  * reader that stalls) loses lines and takes a bounded amount of memory, but never stops the service. The first line after
  * that states how many lines were lost.
  */
-import { write } from 'node:fs'
+import { write, writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** Bytes of lines that wait to be written; as many again are being written. */
@@ -42,6 +42,16 @@ export class LogOutput {
     this.#waiting.push(line)
     this.#waitingBytes += bytes
     if (!this.#isWriting) this.#writeNext()
+  }
+
+  /** Writes the lines that wait, and returns when they are written: for a process that ends immediately afterwards. */
+  flush(): void {
+    const lines = this.#waiting.splice(0)
+    try {
+      writeSync(this.#descriptor, lines.join(''))
+    } catch {
+      // The descriptor is closed, full or busy: there is no other place for them.
+    }
   }
 
   /** Resolves when all lines are written or lost, after `msMax` at the latest. */

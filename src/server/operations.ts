@@ -3,6 +3,7 @@
  * and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into responses.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { inBackground } from '../base/index.js'
 import { runBodyTask } from '../codec/index.js'
 import {
   cycleIdPattern,
@@ -135,14 +136,12 @@ async function postOutcomes(call: Call): Promise<OutgoingResponse> {
   }))
   const { created, updated } = await store.putOutcomes(entries).catch(throwUnavailable)
   const records = entries.map(({ record }) => record)
-  cycles
-    .contradictions(records, arrivedAtMs + settings().clockSkewMs)
-    .then((found) => {
-      if (found !== null)
-        log.warn({ outcomes: records.length, ...found }, 'outcomes contradict the stored cycles')
-    })
-    // The store is closing. The outcomes are already stored.
-    .catch((error: unknown) => log.debug({ err: error }, 'outcomes were not checked'))
+  // The outcomes are already stored.
+  inBackground('outcome check', async () => {
+    const found = await cycles.contradictions(records, arrivedAtMs + settings().clockSkewMs)
+    if (found !== null)
+      log.warn({ outcomes: records.length, ...found }, 'outcomes contradict the stored cycles')
+  })
   return json(200, { received: entries.length, created, updated })
 }
 

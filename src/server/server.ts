@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino, type Logger } from 'pino'
+import { inBackground } from '../base/index.js'
 import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
@@ -18,6 +19,7 @@ import {
   type Store,
 } from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
+import { logBackgroundFailures } from './background-log.js'
 import { BodyAdmission } from './body-admission.js'
 import { logDates } from './certificate-dates.js'
 import { ConnectionLimit } from './connection-limit.js'
@@ -68,6 +70,8 @@ export interface RunningServer {
   reload(read: () => Settings): void
   /** Shuts down: finishes requests in progress, refuses others with 503, closes the store. */
   stop(): Promise<void>
+  /** Logs an error after which the process cannot continue. It is written when this returns. */
+  logFatal(error: unknown): void
   /** Resolves when the server has stopped. */
   readonly stopped: Promise<void>
 }
@@ -84,6 +88,7 @@ export async function startServer(
   const logOptions = { level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }
   const output = new LogOutput(stdout)
   const log = pino(logOptions, output)
+  const endBackgroundLog = logBackgroundFailures(log)
   const onMade = (file: string, from: 'missing' | 'empty'): void => {
     if (from === 'missing') log.info({ file }, 'a new database was created')
     else log.warn({ file }, 'database file was empty; created a new database')
@@ -98,10 +103,15 @@ export async function startServer(
       ? await openLmdbStore(view)
       : await openStoreOnPostgres({ journal, environment, view, log, hasModel })
   try {
-    const drainLog = (): Promise<void> => output.drain(logMsMax)
-    return await startParts({ store, settings, log, startAdmin, drainLog, serving })
+    const endLog = async (): Promise<void> => {
+      endBackgroundLog()
+      await output.drain(logMsMax)
+    }
+    const flushLog = (): void => output.flush()
+    return await startParts({ store, settings, log, startAdmin, endLog, flushLog, serving })
   } catch (error) {
     await store.close()
+    endBackgroundLog()
     await output.drain(logMsMax)
     throw error instanceof StoreError && error.code === 'unusable' ? damaged(settings, error) : error
   }
@@ -132,10 +142,11 @@ interface Parts extends ReloadParts {
   readonly handler: RequestHandler
   readonly log: Logger
   readonly admin: AdminSide | null
-  readonly drainLog: () => Promise<void>
+  readonly endLog: () => Promise<void>
+  readonly flushLog: () => void
 }
 
-interface StartParts extends Pick<Parts, 'store' | 'log' | 'drainLog'> {
+interface StartParts extends Pick<Parts, 'store' | 'log' | 'endLog' | 'flushLog'> {
   readonly settings: Settings
   readonly startAdmin: StartAdmin
   readonly serving: Serving
@@ -146,7 +157,8 @@ async function startParts({
   settings,
   log,
   startAdmin,
-  drainLog,
+  endLog,
+  flushLog,
   serving,
 }: StartParts): Promise<RunningServer> {
   const { codec, note } = loadCodec(settings.codec)
@@ -194,7 +206,7 @@ async function startParts({
     const url = `${scheme}://${authorityOf(settings.host, listener.port)}`
     const fields = { url, pid: process.pid, data_dir: settings.dataDir, pending: cycles.pendingCount }
     log.info(fields, 'listening')
-    void warmUp(cycles, cycleParts, log)
+    inBackground('warm-up', warmUp(cycles, cycleParts, log))
     return running({
       ...{
         current,
@@ -207,7 +219,7 @@ async function startParts({
         clock,
         log,
       },
-      ...{ url, store, models, cycles, handler, admin, drainLog },
+      ...{ url, store, models, cycles, handler, admin, endLog, flushLog },
     })
   } catch (error) {
     admin?.stop()
@@ -242,7 +254,7 @@ function openModels({
 }
 
 function running(parts: Parts): RunningServer {
-  const { current, listener, url } = parts
+  const { current, listener, url, log, flushLog } = parts
   let stopping: Promise<void> | null = null
   let resolveStopped = (): void => undefined
   const stopped = new Promise<void>((resolve) => (resolveStopped = resolve))
@@ -255,6 +267,10 @@ function running(parts: Parts): RunningServer {
     },
     reload: (read) => {
       if (reload(parts, read)) parts.admin?.renewCertificate()
+    },
+    logFatal: (err) => {
+      log.fatal({ err }, 'unexpected error: the process ends')
+      flushLog()
     },
     stop: () => (stopping ??= shutDown(parts).then(resolveStopped)),
   }
@@ -272,7 +288,7 @@ async function shutDown(parts: Parts): Promise<void> {
   await withinMs(models.close(), (deadline - performance.now()) / 2)
   await store.close()
   log.info('stopped')
-  await parts.drainLog()
+  await parts.endLog()
 }
 
 /** Lets requests in progress finish for at most `msMax`, then closes all connections (decisions.md 40). */

@@ -110,7 +110,7 @@ export class ServerProcess {
   }
 
   /** Resolves when the process has exited and its log is complete. */
-  async kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
+  async kill(signal: NodeJS.Signals): Promise<number | null> {
     this.#child?.kill(signal)
     return this.#exit
   }

@@ -222,8 +222,8 @@ export const adminMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'one read waits for a disk that hangs',
-        find: 'this.#reading ??= this.#read()',
-        replace: 'this.#reading = this.#read()',
+        find: 'this.#reading ??= this.#readOnce()',
+        replace: 'this.#reading = this.#readOnce()',
       },
     ],
   },

@@ -1,5 +1,6 @@
 /** All mutants. */
 import { adminMutants } from './admin.js'
+import { baseMutants } from './base.js'
 import { cliMutants } from './cli.js'
 import { clientMutants } from './client.js'
 import { codecMutants } from './codec.js'
@@ -21,6 +22,7 @@ import { listMutants, type Mutant } from './mutant.js'
 
 export const mutants: readonly Mutant[] = listMutants([
   ...adminMutants,
+  ...baseMutants,
   ...cliMutants,
   ...clientMutants,
   ...codecMutants,

@@ -289,8 +289,8 @@ export const modelMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a process that ends is replaced',
-        find: 'this.#scheduleRestart(reason)\n  }\n\n  #scheduleRestart',
-        replace: 'void reason\n  }\n\n  #scheduleRestart',
+        find: '    this.#scheduleRestart(reason)\n    this.#options.onProcessLost',
+        replace: '    this.#options.onProcessLost',
       },
     ],
   },

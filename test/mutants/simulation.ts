@@ -204,8 +204,9 @@ export const simulationMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'images whose removal fails late but is stored are not counted',
-        find: '} finally {',
-        replace: '} catch (error) {\n        throw error\n      }\n      {',
+        find: '} finally {\n        // A write that failed late',
+        replace:
+          '} catch (error) {\n        throw error\n      }\n      {\n        // A write that failed late',
       },
       {
         breaks: 'a search of images starts again after the last one',
@@ -219,7 +220,7 @@ export const simulationMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'the next cycle removes more',
-        find: '.finally(() => (this.#working = null))',
+        find: '      this.#working = null\n',
         replace: '',
       },
     ],

@@ -39,6 +39,21 @@ test('startup on a port in use leaves no handle open that keeps the process aliv
   expect({ code, signal }).toEqual({ code: 0, signal: null })
 })
 
+test.each([
+  ['an exception', `throw new Error('planted')`],
+  ['a rejection', `Promise.reject(new Error('planted'))`],
+])('%s that no code handles ends the process with one line in the log', async (_, failing) => {
+  const code = `process.on('SIGUSR2', () => { ${failing} })`
+  const server = await started({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` })
+  expect(await server.kill('SIGUSR2')).toBe(1)
+  const last = JSON.parse(server.log.trimEnd().split('\n').at(-1) ?? '') as object
+  expect(last).toMatchObject({
+    level: 60,
+    msg: 'unexpected error: the process ends',
+    err: { message: 'planted' },
+  })
+})
+
 test('a server that receives no cycle warms up completely', async () => {
   const server = await started({ UNDERSTUDY_LOG_LEVEL: 'debug' })
   await server.logged(/"cycles":30,"ms":\d+,"msg":"warm-up finished"/)

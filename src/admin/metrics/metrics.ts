@@ -2,8 +2,10 @@
  * The values of the metrics. Counters and histograms are updated after each request and cycle; the others are read when
  * Prometheus scrapes them, at most once a second.
  */
+import { backgroundFailureChannel, type BackgroundFailure } from '../../base/index.js'
 import type { CallRecord, CyclePoint } from '../../contract/index.js'
 import { encodingChannel, type EncodingMessage } from '../../cycle/index.js'
+import { outputDroppedChannel, type OutputDropped } from '../../model/index.js'
 import { commitChannel, type CommitMessage } from '../../store/index.js'
 import type { EventStreams } from '../event-streams.js'
 import { isCycleCall } from '../observer.js'
@@ -34,6 +36,12 @@ export class ServiceMetrics {
     const { kind, ms, hasFailed } = message as EncodingMessage
     this.#metrics.encodingSeconds.observe({ kind, result: hasFailed ? 'failed' : 'done' }, ms / 1000)
   }
+  readonly #onBackgroundFailure = (message: unknown): void => {
+    this.#metrics.backgroundFailures.inc({ work: (message as BackgroundFailure).name })
+  }
+  readonly #onOutputDropped = (message: unknown): void => {
+    this.#metrics.outputDropped.inc((message as OutputDropped).bytes)
+  }
   #text: Promise<string> | null = null
   #textAt = -Infinity
 
@@ -46,6 +54,8 @@ export class ServiceMetrics {
     this.#runtime = new RuntimeFigures((kind, seconds) => metrics.garbage.observe({ kind }, seconds))
     commitChannel.subscribe(this.#onCommit)
     encodingChannel.subscribe(this.#onEncoding)
+    backgroundFailureChannel.subscribe(this.#onBackgroundFailure)
+    outputDroppedChannel.subscribe(this.#onOutputDropped)
     parts.observer.listen({
       onCycle: (point) => this.#addCycle(point),
       onCall: (call) => this.#addCall(call),
@@ -69,6 +79,8 @@ export class ServiceMetrics {
   close(): void {
     commitChannel.unsubscribe(this.#onCommit)
     encodingChannel.unsubscribe(this.#onEncoding)
+    backgroundFailureChannel.unsubscribe(this.#onBackgroundFailure)
+    outputDroppedChannel.unsubscribe(this.#onOutputDropped)
     this.#runtime.close()
   }
 

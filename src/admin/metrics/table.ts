@@ -4,6 +4,7 @@
  * those of the info metrics, which are bounded by the versions in use. `gauge-values.ts` reads the gauges, `metrics.ts` counts
  * the rest.
  */
+import { backgroundWorkNames } from '../../base/index.js'
 import { operations, outcomeCodes } from '../../contract/index.js'
 import { stageNames } from '../../cycle/index.js'
 import { checkNames } from '../checks.js'
@@ -196,6 +197,15 @@ export const metricTable = {
   ),
   storageBytes: gauge('understudy_storage_size_bytes', 'Size of the data file.'),
   freeBytes: gauge('understudy_storage_free_bytes', 'Free space of the disk of the data directory.'),
+  backgroundFailures: counter(
+    'understudy_background_failures_total',
+    'Failures of work that no request waits for; each is in the log as "background work failed".',
+    { work: backgroundWorkNames },
+  ),
+  outputDropped: counter(
+    'understudy_model_output_dropped_bytes_total',
+    'Bytes that model processes printed and that are not in the log: long lines are cut, and many lines left out.',
+  ),
   streams: gauge('understudy_event_streams', 'Open event streams of the admin listener.'),
   streamsDropped: counter(
     'understudy_event_streams_dropped_total',

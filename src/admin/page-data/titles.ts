@@ -32,7 +32,8 @@ export class Titles {
   read(slots: Iterable<number>): Promise<void> {
     const pool = this.#sources.cycles.pool
     const keys = Array.from(slots, (slot) => entryKey(pool, slot))
-    this.#reading = this.#reading.then(() => this.#read(keys))
+    // A call that failed has told its caller; the next one reads again.
+    this.#reading = this.#reading.catch(() => undefined).then(() => this.#read(keys))
     return this.#reading
   }
 

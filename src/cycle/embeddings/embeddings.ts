@@ -2,6 +2,7 @@
  * Embeddings for the models that score: one cache of vectors per encoder, which models with the same encoder share. The
  * texts of entering posts are encoded within a cycle's budget, those of the whole pool before a model may serve.
  */
+import { inBackground } from '../../base/index.js'
 import type { ImageEncoder, Model, TextEncoder } from '../../model/index.js'
 import type { CyclePlan, PoolState } from '../../pool/index.js'
 import type { ImageKey, Store } from '../../store/index.js'
@@ -58,7 +59,8 @@ export class Embeddings {
 
   removeModel({ text, image }: Model): void {
     if (text !== null) this.#texts.remove(text)
-    if (image !== null) void this.#images.remove(image)?.close()
+    const cache = image === null ? undefined : this.#images.remove(image)
+    if (cache !== undefined) inBackground('image encoding', cache.close())
   }
 
   /** Makes the vectors of all pending posts that a model lacks. Stops when `ended` returns true. */
@@ -77,16 +79,24 @@ export class Embeddings {
     const cache = this.#texts.get(model.text)
     if (cache === undefined || this.#completing.has(cache)) return
     this.#completing.add(cache)
-    const { store, log } = this.#parts
-    const isOver = (): boolean => ended() || store.closed || this.#texts.get(model.text) !== cache
-    void cache
-      .complete(state, isOver)
-      .catch((error: unknown) => {
-        if (isOver()) return
-        const fields = { err: error, model_version: model.version }
-        log.warn(fields, 'texts could not be encoded')
-      })
-      .finally(() => this.#completing.delete(cache))
+    const isOver = (): boolean => ended() || this.#parts.store.closed || this.#texts.get(model.text) !== cache
+    inBackground('text encoding', this.#completeInBackground(cache, model, { state, ended: isOver }))
+  }
+
+  async #completeInBackground(
+    cache: TextCache,
+    model: Model,
+    { state, ended }: { state: () => PoolState; ended: () => boolean },
+  ): Promise<void> {
+    try {
+      await cache.complete(state, ended)
+    } catch (error) {
+      if (ended()) return
+      const fields = { err: error, model_version: model.version }
+      this.#parts.log.warn(fields, 'texts could not be encoded')
+    } finally {
+      this.#completing.delete(cache)
+    }
   }
 
   /** Encodes the texts of the posts that enter with a plan, from their raw JSON; null when none needs it. */
@@ -143,11 +153,11 @@ export class Embeddings {
 
   /** Reads the vectors of the pending posts' images, and makes the missing ones, in the background. */
   completeImages(state: () => PoolState): void {
-    const { store, log } = this.#parts
     for (const cache of this.#images.all())
-      cache
-        .complete(state, () => store.closed)
-        .catch((error: unknown) => log.error({ err: error }, 'images could not be encoded'))
+      inBackground(
+        'image encoding',
+        cache.complete(state, () => this.#parts.store.closed),
+      )
   }
 
   get backlog(): EmbeddingBacklog {

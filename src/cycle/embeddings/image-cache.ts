@@ -38,7 +38,9 @@ export class ImageCache {
 
   constructor(encoder: ImageEncoder, store: Store, parts: CacheParts) {
     this.#store = store
-    this.#queue = new ImageQueue(encoder, store, parts, (key) => void this.#pool(key.gallId, key.postNo))
+    this.#queue = new ImageQueue(encoder, store, parts, ({ gallId, postNo }) => {
+      this.#pool(gallId, postNo)
+    })
     this.#vectors = new VectorTable(encoder.dim)
   }
 

@@ -2,8 +2,9 @@
  * Encodes stored images for one encoder, in the background: a batch at a time, each distinct image once. Vectors are stored by
  * the hash of the image. After a failure the images wait for the next image or cycle that is stored.
  */
+import { inBackground } from '../../base/index.js'
 import type { ImageEncoder } from '../../model/index.js'
-import { StoreError, type ImageKey, type Store } from '../../store/index.js'
+import type { ImageKey, Store } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
 import { imageBatchEncoder } from './quarantine.js'
 import type { CacheParts } from './text-cache.js'
@@ -25,7 +26,8 @@ export class ImageQueue {
   readonly #onEncoded: (key: ImageKey) => void
   /** By image name, in order of arrival. */
   readonly #queue = new Map<string, ImageKey>()
-  #working: Promise<void> | null = null
+  #isWorking = false
+  #working: Promise<void> = Promise.resolve()
   #batch: Promise<unknown> = Promise.resolve()
   #closed = false
 
@@ -56,13 +58,16 @@ export class ImageQueue {
 
   /** Continues after a failure. */
   resume(): void {
-    this.#working ??= this.#work().finally(() => (this.#working = null))
+    if (this.#isWorking) return
+    this.#isWorking = true
+    this.#working = this.#work()
+    inBackground('image encoding', this.#working)
   }
 
   /** Resolves when each image that is queued now has been tried, after a failure, or when `ended` returns true. */
   async settled(ended: () => boolean): Promise<void> {
     const last = [...this.#queue.keys()].at(-1)
-    while (last !== undefined && this.#queue.has(last) && this.#working !== null && !ended()) {
+    while (last !== undefined && this.#queue.has(last) && this.#isWorking && !ended()) {
       await this.#batch
       await nextTurn()
     }
@@ -72,10 +77,18 @@ export class ImageQueue {
   async close(): Promise<void> {
     this.#closed = true
     this.#queue.clear()
-    await this.#working
+    await Promise.allSettled([this.#working])
   }
 
   async #work(): Promise<void> {
+    try {
+      await this.#encodeQueued()
+    } finally {
+      this.#isWorking = false
+    }
+  }
+
+  async #encodeQueued(): Promise<void> {
     while (this.#queue.size > 0 && !this.isClosed() && this.#store.mayWrite) {
       const batch = [...this.#queue].slice(0, batchSize)
       for (const [name] of batch) this.#queue.delete(name)
@@ -90,7 +103,8 @@ export class ImageQueue {
         this.#parts.log.error({ err: error, image_count: keys.length }, 'images could not be encoded')
         return
       }
-      if (!this.isClosed()) keys.forEach(this.#onEncoded)
+      // One by one: a post whose records are damaged must not keep the vectors from the others.
+      if (!this.isClosed()) for (const key of keys) inBackground('image encoding', () => this.#onEncoded(key))
       await nextTurn()
     }
   }
@@ -126,8 +140,9 @@ export class ImageQueue {
         ? []
         : [[Buffer.from(hash).toString('hex'), { key, hash, bytes: image.normalised }]]
     } catch (error) {
-      if (!(error instanceof StoreError) || this.#store.closed) throw error
-      this.#logSkipped(key, error, 'an image cannot be read; its post is scored without it')
+      if (this.#store.closed) throw error
+      const problem = error instanceof Error ? error : new Error(String(error))
+      this.#logSkipped(key, problem, 'an image cannot be read; its post is scored without it')
       return []
     }
   }

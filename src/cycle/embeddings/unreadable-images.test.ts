@@ -1,6 +1,7 @@
 /** Images that the store cannot read: they are skipped, and the others are encoded. */
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
+import { backgroundFailureChannel } from '../../base/index.js'
 import { emptyPool } from '../../pool/index.js'
 import { createMemoryStore, StoreError, type ImageKey, type Store } from '../../store/index.js'
 import { ImageCache } from './image-cache.js'
@@ -91,4 +92,40 @@ test('an image with a damaged record does not prevent a cycle', async () => {
   }
   const post = { count: 1, galleries: ['g'], gallery: Uint32Array.of(0), postNo: Float64Array.of(1) }
   expect([...cache.columns({ ...emptyPool, ...post }, Uint32Array.of(1)).encoded]).toEqual([0])
+})
+
+test('an image whose post cannot be pooled afterwards ends neither the process nor the work on the others', async () => {
+  const failures: unknown[] = []
+  const onFailure = (failure: unknown): void => {
+    failures.push(failure)
+  }
+  backgroundFailureChannel.subscribe(onFailure)
+  onTestFinished(() => {
+    backgroundFailureChannel.unsubscribe(onFailure)
+  })
+  const damaged = new StoreError('failed', 'hash collision: two names have the same key')
+  const keys = [await put(1), await put(2)]
+  for (const key of keys) cache.add(key)
+  const imagePositions = store.imagePositions.bind(store)
+  store.imagePositions = (gallId, postNo) => {
+    if (postNo === 1) throw damaged
+    return imagePositions(gallId, postNo)
+  }
+  while (cache.encodedPositions('g', 2).length === 0) await vi.advanceTimersByTimeAsync(1)
+  expect(failures).toEqual([{ name: 'image encoding', error: damaged }])
+  cache.add(await put(3))
+  while (cache.encodedPositions('g', 3).length === 0) await vi.advanceTimersByTimeAsync(1)
+  expect(encoder.encodedImages).toEqual([1, 2, 3])
+})
+
+test('an image whose record throws anything at all is skipped, and the others of its batch are encoded', async () => {
+  const findImage = store.findImage.bind(store)
+  store.findImage = (key) => {
+    if (key.postNo === 1) throw new RangeError('Offset is outside the bounds of the DataView')
+    return findImage(key)
+  }
+  for (const key of [await put(1), await put(2)]) cache.add(key)
+  while (encoder.encodedImages.length === 0) await vi.advanceTimersByTimeAsync(1)
+  expect(encoder.encodedImages).toEqual([2])
+  expect(givenUp()).toMatchObject([{ post_no: 1 }])
 })

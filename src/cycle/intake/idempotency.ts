@@ -67,7 +67,9 @@ export class Idempotency {
   begin(cycleId: string, body: Uint8Array, response: Promise<Uint8Array>): void {
     assert(!this.#flights.has(cycleId), 'one cycle id has one flight')
     this.#flights.set(cycleId, { cycleId, body, response, waiterCount: 0 })
-    const end = (): void => void this.#flights.delete(cycleId)
+    const end = (): void => {
+      this.#flights.delete(cycleId)
+    }
     response.then(end, end)
   }
 

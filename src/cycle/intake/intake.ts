@@ -81,15 +81,13 @@ export class Intake {
     let slot: Slot | null = null
     let packing: Promise<StoredRequest> | null = null
     const packed = (): Promise<StoredRequest> => {
-      packing ??= packRequest(body)
-      // It may fail before anybody awaits it.
-      packing.catch(() => undefined)
-      return packing
+      return (packing ??= packRequest(body))
     }
     try {
       slot = this.#slotBeforeDecoding(peekedId, json.length)
       // A large body is compressed while it is decoded, a small one while the model computes.
-      if (slot !== null && json.length >= threadBytesMin) void packed()
+      // It may fail before it is awaited.
+      if (slot !== null && json.length >= threadBytesMin) packed().catch(() => undefined)
       const cycle = await this.#decode(json, receivedAtMs)
       stages.lap('decode')
       const { cycleId } = cycle

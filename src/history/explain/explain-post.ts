@@ -106,7 +106,7 @@ export async function explainPost(
   const load = loadOnce(options.load)
   const likely = store.findCycle(cycleId ?? store.lastCycle()?.cycleId ?? '')
   // The process of the model starts while the responses are read.
-  if (likely !== undefined) void load(likely.modelVersion)
+  if (likely !== undefined) load(likely.modelVersion).catch(() => undefined)
   const cycles = cyclesOf(store, visit, key)
   const chosen =
     cycleId === null ? cycles.findLast(({ status }) => status === 'scored') : scoredCycle(store, cycleId, key)

@@ -3,6 +3,7 @@
  * results to it, and logs what happens. A version that fails leaves the other one serving; a change of `ACTIVE` or
  * `SHADOW` immediately cancels a load that is no longer needed.
  */
+import { inBackground } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import type { LoadedModel } from '../loaded-model.js'
 import { ModelError, type Model, type ModelLog } from '../model.js'
@@ -112,9 +113,14 @@ export class ModelLifecycle {
 
   /** Reads the files now, and from then on once a second. */
   async poll(): Promise<void> {
-    await (this.#polling ??= this.#read().finally(() => (this.#polling = null)))
-    clearTimeout(this.#timer)
-    if (!this.#machine.closed) this.#timer = setTimeout(() => void this.poll(), pollMs).unref()
+    try {
+      await (this.#polling ??= this.#readOnce())
+    } finally {
+      // Also after a failure, such as an I/O error of the disk: the files may be readable later.
+      clearTimeout(this.#timer)
+      if (!this.#machine.closed)
+        this.#timer = setTimeout(() => inBackground('model files', this.poll()), pollMs).unref()
+    }
   }
 
   /** Cancels what is loading and ends all models. */
@@ -122,10 +128,18 @@ export class ModelLifecycle {
     clearTimeout(this.#timer)
     this.#dispatch({ kind: 'closed' })
     this.#firstResult.resolve(undefined)
-    await this.#polling
-    while (this.#work.size > 0) await Promise.all(this.#work)
+    await Promise.allSettled([this.#polling])
+    while (this.#work.size > 0) await Promise.allSettled(this.#work)
     await this.#publishing
     await this.#parts.statusFile?.remove().catch(() => undefined)
+  }
+
+  async #readOnce(): Promise<void> {
+    try {
+      await this.#read()
+    } finally {
+      this.#polling = null
+    }
   }
 
   async #read(): Promise<void> {
@@ -166,16 +180,25 @@ export class ModelLifecycle {
 
   /** Writes the current state. Only a command that waits depends on the file, so a failure is not an error. */
   async #publish(): Promise<void> {
-    await this.#parts.statusFile?.write(this.status).catch((error: unknown) => {
+    try {
+      await this.#parts.statusFile?.write(this.status)
+    } catch (error) {
       this.#parts.log.warn({ err: error }, 'cannot write models-status.json')
-    })
+    }
   }
 
   #track(work: Promise<void>): void {
-    const tracked = work
-      .catch((error: unknown) => this.#parts.log.error({ err: error }, 'model change failed'))
-      .finally(() => this.#work.delete(tracked))
-    this.#work.add(tracked)
+    this.#work.add(work)
+    const track = async (): Promise<void> => {
+      try {
+        await work
+      } catch (error) {
+        this.#parts.log.error({ err: error }, 'model change failed')
+      } finally {
+        this.#work.delete(work)
+      }
+    }
+    inBackground('model files', track())
   }
 
   #execute(command: Command): Promise<void> {

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { inBackground } from '../../base/index.js'
 import { PayloadFile } from './messages.js'
 
 /** Nothing is ever written here: the child's end of it ends when the parent does, however that happens. */
@@ -79,16 +80,22 @@ function followChild(child: ChildProcess, directory: string, payloads: PayloadFi
   // Pipes break because the process has ended, and `ended` reports that.
   for (const pipe of stdio) pipe?.on('error', () => undefined)
   const exited = new Promise<void>((resolve) => child.on('exit', () => resolve()))
-  void exited.then(() => removeDirectory(directory))
+  inBackground(
+    'model process',
+    exited.then(() => removeDirectory(directory)),
+  )
   // Not at its exit: its last message may still be in the pipe.
   const ended = new Promise<string>((resolve) =>
     child.on('close', (code, signal) => resolve(describeEnd(code, signal))),
   )
-  void ended.then(() => payloads.close())
+  inBackground(
+    'model process',
+    ended.then(() => payloads.close()),
+  )
   const kill = (): void => {
     child.kill('SIGKILL')
     // Also now: this process may exit before it detects the end of the child.
-    removeDirectory(directory)
+    inBackground('model process', () => removeDirectory(directory))
   }
   return {
     pid: child.pid as number,

@@ -2,6 +2,7 @@
  * The resident memory of a process. Linux only: elsewhere it is unknown and not limited.
  */
 import { readFile } from 'node:fs/promises'
+import { inBackground } from '../../base/index.js'
 
 const checkMs = 1000
 
@@ -31,6 +32,6 @@ export function watchMemory(
     clearInterval(timer)
     exceeded(bytes)
   }
-  const timer = setInterval(() => void check(), checkMs).unref()
+  const timer = setInterval(() => inBackground('model process', check()), checkMs).unref()
   return () => clearInterval(timer)
 }

@@ -42,6 +42,19 @@ describe('a session host', () => {
     await vi.waitUntil(() => expected.every((line) => lines.includes(line)), { timeout: 10_000 })
   })
 
+  test('a process that prints 600 MB without a line feed serves, and what is dropped is logged', async () => {
+    const megabytes = 600
+    const { host, lines } = await open(
+      stubProgram(`for (let i = 0; i < ${megabytes}; i++) writeSync(1, Buffer.alloc(1e6, 'x'))`),
+    )
+    expect(await host.run('still there', 10_000)).toBe('still there')
+    await host.close()
+    await vi.waitUntil(() => lines.some((line) => line.includes('some of its output was dropped')), {
+      timeout: 10_000,
+    })
+    expect(lines.filter((line) => line.includes('xxx'))).toEqual([`warn: the stand-in: ${'x'.repeat(1000)}`])
+  })
+
   test('replaces a process that sends anything but messages', async () => {
     const { host, children } = await open(stubProgram())
     await expectModelError(

@@ -2,6 +2,7 @@
  * Keeps one session process running. A process that ends is replaced, after a delay that doubles; while there is none,
  * batches are refused immediately. A process serves only after its warm-up.
  */
+import { inBackground } from '../../base/index.js'
 import { ModelDownError, ModelError, type Vectors } from '../model.js'
 import type { HeadsPlan, ImagePlan, Role, ServingPlan, TextPlan } from '../plans.js'
 import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
@@ -133,7 +134,10 @@ export class SessionHost<Request, Reply> {
     }
     const process = await SessionProcess.start(this.#options, signal)
     this.#running.add(process)
-    void process.exited.then(() => this.#running.delete(process))
+    inBackground(
+      'model process',
+      process.exited.then(() => this.#running.delete(process)),
+    )
     const { provider } = await process.starting(async () => {
       // `close` stops the processes that have been started.
       if (this.#closed) throw this.#absence
@@ -144,14 +148,17 @@ export class SessionHost<Request, Reply> {
     this.#provider = provider
     this.#process = process
     log.info({ provider, role: plan.role, pid: process.pid }, 'execution provider selected')
-    void process.ended.then((reason) => this.#lose(process, reason))
+    inBackground(
+      'model process',
+      process.ended.then((reason) => this.#lose(process, reason)),
+    )
   }
 
   #lose(process: SessionProcess, reason: ModelError): void {
     if (this.#process !== process) return
     this.#process = null
-    this.#options.onProcessLost?.(this.#options.plan.role)
     this.#scheduleRestart(reason)
+    this.#options.onProcessLost?.(this.#options.plan.role)
   }
 
   #scheduleRestart(reason: ModelError): void {

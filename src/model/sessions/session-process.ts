@@ -2,16 +2,17 @@
  * One child process, from its start to its end. It is killed at the first failure: a crash, an error of the program, a
  * batch past its time limit, memory past its bound. It is never repaired; its parent starts another.
  */
-import { createInterface } from 'node:readline'
+import { channel } from 'node:diagnostics_channel'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { stripVTControlCharacters } from 'node:util'
+import { inBackground } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { ModelDownError, ModelError, type ModelLog } from '../model.js'
 import { sizeText } from '../size-text.js'
 import { startChild, type StartedChild } from './child-process.js'
 import { LineReader, lineOf, type Header, type Message, type OutgoingMessage } from './messages.js'
 import { reasonOf } from './onnx-errors.js'
+import { OutputLines } from './output-lines.js'
 import { watchMemory } from './process-memory.js'
 import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protocol.js'
 
@@ -19,8 +20,12 @@ import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protoc
 export const startMsMax = 10 * 60_000
 /** A killed process ends immediately, unless a driver holds it. A shutdown does not wait longer. */
 const stopMsMax = 2000
-/** Limit of a line that native code prints. */
-const lineCharsMax = 1000
+
+/** Published when output of a process was dropped, for the metrics. */
+export interface OutputDropped {
+  readonly bytes: number
+}
+export const outputDroppedChannel = channel('understudy:output-dropped')
 
 export interface ProcessOptions {
   /** Its name in messages, such as `the model` or `the text encoder`. */
@@ -73,7 +78,10 @@ export class SessionProcess {
     this.#signal = signal
     const { pid, outputs, headers } = child
     this.exited = child.exited
-    void child.ended.then((how) => this.#fail(new ModelError(`${this.#name} ${how}`)))
+    inBackground(
+      'model process',
+      child.ended.then((how) => this.#fail(new ModelError(`${this.#name} ${how}`))),
+    )
     this.#stopWatching = watchMemory(pid, options.bytesMax, (bytes) => {
       const limit = sizeText(options.bytesMax)
       this.#fail(new ModelError(`${this.#name} uses ${sizeText(bytes)} of memory; the limit is ${limit}`))
@@ -218,13 +226,17 @@ export class SessionProcess {
     this.#ended.resolve(reason)
   }
 
-  /** Native libraries print to the standard streams, ONNX Runtime in colours. */
+  /** Native libraries print to the standard streams. */
   #logLines(output: Readable): void {
     const { name, log } = this.#options
-    createInterface({ input: output }).on('line', (printed) => {
-      const line = stripVTControlCharacters(printed).slice(0, lineCharsMax)
-      if (line.trim() !== '') log.warn({ pid: this.pid }, `${name}: ${line}`)
+    const lines = new OutputLines({
+      onLine: (line) => log.warn({ pid: this.pid }, `${name}: ${line}`),
+      onDropped: (bytes) => {
+        log.warn({ pid: this.pid, bytes }, `${name}: some of its output was dropped`)
+        outputDroppedChannel.publish({ bytes } satisfies OutputDropped)
+      },
     })
+    output.on('data', (chunk: Buffer) => lines.take(chunk)).on('end', () => lines.end())
   }
 }
 

@@ -4,6 +4,7 @@
  * comparisons would block the event loop for tens of milliseconds at a time. A claim then ties the version to its files.
  */
 import { constants, getPriority, setPriority } from 'node:os'
+import { inBackground } from '../../base/index.js'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
 import { loadCodec } from '../../codec/index.js'
 import type { LoadOptions } from '../plans.js'
@@ -57,7 +58,7 @@ export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions
  */
 export async function loadVerifiedModel(options: LoadOptions): Promise<LoadedModel> {
   const model = await loadModel(options)
-  const cancel = (): void => void model.close()
+  const cancel = (): void => inBackground('model process', model.close())
   options.signal?.addEventListener('abort', cancel)
   try {
     await assertChecksPass(model, await readPackage(options.modelsDir, options.version), options)
@@ -84,8 +85,12 @@ async function verifyInProcess({ codec, log, signal, ...options }: LoadOptions):
   const lines: (() => void)[] = []
   const buffer: ModelLog = {
     info: () => undefined,
-    warn: (fields, message) => void lines.push(() => log.warn(fields, message)),
-    error: (fields, message) => void lines.push(() => log.error(fields, message)),
+    warn: (fields, message) => {
+      lines.push(() => log.warn(fields, message))
+    },
+    error: (fields, message) => {
+      lines.push(() => log.error(fields, message))
+    },
   }
   try {
     const { report } = await queryProcess(

@@ -87,7 +87,7 @@ class Connection {
     this.#close()
     if (this.#state !== 'denied') this.#change('lost')
     this.#backoff.schedule()
-    void this.#findReason()
+    this.#findReason().catch(reportError)
   }
 
   /** An EventSource does not report why it failed; an ordinary request does. */

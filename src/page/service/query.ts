@@ -100,7 +100,7 @@ class Loader<T> {
   refresh(): void {
     // A page that opens in the background reads once.
     this.#isDue = this.#isLoading || (document.hidden && this.#loadedAtMs !== null)
-    if (!this.#isDue) void this.#load()
+    if (!this.#isDue) this.#load().catch(reportError)
   }
 
   refreshIfDue(): void {

@@ -11,7 +11,9 @@ export class Topic<T extends readonly unknown[]> {
   /** Returns a function that removes the listener. */
   on(listener: (...event: T) => void): () => void {
     this.#listeners.add(listener)
-    return () => void this.#listeners.delete(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
   }
 
   emit(...event: T): void {

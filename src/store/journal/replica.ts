@@ -4,6 +4,7 @@
  * outcome of a commit serves no requests until it has reacquired the lease and read the journal to its head.
  */
 import { randomUUID } from 'node:crypto'
+import { inBackground } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 import type { EnvironmentRole, FollowedChanges, Replication } from '../store.js'
@@ -102,9 +103,8 @@ export class Replica implements EnvironmentRole {
   async start(): Promise<void> {
     await this.#follow()
     this.#startedAt = this.#parts.now()
-    this.#running = this.#run().finally(() => {
-      for (const resolve of this.#waiting.splice(0)) resolve()
-    })
+    this.#running = this.#run()
+    inBackground('journal', this.#running)
   }
 
   /** Polls the lease immediately. Resolves when this process is the owner, when it cannot be, or after some seconds. */
@@ -166,7 +166,7 @@ export class Replica implements EnvironmentRole {
     const { journal, sleep, log } = this.#parts
     this.#ended.abort()
     this.#wake.abort()
-    await Promise.race([this.#running.then(() => this.#settling), sleep(stopMsMax)])
+    await Promise.race([this.#idle(), sleep(stopMsMax)])
     const lease = this.#lease
     this.#lease = null
     this.#phase = 'standby'
@@ -177,9 +177,22 @@ export class Replica implements EnvironmentRole {
     await Promise.race([releasing, sleep(stopMsMax)])
   }
 
+  async #idle(): Promise<void> {
+    await Promise.allSettled([this.#running])
+    await Promise.allSettled([this.#settling])
+  }
+
   // ---- the loop
 
   async #run(): Promise<void> {
+    try {
+      await this.#loop()
+    } finally {
+      for (const resolve of this.#waiting.splice(0)) resolve()
+    }
+  }
+
+  async #loop(): Promise<void> {
     const { sleep, log } = this.#parts
     while (!this.#isEnding()) {
       this.#wake = new AbortController()
@@ -280,9 +293,11 @@ export class Replica implements EnvironmentRole {
   #settle(lease: Lease): void {
     this.#phase = 'following'
     this.#settling = this.#settling
+      .catch(() => undefined)
       .then(() => this.#prepare(lease))
       .then(() => this.#wake.abort())
       .catch((error: unknown) => this.#giveUp(lease, error))
+    inBackground('journal', this.#settling)
   }
 
   async #prepare(lease: Lease): Promise<void> {

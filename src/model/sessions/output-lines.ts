@@ -1,0 +1,91 @@
+/**
+ * What a child process prints, as lines for the log. Native code prints whatever it likes: a line is cut, a process has a
+ * number of lines per period, and the rest is dropped and counted. So any amount of output takes a constant amount of
+ * memory here.
+ */
+import { stripVTControlCharacters } from 'node:util'
+
+const lineBytesMax = 1000
+const linesPerPeriodMax = 50
+const periodMs = 10_000
+const lineFeed = 0x0a
+
+export interface OutputLinesOptions {
+  /** Called with each line that is not blank, without control sequences: ONNX Runtime prints in colours. */
+  readonly onLine: (line: string) => void
+  /** Called with the bytes that were dropped, once per period, and at the end. */
+  readonly onDropped: (bytes: number) => void
+  /** Default: `performance.now`. */
+  readonly clock?: () => number
+}
+
+export class OutputLines {
+  readonly #options: OutputLinesOptions
+  readonly #clock: () => number
+  /** The line that is not complete yet, as far as it is kept. */
+  readonly #line = Buffer.alloc(lineBytesMax)
+  #lineBytes = 0
+  /** True until the next line feed: the start of the line was dropped. */
+  #isSkipping = false
+  #droppedBytes = 0
+  #periodEndsAt = -Infinity
+  #lineCount = 0
+
+  constructor(options: OutputLinesOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? (() => performance.now())
+  }
+
+  take(chunk: Uint8Array): void {
+    if (this.#clock() >= this.#periodEndsAt) this.#beginPeriod()
+    let from = 0
+    while (from < chunk.length && this.#lineCount < linesPerPeriodMax) {
+      const found = chunk.indexOf(lineFeed, from)
+      const to = found < 0 ? chunk.length : found
+      this.#append(chunk.subarray(from, to))
+      if (found >= 0) this.#endLine()
+      from = to + 1
+    }
+    if (from < chunk.length) this.#skip(chunk.subarray(from))
+  }
+
+  /** To be called when there is no more output. */
+  end(): void {
+    this.#endLine()
+    this.#reportDropped()
+  }
+
+  #beginPeriod(): void {
+    this.#periodEndsAt = this.#clock() + periodMs
+    this.#lineCount = 0
+    this.#reportDropped()
+  }
+
+  #append(bytes: Uint8Array): void {
+    const kept = this.#isSkipping ? 0 : Math.min(bytes.length, lineBytesMax - this.#lineBytes)
+    this.#line.set(bytes.subarray(0, kept), this.#lineBytes)
+    this.#lineBytes += kept
+    this.#droppedBytes += bytes.length - kept
+  }
+
+  #endLine(): void {
+    const line = stripVTControlCharacters(this.#line.toString('utf8', 0, this.#lineBytes))
+    this.#lineBytes = 0
+    this.#isSkipping = false
+    if (line.trim() === '') return
+    this.#lineCount++
+    this.#options.onLine(line)
+  }
+
+  /** Nothing is searched: a process that prints without end must not keep this thread busy. */
+  #skip(bytes: Uint8Array): void {
+    this.#droppedBytes += bytes.length
+    this.#isSkipping = bytes.at(-1) !== lineFeed
+  }
+
+  #reportDropped(): void {
+    if (this.#droppedBytes === 0) return
+    this.#options.onDropped(this.#droppedBytes)
+    this.#droppedBytes = 0
+  }
+}
