@@ -135,8 +135,8 @@ export const adminMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'one command runs at a time',
-        find: 'const output = this.#turn\n      .then(',
-        replace: 'const output = Promise.resolve()\n      .then(',
+        find: 'await this.#turn\n',
+        replace: '',
       },
       {
         breaks: 'a command ends when its last client has disconnected',
