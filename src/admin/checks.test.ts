@@ -1,7 +1,7 @@
 /** The figures of the disk: shared by all callers, and a disk that hangs delays none of them for long. */
 import { expect, test } from 'vitest'
 import { DiskSpace, HealthChecks } from './checks.js'
-import type { Store } from '../store/index.js'
+import { diskBytesFreeMin, type Store } from '../store/index.js'
 import type { ServerSources } from '../server/index.js'
 
 const figures = { freeBytes: 5e9, fileBytes: 1e6 }
@@ -29,6 +29,34 @@ test('the figures are those of the data directory; what cannot be read is null',
 
 test('the disk check fails if the disk does not respond', async () => {
   expect((await checksOf([]).run()).at(-1)).toMatchObject({ check: 'disk', status: 'fail' })
+})
+
+test('the disk check warns below 2 GiB and fails below what the store needs, not at these sizes', async () => {
+  const states: string[] = []
+  for (const freeBytes of [2 * 2 ** 30, 2 * 2 ** 30 - 1, diskBytesFreeMin, diskBytesFreeMin - 1]) {
+    const checks = checksOf([])
+    Object.assign(checks, { disk: { read: () => Promise.resolve({ freeBytes, fileBytes: 1 }) } })
+    const { status, reason } = (await checks.run()).at(-1)!
+    states.push(`${status}: ${reason}`)
+  }
+  const free = 'MiB are free on the disk of the data directory'
+  const least = Math.round(diskBytesFreeMin / 2 ** 20)
+  expect(states).toEqual([
+    ...[`ok: 2048 ${free}`, `warn: 2048 ${free}`, `warn: ${least} ${free}`, `fail: ${least} ${free}`],
+  ])
+})
+
+test('the last cycle warns after more than 15 minutes, and has its age in seconds', async () => {
+  const last = async (ageMs: number): Promise<object> => {
+    const cycle = { cycleId: '20260302T1255', receivedAt: new Date(1e12 - ageMs).toISOString() }
+    return (await checksOf([], undefined, { clock: () => 1e12, lastCycle: () => cycle }).run())[3]!
+  }
+  const reason = (seconds: number): string => `cycle 20260302T1255 arrived ${seconds} s ago`
+  const check = 'last_cycle'
+  expect(await last(15 * 60_000)).toEqual({ check, status: 'ok', reason: reason(900) })
+  expect(await last(15 * 60_000 + 1000)).toEqual({ check, status: 'warn', reason: reason(901) })
+  // Received by a process whose clock is ahead.
+  expect(await last(-5000)).toEqual({ check, status: 'ok', reason: reason(0) })
 })
 
 test('a version that could not be loaded is a warning while another one serves, even while it is tried again', async () => {
@@ -62,10 +90,11 @@ test('the storage check names the role and the entry of a process with a journal
 function checksOf(
   versions: readonly object[],
   store: Pick<Store, 'role' | 'replication'> = { role: 'owner', replication: null },
+  { clock = (): number => 0, lastCycle = (): object | undefined => undefined } = {},
 ): HealthChecks {
-  const cycles = { problems: () => [], lastCycle: () => undefined }
+  const cycles = { problems: () => [], lastCycle }
   const settings = () => ({ dataDir: '/nowhere' })
   const failures = [{ version: 'v2', role: 'active', problem: 'no file', atMs: 0 }]
   const models = { versions, status: { failures } }
-  return new HealthChecks({ cycles, settings, models, store } as unknown as ServerSources)
+  return new HealthChecks({ clock, cycles, settings, models, store } as unknown as ServerSources)
 }

@@ -65,6 +65,21 @@ test('a first score within two cycles is on time, one after that is late, one th
   expect(observer.firstScores(cycleMs(100))).toMatchObject({ on_time: 2, late: 1, never: 1, share: 0.5 })
 })
 
+test('first scores are those of the last 24 hours: none if all cycles are older, also no post that was overdue', async () => {
+  const { observer, post } = await observed()
+  const candidates = [1, 2, 3].map((n) => candidate('g', n, extracted(cycleMs(0) - 1000)))
+  const at = cycleMs(100)
+  await post(cycleBody(0, { candidates, engagement: [reading('g', 1, cycleMs(0))] }), at)
+  await post(cycleBody(2, { engagement: [reading('g', 2, cycleMs(2))] }), at + 1000)
+  const dayMs = 24 * 3_600_000
+  const target = 0.99
+  const all = { on_time: 1, late: 1, never: 0, overdue: 1, share: 1 / 3, target }
+  expect(observer.firstScores(at + dayMs)).toEqual(all)
+  expect(observer.firstScores(at + dayMs + 1)).toEqual({ ...all, on_time: 0, share: 0 })
+  const none = { on_time: 0, late: 0, never: 0, overdue: 0, share: null, target }
+  expect(observer.firstScores(at + dayMs + 1001)).toEqual(none)
+})
+
 test('a save has the rank of the cycle before it', async () => {
   const { observer, post } = await observed()
   const candidates = [1, 2, 3].map((n) => candidate('g', n))

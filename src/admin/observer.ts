@@ -79,13 +79,13 @@ export class Observer {
   /** First scores of the last 24 hours, and the share of those in time; null if there is none. */
   firstScores(nowMs: number): Now['first_scores'] {
     const sum = { on_time: 0, late: 0, never: 0 }
-    for (const { received_at, first_scores } of this.points.items) {
-      if (Date.parse(received_at) < nowMs - dayMs) continue
+    const recent = this.points.items.filter(({ received_at }) => Date.parse(received_at) >= nowMs - dayMs)
+    for (const { first_scores } of recent) {
       sum.on_time += first_scores.on_time
       sum.late += first_scores.late
       sum.never += first_scores.never
     }
-    const overdue = this.points.last?.first_scores.overdue ?? 0
+    const overdue = recent.at(-1)?.first_scores.overdue ?? 0
     const all = sum.on_time + sum.late + sum.never + overdue
     return { ...sum, overdue, share: all === 0 ? null : sum.on_time / all, target: firstScoreTarget }
   }

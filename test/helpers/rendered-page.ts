@@ -3,7 +3,7 @@
  * figure with its label.
  */
 
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' }
 
 /** The text of HTML, with single spaces. */
 export function textOf(html: string): string {
@@ -11,7 +11,8 @@ export function textOf(html: string): string {
     .replace(/<svg.*?<\/svg>/gs, ' ')
     .replace(/<(?:div|p|li|dt|dd|td|th|h\d|small|option|button)\b/g, ' $&')
     .replace(/<[^>]*>/g, '')
-    .replace(/&(#?\w+);/g, (reference, name: string) => entities[name] ?? reference)
+    .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)))
+    .replace(/&(\w+);/g, (reference, name: string) => entities[name] ?? reference)
     .replace(/\s+/g, ' ')
     .trim()
 }

@@ -1,0 +1,241 @@
+/**
+ * `/api/now` and `/metrics`: each figure is that of its label, in its unit. All values of the sources differ. And what one
+ * check at `warn` or at `fail` means everywhere.
+ */
+import { describe, expect, test } from 'vitest'
+import { callFixture, pointFixture } from '../../test/helpers/page-fixtures.js'
+import type { CallRecord, Check, CyclePoint, Now } from '../contract/index.js'
+import { encodingChannel } from '../cycle/index.js'
+import type { EndedRequest, ServerSources } from '../server/index.js'
+import { commitChannel } from '../store/index.js'
+import { HealthChecks } from './checks.js'
+import type { EventStreams } from './event-streams.js'
+import { ServiceMetrics } from './metrics/metrics.js'
+import type { Observer, ObserverEvents } from './observer.js'
+import { now } from './page-data/now.js'
+
+const nowMs = Date.parse('2026-03-02T04:00:10.000Z')
+const newestCycleMs = Date.parse('2026-03-02T03:50:00.000Z')
+const processOf = (role: string): object => ({ role, pid: 1 })
+const versions = [
+  { version: 'v-1', role: 'active', state: 'serving', kind: 'trained', provider: 'cpu', processes: [processOf('heads'), processOf('text'), processOf('text')] }, // prettier-ignore
+  { version: 's-2', role: 'shadow', state: 'shadow', kind: 'trained', provider: 'cuda', processes: [processOf('image'), processOf('image'), processOf('image')] }, // prettier-ignore
+  { version: 'v-3', role: 'active', state: 'failed', kind: null, provider: null, processes: [] },
+]
+const firstScores: Now['first_scores'] = {
+  ...{ on_time: 31, late: 32, never: 33, overdue: 34, share: 0.975, target: 0.99 },
+}
+
+/** A server without problems, unless some are given, whose figures all differ. */
+function partsOf(problems: readonly object[] = [], found?: readonly Check[]) {
+  const sources = {
+    clock: () => nowMs,
+    settings: () => ({ cyclesWaitingMax: 4, dataDir: '/data', modelsDir: '/models' }),
+    store: {
+      role: 'standby',
+      replication: { epoch: 61, entry: 62, problem: null, isSynchronous: false },
+    },
+    models: {
+      versions,
+      loadFailureCounts: { active: 51, shadow: 52 },
+      status: { failures: [{ version: 'v-3', role: 'active', problem: 'no file', atMs: nowMs - 1000 }] },
+    },
+    cycles: {
+      problems: () => problems,
+      lastCycle: () => ({ cycleId: '20260302T1255', receivedAt: '2026-03-02T03:55:30.000Z' }),
+      pool: { newestCycleMs },
+      ...{ pendingCount: 4321, queuedCount: 2 },
+      embeddingBacklog: { texts: 71, images: 72, quarantined: 73 },
+      weights: { versionAt: () => 'weights-3' },
+      models: { shadows: { skippedCount: 74 } },
+    },
+  } as unknown as ServerSources
+  const listeners: ObserverEvents[] = []
+  const observer = {
+    points: { last: pointFixture(0), items: [pointFixture(0)] },
+    firstScores: () => firstScores,
+    listen: (listener: ObserverEvents) => listeners.push(listener),
+  } as unknown as Observer
+  const checks = new HealthChecks(sources)
+  const disk = { read: () => Promise.resolve({ freeBytes: 5 * 2 ** 30, fileBytes: 3 * 2 ** 30 }) }
+  Object.assign(checks, { disk }, found === undefined ? {} : { run: () => Promise.resolve(found) })
+  const streams = { count: 75, droppedCount: 76 } as unknown as EventStreams
+  const emit = (event: { readonly point?: CyclePoint; readonly call?: CallRecord }): void => {
+    for (const { onCycle, onCall } of listeners) {
+      if (event.point !== undefined) onCycle?.(event.point)
+      if (event.call !== undefined) onCall?.(event.call, {} as EndedRequest)
+    }
+  }
+  return { sources, observer, checks, streams, version: '0.9.1', emit }
+}
+
+/** The values of all series. */
+async function seriesOf(metrics: ServiceMetrics): Promise<Record<string, number>> {
+  const lines = (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+  )
+}
+
+test('/api/now has each figure under its name', async () => {
+  const { started_at, memory, ...found } = await now(partsOf())
+  expect(Date.parse(started_at)).toBe(Math.floor(performance.timeOrigin))
+  expect(memory.resident_bytes).toBeGreaterThan(memory.heap_used_bytes)
+  expect(found).toEqual({
+    ...{ time: '2026-03-02T04:00:10.000Z', version: '0.9.1', status: 'ok', pending: 4321 },
+    checks: expect.any(Array) as Check[],
+    model: { version: 'v-1', kind: 'trained', provider: 'cpu' },
+    shadows: ['s-2'],
+    failed_versions: [
+      {
+        ...{ version: 'v-3', role: 'active', problem: 'no file', at: '2026-03-02T04:00:09.000Z' },
+        commands: [expect.stringContaining('verify'), expect.stringContaining('activate')],
+      },
+    ],
+    weights_version: 'weights-3',
+    last_cycle: pointFixture(0),
+    ...{ last_cycle_id: '20260302T1255', last_cycle_received_at: '2026-03-02T03:55:30.000Z' },
+    next_cycle_due_at: '2026-03-02T03:55:00.000Z',
+    first_scores: firstScores,
+    queue: { cycles: 2, cycles_max: 5, texts: 71, images: 72 },
+    storage: { size_bytes: 3 * 2 ** 30, free_bytes: 5 * 2 ** 30 },
+  })
+})
+
+describe('/metrics', () => {
+  test('has each figure that it reads under its name, in its unit', async () => {
+    const metrics = new ServiceMetrics(partsOf())
+    const series = await seriesOf(metrics)
+    metrics.close()
+    expect(series).toMatchObject({
+      understudy_first_score_ratio: 0.975,
+      understudy_missing_feature_ratio: 0.07,
+      'understudy_score{percentile="p10"}': 0.1,
+      'understudy_score{percentile="p50"}': 0.5,
+      'understudy_score{percentile="p90"}': 0.9,
+      'understudy_score{percentile="p99"}': 0.99,
+      understudy_pending_posts: 4321,
+      understudy_pool_age_seconds: 610,
+      understudy_last_cycle_timestamp_seconds: Date.parse('2026-03-02T03:55:30.000Z') / 1000,
+      understudy_cycles_queued: 2,
+      understudy_cycles_queued_limit: 5,
+      understudy_owner: 0,
+      understudy_journal_usable: 1,
+      understudy_journal_synchronous: 0,
+      understudy_journal_epoch: 61,
+      understudy_journal_entry: 62,
+      [`understudy_build_info{version="0.9.1",node="${process.versions.node}"}`]: 1,
+      'understudy_model_info{version="v-1",role="active",state="serving",kind="trained",provider="cpu"}': 1,
+      'understudy_model_info{version="s-2",role="shadow",state="shadow",kind="trained",provider="cuda"}': 1,
+      'understudy_model_info{version="v-3",role="active",state="failed",kind="none",provider="none"}': 1,
+      'understudy_weights_info{version="weights-3"}': 1,
+      'understudy_model_load_failures_total{role="active"}': 51,
+      'understudy_model_load_failures_total{role="shadow"}': 52,
+      'understudy_model_processes{role="heads"}': 1,
+      'understudy_model_processes{role="text"}': 2,
+      'understudy_model_processes{role="image"}': 3,
+      understudy_shadow_cycles_skipped_total: 74,
+      understudy_texts_encoding: 71,
+      understudy_images_queued: 72,
+      understudy_quarantined_items: 73,
+      understudy_storage_size_bytes: 3 * 2 ** 30,
+      understudy_storage_free_bytes: 5 * 2 ** 30,
+      understudy_event_streams: 75,
+      understudy_event_streams_dropped_total: 76,
+    })
+    expect(series['process_start_time_seconds']).toBe(performance.timeOrigin / 1000)
+    const { rss } = process.memoryUsage()
+    expect(series['process_resident_memory_bytes']! / rss).toBeCloseTo(1, 0)
+    const cpuSeconds = process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6
+    expect(series['process_cpu_seconds_total']! / cpuSeconds).toBeCloseTo(1, 0)
+  })
+
+  test('counts calls and cycles under their labels; durations grow by seconds', async () => {
+    const parts = partsOf()
+    const metrics = new ServiceMetrics(parts)
+    parts.emit({
+      point: { ...pointFixture(0), is_late: true, warning_kinds: ['late cycle', 'unknown field', 'new'] },
+    })
+    parts.emit({ call: callFixture })
+    parts.emit({ call: { ...callFixture, result: 'refused', status: 422, ms: 3000 } })
+    parts.emit({ call: { ...callFixture, operation: 'GET /v1/weights', result: 'done', ms: 40 } })
+    parts.emit({ call: { ...callFixture, operation: null, result: 'refused', status: 404, ms: 50 } })
+    parts.emit({ call: { ...callFixture, code: 'unauthorized', result: 'refused', status: 401, ms: 0 } })
+    commitChannel.publish({ ms: 1250, hasFailed: false })
+    commitChannel.publish({ ms: 2250, hasFailed: true })
+    encodingChannel.publish({ kind: 'text', ms: 350, hasFailed: false })
+    encodingChannel.publish({ kind: 'image', ms: 450, hasFailed: true })
+    metrics.processLost('text')
+    const series = await seriesOf(metrics)
+    metrics.close()
+    const cycles = 'operation="POST /v1/cycles"'
+    expect(series).toMatchObject({
+      [`understudy_http_requests_total{${cycles},status="200"}`]: 1,
+      [`understudy_http_requests_total{${cycles},status="422"}`]: 1,
+      [`understudy_http_requests_total{${cycles},status="401"}`]: 1,
+      'understudy_http_requests_total{operation="GET /v1/weights",status="200"}': 1,
+      'understudy_http_requests_total{operation="other",status="404"}': 1,
+      [`understudy_http_request_duration_seconds_sum{${cycles}}`]: 3.2345,
+      [`understudy_http_request_duration_seconds_bucket{le="0.25",${cycles}}`]: 2,
+      [`understudy_http_request_duration_seconds_bucket{le="0.1",${cycles}}`]: 1,
+      'understudy_http_request_duration_seconds_sum{operation="GET /v1/weights"}': 0.04,
+      'understudy_http_request_duration_seconds_sum{operation="other"}': 0.05,
+      // Calls without a key are not those of the client.
+      'understudy_cycles_total{result="scored"}': 1,
+      'understudy_cycles_total{result="refused"}': 1,
+      understudy_late_cycles_total: 1,
+      // Only scored cycles have stages that count.
+      ...Object.fromEntries(
+        Object.entries(callFixture.stages_ms).map(([stage, ms]) => [
+          `understudy_cycle_stage_duration_seconds_sum{stage="${stage}"}`,
+          expect.closeTo(ms / 1000, 9) as number,
+        ]),
+      ),
+      'understudy_cycle_rows_total{list="candidates"}': 501,
+      'understudy_cycle_rows_total{list="engagement"}': 502,
+      'understudy_cycle_rows_total{list="candidate_scores"}': 503,
+      'understudy_cycle_rows_total{list="removals"}': 504,
+      'understudy_results_total{status="scored",reason="none"}': 4100,
+      'understudy_results_total{status="waiting",reason="none"}': 120,
+      'understudy_results_total{status="not_scored",reason="missing_title"}': 61,
+      'understudy_results_total{status="not_scored",reason="missing_clock"}': 0,
+      'understudy_results_total{status="not_scored",reason="post_unavailable"}': 40,
+      'understudy_cycle_warnings_total{kind="late_cycle"}': 1,
+      'understudy_cycle_warnings_total{kind="unknown_field"}': 1,
+      'understudy_cycle_warnings_total{kind="other"}': 1,
+      'understudy_first_scores_total{result="on_time"}': 31,
+      'understudy_first_scores_total{result="late"}': 32,
+      'understudy_first_scores_total{result="never"}': 33,
+      'understudy_storage_commit_duration_seconds_sum{result="done"}': 1.25,
+      'understudy_storage_commit_duration_seconds_sum{result="failed"}': 2.25,
+      'understudy_encoding_duration_seconds_sum{kind="text",result="done"}': 0.35,
+      'understudy_encoding_duration_seconds_sum{kind="image",result="failed"}': 0.45,
+      'understudy_model_process_losses_total{role="text"}': 1,
+      'understudy_model_process_losses_total{role="heads"}': 0,
+    })
+  })
+
+  const found: readonly Check[] = (['service', 'model', 'storage', 'last_cycle', 'disk'] as const).map(
+    (check) => ({ check, status: 'ok', reason: 'r' }),
+  )
+  test.each([
+    ['ok', 1, 1],
+    ['warn', 0.5, 1],
+    ['fail', 0, 0],
+  ] as const)(
+    'a check at %s has the value %d, and the service is ready: %d',
+    async (status, value, ready) => {
+      for (const { check } of found) {
+        const checks = found.map((one) => (one.check === check ? { ...one, status } : one))
+        const metrics = new ServiceMetrics(partsOf([], checks))
+        const series = await seriesOf(metrics)
+        metrics.close()
+        expect(series['understudy_ready'], check).toBe(ready)
+        for (const one of found)
+          expect(series[`understudy_check_ok{check="${one.check}"}`], check).toBe(
+            one.check === check ? value : 1,
+          )
+      }
+    },
+  )
+})
