@@ -70,8 +70,8 @@ export const modelMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'the pooling over the images of a post is part of the identity of a model',
-        find: '[imageEncoderHash(image), image.pooling]',
-        replace: '[imageEncoderHash(image)]',
+        find: '[imageEncoderHash(image, identityPreprocessing), image.pooling]',
+        replace: '[imageEncoderHash(image, identityPreprocessing)]',
       },
       {
         breaks: 'the activation of a head is part of the identity',
@@ -203,8 +203,8 @@ export const modelMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a crop is from the middle',
-        find: 'left: Math.floor((scaled.width - width) / 2)',
-        replace: 'left: 0',
+        find: 'const left = Math.floor((size.width - width) / 2)',
+        replace: 'const left = 0',
       },
       {
         breaks: 'the longer edge is rounded down',
@@ -220,6 +220,37 @@ export const modelMutants: readonly MutantGroup[] = [
         breaks: 'values are scaled before the mean is subtracted',
         find: '(byte * scale - middle) / spread',
         replace: '((byte - middle) * scale) / spread',
+      },
+    ],
+  },
+  {
+    file: 'src/model/image/resample.ts',
+    killedBy: ['src/model/image/resample.test.ts'],
+    mutants: [
+      {
+        breaks: 'an enlarged image is not shifted',
+        find: 'const centre = (first + pixel + 0.5) * step',
+        replace: 'const centre = (first + pixel) * step + 0.5',
+      },
+      {
+        breaks: 'a reduced image is antialiased',
+        find: 'const spread = Math.max(1, step)',
+        replace: 'const spread = 1',
+      },
+      {
+        breaks: 'rows are rounded before columns',
+        find: 'let green = half',
+        replace: 'let green = half - 1',
+      },
+      {
+        breaks: 'weights are rounded as in Pillow',
+        find: 'Math.trunc(scaled < 0 ? scaled - 0.5 : scaled + 0.5)',
+        replace: 'Math.trunc(scaled)',
+      },
+      {
+        breaks: 'overshoot is cut off',
+        find: 'value < 0 ? 0 : value > 255 ? 255 : value',
+        replace: 'value',
       },
     ],
   },

@@ -125,7 +125,7 @@ const kernels = {
   },
 }
 
-/** The value at (x, y) of the image made smaller to `size`: a weighted mean of all source pixels, one by one. */
+/** The value at (x, y) of the image resized to `size`: a weighted mean of all source pixels, one by one. */
 function resampled(
   { width, height, pixels }: Pixels,
   size: { width: number; height: number },
@@ -136,7 +136,7 @@ function resampled(
     const step = from / to
     const centre = (target + 0.5) * step
     const all = Array.from({ length: from }, (_, at) => {
-      const distance = Math.abs(at + 0.5 - centre) / step
+      const distance = Math.abs(at + 0.5 - centre) / Math.max(1, step)
       return distance < support ? weight(distance) : 0
     })
     const sum = all.reduce((total, value) => total + value, 0)
@@ -153,26 +153,32 @@ function resampled(
   return Math.min(255, Math.max(0, total))
 }
 
-describe('an image that is scaled down', () => {
+describe('an image that is resized', () => {
+  const sizes = [
+    { width: 18, height: 15 },
+    { width: 233, height: 101 },
+    { width: 31, height: 150 },
+  ]
   test.each(['bilinear', 'bicubic', 'lanczos3'] as const)(
-    'is what a %s kernel over every source pixel gives: within 4 levels of 255, and on average within 1',
+    'is what a %s kernel over every source pixel gives, rounded along the rows and along the columns',
     async (interpolation) => {
       const jpeg = await drawn(90, 60)
       const image = await decoded(jpeg)
-      const size = { width: 18, height: 15 }
-      const options = { ...plain, interpolation, resize: size, scale: 1 }
-      const tensor = await tensorOf(jpeg, options)
-      const differences: number[] = []
-      for (let channel = 0; channel < 3; channel++) {
-        for (let y = 0; y < size.height; y++) {
-          for (let x = 0; x < size.width; x++) {
-            const expected = resampled(image, size, kernels[interpolation], [channel, y, x])
-            differences.push(Math.abs(valueAt(tensor, options, channel, y, x) - expected))
+      for (const size of sizes) {
+        const options = { ...plain, interpolation, resize: size, scale: 1 }
+        const tensor = await tensorOf(jpeg, options)
+        for (let channel = 0; channel < 3; channel++) {
+          for (let y = 0; y < size.height; y++) {
+            for (let x = 0; x < size.width; x++) {
+              const expected = resampled(image, size, kernels[interpolation], [channel, y, x])
+              const found = valueAt(tensor, options, channel, y, x)
+              // The rounding after the rows is half a level, and weights may be negative.
+              if (Math.abs(found - expected) > 1.25)
+                expect({ x, y, found }).toEqual({ x, y, found: expected })
+            }
           }
         }
       }
-      expect(Math.max(...differences)).toBeLessThanOrEqual(4)
-      expect(differences.reduce((sum, value) => sum + value, 0) / differences.length).toBeLessThanOrEqual(1)
     },
   )
 

@@ -1,20 +1,16 @@
 /**
  * Preprocesses a JPEG as in the training of the encoder: resized, cropped, channels in order, values scaled and
- * normalised. sharp decodes and resizes on its threads; the rest is one pass over the pixels.
+ * normalised. sharp decodes on its threads; the rest runs here.
  */
-import sharp, { type Sharp } from 'sharp'
+import sharp from 'sharp'
 import { pixelSize } from '../graph-ports/image-ports.js'
 import type { ImageSettings } from '../package/settings.js'
+import { resample, type Pixels, type Size } from './resample.js'
 
 export type PreprocessOptions = Pick<
   ImageSettings,
   'resize' | 'crop' | 'interpolation' | 'channels' | 'layout' | 'scale' | 'mean' | 'std'
 >
-
-interface Size {
-  readonly width: number
-  readonly height: number
-}
 
 const channelCount = 3
 const byteCount = 256
@@ -23,12 +19,8 @@ const byteCount = 256
 sharp.concurrency(1)
 sharp.cache(false)
 
-const kernels = {
-  nearest: sharp.kernel.nearest,
-  bilinear: sharp.kernel.linear,
-  bicubic: sharp.kernel.cubic,
-  lanczos3: sharp.kernel.lanczos3,
-} as const
+// Only the first picture of a file is read, and damage to it is an error: see src/images.
+sharp.block({ operation: ['VipsForeignLoadUhdr'] })
 
 export class Preprocessor {
   /** Values of one image in the tensor. */
@@ -51,7 +43,7 @@ export class Preprocessor {
   /** The image in the tensor. Rejects bytes that are not a valid JPEG. */
   async tensorOf(jpeg: Uint8Array): Promise<Float32Array> {
     const target = new Float32Array(this.valueCount)
-    const pixels = await this.#pixels(jpeg)
+    const pixels = this.#resized(await decode(jpeg))
     const count = this.#size.width * this.#size.height
     const isPlanar = this.#options.layout === 'nchw'
     this.#channels.forEach(({ source, values }, channel) => {
@@ -64,42 +56,30 @@ export class Preprocessor {
     return target
   }
 
-  /** RGB, three bytes per pixel, row by row. */
-  async #pixels(jpeg: Uint8Array): Promise<Uint8Array> {
-    const image = sharp(jpeg)
-    const scaled = await this.#scaledSize(image)
+  /** The middle of the resized image. An odd margin is larger at the end, as in Hugging Face's processors. */
+  #resized(image: Pixels): Uint8Array {
+    const size = this.#scaledSize(image)
     const { width, height } = this.#size
-    const { data, info } = await image
-      .resize({
-        ...scaled,
-        fit: 'fill',
-        kernel: kernels[this.#options.interpolation],
-        // The training's resize reads every pixel; a decoder that shrinks on load does not.
-        fastShrinkOnLoad: false,
-      })
-      .extract({
-        left: Math.floor((scaled.width - width) / 2),
-        top: Math.floor((scaled.height - height) / 2),
-        width,
-        height,
-      })
-      .toColourspace('srgb')
-      .raw()
-      .toBuffer({ resolveWithObject: true })
-    if (info.channels !== channelCount) throw new Error(`the image has ${info.channels} channels`)
-    return data
+    const left = Math.floor((size.width - width) / 2)
+    const top = Math.floor((size.height - height) / 2)
+    return resample(image, size, { left, top, width, height }, this.#options.interpolation)
   }
 
   /** As torchvision and Hugging Face do: the longer edge is rounded down. */
-  async #scaledSize(image: Sharp): Promise<Size> {
+  #scaledSize({ width, height }: Size): Size {
     const { resize } = this.#options
     if (!('shortest_edge' in resize)) return resize
-    const { width, height } = await image.metadata()
     const { shortest_edge: shortestEdge } = resize
     return width <= height
       ? { width: shortestEdge, height: Math.floor((shortestEdge * height) / width) }
       : { width: Math.floor((shortestEdge * width) / height), height: shortestEdge }
   }
+}
+
+async function decode(jpeg: Uint8Array): Promise<Pixels> {
+  const { data, info } = await sharp(jpeg).toColourspace('srgb').raw().toBuffer({ resolveWithObject: true })
+  if (info.channels !== channelCount) throw new Error(`the image has ${info.channels} channels`)
+  return { width: info.width, height: info.height, data }
 }
 
 /** The value of each byte of a channel in the tensor. */

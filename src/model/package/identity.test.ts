@@ -98,7 +98,18 @@ describe('the hash of an image encoder', () => {
   })
 })
 
+test('vectors of images that were resized in another way are not used', () => {
+  // The hash under which the first versions of this program stored vectors.
+  const first = 'ea6290566672e4e00d35450cf0e09124a074db3d062b102881161e9d45ba426f'
+  expect(imageEncoderHash(image, 1)).toBe(first)
+  expect(imageEncoderHash(image)).not.toBe(first)
+})
+
 describe('the identity of a model', () => {
+  test('is that of the same files for every version of this program: servers have stored it', () => {
+    expect(modelIdentity(manifest)).toBe('4967d6f08e256f05486430aabbe60725657a4c4fbac54404f696cf14368c120a')
+  })
+
   test.each<[string, Partial<Manifest>]>([
     ['features', { features: ['up_log'] }],
     ['missing values', { missing: 'nan' }],

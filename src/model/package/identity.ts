@@ -10,29 +10,35 @@ import { imageSettings, textSettings } from './settings.js'
 
 /**
  * Versions of the preprocessing in this program (HTML to text, truncation, resizing). Raise one when its preprocessing
- * changes the vectors.
+ * changes the vectors: stored ones are then computed again.
  */
 const textPreprocessing = 1
-const imagePreprocessing = 1
+const imagePreprocessing = 2
+
+/**
+ * In identities. These describe the files of a package, and servers have stored them: after an update of this program the same
+ * files must not be refused as other files under a used version.
+ */
+const identityPreprocessing = 1
 
 /** 64 hexadecimal digits. Absent members count as their defaults; providers and threads are not included. */
-export function textEncoderHash(text: TextManifest): string {
+export function textEncoderHash(text: TextManifest, steps = textPreprocessing): string {
   const { sha256, tokenizer, template, tokens_max, pooling, normalize, dim, inputs, output, pad_token_id } =
     textSettings(text)
   return hash({
-    ...{ encoder: 'text', steps: textPreprocessing, graph: sha256, tokenizer: tokenizer.sha256 },
+    ...{ encoder: 'text', steps, graph: sha256, tokenizer: tokenizer.sha256 },
     // The default of `pad_token_id` is in the tokenizer's file, whose hash is included.
     ...{ template, tokens_max, pooling, normalize, dim, inputs, output, pad_token_id },
   })
 }
 
 /** 64 hexadecimal digits. Describes the vector of one image, so the pooling over a post's images is not included. */
-export function imageEncoderHash(image: ImageManifest): string {
+export function imageEncoderHash(image: ImageManifest, steps = imagePreprocessing): string {
   const settings = imageSettings(image)
   const { sha256, input, output, dim, resize, crop } = settings
   const { interpolation, channels, layout, scale, mean, std, pool } = settings
   return hash({
-    ...{ encoder: 'image', steps: imagePreprocessing, graph: sha256, input, output, dim },
+    ...{ encoder: 'image', steps, graph: sha256, input, output, dim },
     resize: 'shortest_edge' in resize ? resize : { width: resize.width, height: resize.height },
     crop: crop === null ? null : { width: crop.width, height: crop.height },
     ...{ interpolation, channels, layout, scale, mean, std, pool },
@@ -40,8 +46,8 @@ export function imageEncoderHash(image: ImageManifest): string {
 }
 
 /**
- * 64 hexadecimal digits of everything that affects a score. Two packages with one version and different identities are
- * different models. Notes, provenance, golden cases, providers and threads are not included.
+ * 64 hexadecimal digits of everything in a package that affects a score. Two packages with one version and different
+ * identities are different models. Notes, provenance, golden cases, providers and threads are not included.
  */
 export function modelIdentity(manifest: Manifest): string {
   const { missing, text, image } = manifest
@@ -60,8 +66,8 @@ export function modelIdentity(manifest: Manifest): string {
         return output === undefined ? null : [output.name, output.column ?? 0, output.activation ?? 'none']
       }),
     })),
-    text: text === undefined ? null : textEncoderHash(text),
-    image: image === undefined ? null : [imageEncoderHash(image), image.pooling],
+    text: text === undefined ? null : textEncoderHash(text, identityPreprocessing),
+    image: image === undefined ? null : [imageEncoderHash(image, identityPreprocessing), image.pooling],
     ...(embeddings.length === 0 ? {} : { embeddings_not_missing_as_features: embeddings }),
   })
 }
