@@ -6,6 +6,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createDataDirectory, pathError, writeFileDurably } from './data-directory.js'
 import { codeOf } from '../client/index.js'
+import { encodingProblem } from './encoding-problem.js'
 import { messageOf, UsageError } from './failure.js'
 import { apiKeyPattern, apiKeyRule } from '../settings/index.js'
 
@@ -47,9 +48,9 @@ export function findGeneratedKeys(dataDir: string, name: KeyFileName): readonly 
  * `name` names the file in its message.
  */
 export function readKeysFile(file: string, name = file): string[] {
-  let content: string
+  let content: Buffer
   try {
-    content = readFileSync(file, 'utf8')
+    content = readFileSync(file)
   } catch (cause) {
     const remedy =
       codeOf(cause) === 'EACCES'
@@ -57,11 +58,16 @@ export function readKeysFile(file: string, name = file): string[] {
         : ''
     throw new UsageError(`${name} cannot be read: ${messageOf(cause)}${remedy}`)
   }
-  const keys = content.split(/[\n,]/).map((key) => key.trim())
+  const keys = content
+    .toString()
+    .split(/[\n,]/)
+    .map((key) => key.trim())
   const given = [...new Set(keys.filter((key) => key !== ''))]
   // The invalid key is not shown: it may be a valid one with a typing error.
   if (given.length === 0) throw new UsageError(`${name} contains no API key`)
   if (!given.every((key) => apiKeyPattern.test(key))) {
+    const encoding = encodingProblem(content)
+    if (encoding !== null) throw new UsageError(`${name} ${encoding}`)
     throw new UsageError(`a key in ${name} is not valid: it must be ${apiKeyRule}`)
   }
   return given

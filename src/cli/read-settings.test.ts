@@ -233,6 +233,20 @@ RAj2CxZyyWIm7Az5l/qXCZkA2d/F3lS4VAlmmY+hQqjL8cx59w0pGJE9
 -----END PRIVATE KEY-----
 `
 
+test.each([
+  [
+    'a byte order mark',
+    '\ufeff{}',
+    'utf8',
+    /starts with a byte order mark \(BOM\): save it as UTF-8 without BOM$/,
+  ],
+  ['UTF-16', '\ufeff{}', 'utf16le', /is in UTF-16: save it as UTF-8 without BOM$/],
+] as const)('a settings file with %s is refused with a hint', (_, content, encoding, message) => {
+  const file = join(directory, 'marked.json')
+  writeFileSync(file, content, encoding)
+  expect(refusal({ config: file })).toMatch(message)
+})
+
 describe('TLS', () => {
   const cert = join(directory, 'cert.pem')
   const key = join(directory, 'key.pem')

@@ -4,11 +4,12 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { createSecureContext } from 'node:tls'
 import type { Settings } from '../settings/index.js'
 import { readKeysFile } from './api-keys.js'
+import { encodingProblem } from './encoding-problem.js'
 import { messageOf, UsageError } from './failure.js'
 import { isLoopback } from './port-check.js'
+import { tlsProblem } from './tls-files.js'
 import {
   fileKeyOf,
   flagOf,
@@ -104,15 +105,20 @@ function readConfigFile({ flags, env, directory }: SettingsSources): ConfigFile 
   const given = typeof flags['config'] === 'string' ? flags['config'] : env['UNDERSTUDY_CONFIG']
   if (!given) return null
   const path = resolve(directory, given)
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(path)
+  } catch (error) {
+    throw new UsageError(`cannot read the settings file: ${messageOf(error)}`)
+  }
+  const encoding = encodingProblem(bytes)
+  if (encoding !== null) throw new UsageError(`the settings file ${path} ${encoding}`)
   let members: unknown
   try {
-    members = JSON.parse(readFileSync(path, 'utf8'))
+    members = JSON.parse(bytes.toString())
   } catch (error) {
-    throw new UsageError(
-      error instanceof SyntaxError
-        ? `the settings file ${path} is not valid JSON${positionIn(error)}`
-        : `cannot read the settings file: ${messageOf(error)}`,
-    )
+    const position = error instanceof SyntaxError ? positionIn(error) : ''
+    throw new UsageError(`the settings file ${path} is not valid JSON${position}`)
   }
   if (!isObject(members)) throw new UsageError(`the settings file ${path} must contain a JSON object`)
   const known = new Set(settingNames.map(fileKeyOf))
@@ -165,14 +171,12 @@ function checkTls(settings: Settings, origins: ReadonlyMap<SettingName, string>)
     throw new UsageError(`tlsKey (from ${origins.get('tlsKeyFile')}) needs tlsCert: TLS needs both files`)
   if (tlsKeyFile === undefined)
     throw new UsageError(`tlsCert (from ${origins.get('tlsCertFile')}) needs tlsKey: TLS needs both files`)
-  try {
-    createSecureContext({ cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) })
-  } catch (error) {
+  const problem = tlsProblem(tlsCertFile, tlsKeyFile)
+  if (problem !== null)
     throw new UsageError(
       `tlsCert (from ${origins.get('tlsCertFile')}) and tlsKey (from ${origins.get('tlsKeyFile')}) must be ` +
-        `readable PEM files of one key pair: ${messageOf(error)}`,
+        `readable PEM files of one key pair: ${problem}`,
     )
-  }
 }
 
 function warningsOf(apiKeysFile: string | undefined, file: ConfigFile | null, settings: Settings): string[] {

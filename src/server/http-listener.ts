@@ -148,8 +148,15 @@ interface ForwardingApp extends TemplatedApp {
 }
 
 function secureApp(uws: Library, { certFile, keyFile }: PemFiles): ForwardingApp {
-  const app = uws.SSLApp({ cert_file_name: certFile, key_file_name: keyFile, ssl_ciphers: tls12Ciphers })
-  return app as ForwardingApp
+  try {
+    const app = uws.SSLApp({ cert_file_name: certFile, key_file_name: keyFile, ssl_ciphers: tls12Ciphers })
+    return app as ForwardingApp
+  } catch (cause) {
+    // It gives no reason. The files were checked with the settings; they may have changed since.
+    throw new Error(`the certificate in ${certFile} and the key in ${keyFile} cannot be used for TLS`, {
+      cause,
+    })
+  }
 }
 
 function serve(app: TemplatedApp, { connections, onRequest }: ListenerParts): TemplatedApp {
