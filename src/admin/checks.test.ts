@@ -86,13 +86,29 @@ test('the storage check names the role and the entry of a process with a journal
   expect(await storage(null, false)).toEqual({ check: 'storage', status: 'warn', reason: alone })
 })
 
+test('cycles that were refused for the future are a warning with their number and the last one', async () => {
+  const refused = { count: 1, last: { cycleId: '20260302T0900', aheadMs: 5230, at: 0 } }
+  const clockOf = async (found: object | null) =>
+    (await checksOf([], undefined, { refused: () => found }).run()).filter(({ check }) => check === 'clock')
+  const rest =
+    'refused in the last hour because cycle_time is in the future, the last one 20260302T0900 by 5.2 s: ' +
+    'the clocks of client and service differ'
+  expect(await clockOf(refused)).toEqual([{ check: 'clock', status: 'warn', reason: `a cycle was ${rest}` }])
+  expect(await clockOf({ ...refused, count: 3 })).toMatchObject([{ reason: `3 cycles were ${rest}` }])
+  expect(await clockOf(null)).toEqual([])
+})
+
 /** A service without problems, in which v2 could not be loaded. */
 function checksOf(
   versions: readonly object[],
   store: Pick<Store, 'role' | 'replication'> = { role: 'owner', replication: null },
-  { clock = (): number => 0, lastCycle = (): object | undefined => undefined } = {},
+  {
+    clock = (): number => 0,
+    lastCycle = (): object | undefined => undefined,
+    refused = (): object | null => null,
+  } = {},
 ): HealthChecks {
-  const cycles = { problems: () => [], lastCycle }
+  const cycles = { problems: () => [], lastCycle, clocks: { refused } }
   const settings = () => ({ dataDir: '/nowhere' })
   const failures = [{ version: 'v2', role: 'active', problem: 'no file', atMs: 0 }]
   const models = { versions, status: { failures } }

@@ -10,7 +10,9 @@ import { lastCycleOf, type ServerSources } from '../server/index.js'
 import { databasePath, diskBytesFreeMin } from '../store/index.js'
 import { failedVersions } from './failed-versions.js'
 
-export const checkNames: readonly Check['check'][] = ['service', 'model', 'storage', 'last_cycle', 'disk']
+export const checkNames: readonly Check['check'][] = [
+  ...(['service', 'model', 'storage', 'last_cycle', 'clock', 'disk'] as const),
+]
 
 /** Three cycles at the usual interval. */
 const lastCycleMsMax = 15 * 60_000
@@ -28,13 +30,13 @@ export class HealthChecks {
     this.disk = new DiskSpace(sources.settings().dataDir)
   }
 
-  /** All checks, in the order of `checkNames`. `isStandbyOk`: whether a process could serve if it were the owner. */
+  /** In the order of `checkNames`; `clock` only when it warns. `isStandbyOk`: whether a process could serve if it were the owner. */
   async run(isStandbyOk = false): Promise<Check[]> {
     const { freeBytes } = await this.disk.read()
     const problems = this.#problems(isStandbyOk).map((check) =>
       check.check === 'storage' ? this.#withJournal(check) : check,
     )
-    return [...problems, this.#lastCycle(), diskCheck(freeBytes)]
+    return [...problems, this.#lastCycle(), ...this.#clock(), diskCheck(freeBytes)]
   }
 
   /** A journal that cannot be used is a warning: if that lasts, the process loses its lease, and `service` fails. */
@@ -79,7 +81,22 @@ export class HealthChecks {
     const reason = `cycle ${last.cycleId} arrived ${Math.max(0, Math.round(ageMs / 1000))} s ago`
     return { check, status: ageMs > lastCycleMsMax ? 'warn' : 'ok', reason }
   }
+
+  /** Only a warning: the client sends a cycle again that was refused because its `cycle_time` is in the future. */
+  #clock(): Check[] {
+    const { clock, cycles } = this.#sources
+    const refused = cycles.clocks.refused(clock())
+    if (refused === null) return []
+    const { count, last } = refused
+    const cyclesText = count === 1 ? 'a cycle was' : `${count} cycles were`
+    const reason =
+      `${cyclesText} refused in the last hour because cycle_time is in the future, the last one ${last.cycleId} by ` +
+      `${seconds(last.aheadMs)} s: the clocks of client and service differ`
+    return [{ check: 'clock', status: 'warn', reason }]
+  }
 }
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(1)
 
 const okReasons = {
   service: 'the service accepts cycles',

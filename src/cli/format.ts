@@ -3,6 +3,8 @@
  */
 import { cycleIdOf } from '../contract/index.js'
 
+const kstOffsetMs = 9 * 3_600_000
+
 /** 1234567 → 1,234,567 */
 export function count(value: number): string {
   return value.toLocaleString('en-US')
@@ -30,4 +32,10 @@ export function milliseconds(ms: number): string {
 /** A time in Korea, as YYYY-MM-DD HH:MM. */
 export function kstTime(ms: number | null): string {
   return ms === null ? '–' : cycleIdOf(ms).replace(/(..)(..)T(..)(..)$/, '-$1-$2 $3:$4')
+}
+
+/** A time in Korea with its seconds, as `2026-11-23 14:05:09 KST`. */
+export function kstClock(time: string): string {
+  const local = new Date(Date.parse(time) + kstOffsetMs)
+  return `${local.toISOString().slice(0, 19).replace('T', ' ')} KST`
 }

@@ -17,7 +17,7 @@ import { adminTokenVariable, type SettingName, type Settings } from '../settings
 import { findAdminToken, tlsOf } from './admin-listener.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
 import { CommandError, UsageError } from './failure.js'
-import { percent } from './format.js'
+import { kstClock, minutes, percent } from './format.js'
 import { authorityOf } from './port-check.js'
 import { settingsOf, type Flags } from './read-settings.js'
 import { formatTable } from './text-table.js'
@@ -27,6 +27,10 @@ const settingFlags: readonly SettingName[] = [
 ]
 const watchMs = 2000
 const responseMsMax = 5000
+/** A cycle may take a moment to arrive after it is due. */
+const graceMs = 60_000
+/** Between the arrival of a cycle and the time at which the next one is due. */
+const delayMsMax = 30 * 60_000
 const clearScreen = '\x1b[H\x1b[2J'
 
 export function addStatusCommand(program: Command, context: CommandContext): void {
@@ -157,18 +161,15 @@ function get(url: string, options: RequestOptions): Promise<{ status: number; te
 export function statusText(now: Now, columns?: number): string {
   const { last_cycle: last, first_scores: first, queue, storage, memory } = now
   const rows = [
-    ['status', now.status],
-    ['time', now.time],
-    ['running since', `${now.started_at}, version ${now.version}`],
-    [
-      'model',
-      now.model === null ? 'none' : `${now.model.version} (${now.model.kind}, ${now.model.provider})`,
-    ],
+    ['status', isLoading(now) ? 'loading' : now.status],
+    ['time', kstClock(now.time)],
+    ['running since', `${kstClock(now.started_at)}, version ${now.version}`],
+    ['model', modelText(now)],
     ['shadows', now.shadows.join(', ') || 'none'],
     ['weights', now.weights_version],
     ['pending posts', String(now.pending)],
     ['last cycle', lastCycleText(now)],
-    ['next cycle due', now.next_cycle_due_at ?? 'unknown'],
+    ['next cycle due', dueText(now)],
     ...(last === null
       ? []
       : [
@@ -192,10 +193,35 @@ export function statusText(now: Now, columns?: number): string {
   return `${facts}\n${formatTable(['check', 'status', 'reason'], checks, { ...limits, column: 2 })}`
 }
 
+/** In the first seconds of a service: nothing is wrong but that the first model is not loaded yet. */
+function isLoading({ model, loading_version, checks }: Now): boolean {
+  const isModelOnly = checks.every(({ check, status: found }) => found !== 'fail' || check === 'model')
+  return model === null && loading_version !== null && isModelOnly
+}
+
+function modelText({ model, loading_version }: Now): string {
+  const serving = model === null ? 'none' : `${model.version} (${model.kind}, ${model.provider})`
+  return loading_version === null ? serving : `${serving}; ${loading_version} is being loaded`
+}
+
+/** As the page shows it. A cycle that arrives far from its time is of a simulated or repeated past: none is overdue. */
+function dueText({ time, next_cycle_due_at: due, last_cycle_received_at: received }: Now): string {
+  if (due === null) return 'unknown'
+  const isLive = received !== null && Math.abs(Date.parse(received) - Date.parse(due)) < delayMsMax
+  const lateMs = Date.parse(time) - Date.parse(due)
+  return `${kstClock(due)}${isLive && lateMs > graceMs ? `, ${spanText(lateMs)} overdue` : ''}`
+}
+
+/** Such as `75 s` or `12 min`. */
+function spanText(ms: number): string {
+  return ms < 120_000 ? `${Math.round(ms / 1000)} s` : minutes(ms / 60_000)
+}
+
 function lastCycleText({ last_cycle, last_cycle_id, last_cycle_received_at }: Now): string {
   if (last_cycle_id === null) return 'none'
   const duration = last_cycle === null ? '' : `, ${last_cycle.ms} ms`
-  return `${last_cycle_id}, received ${last_cycle_received_at ?? ''}${duration}`
+  const received = last_cycle_received_at === null ? '' : `, received ${kstClock(last_cycle_received_at)}`
+  return `${last_cycle_id}${received}${duration}`
 }
 
 function resultsText(results: NonNullable<Now['last_cycle']>['results']): string {

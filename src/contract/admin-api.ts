@@ -7,7 +7,7 @@ import type { Candidate, Counts, CycleResponse } from './wire.js'
 
 /** One line of `/readyz`. A check that fails makes the service not ready; a warning does not. */
 export interface Check {
-  readonly check: 'service' | 'model' | 'storage' | 'last_cycle' | 'disk'
+  readonly check: 'service' | 'model' | 'storage' | 'last_cycle' | 'clock' | 'disk'
   readonly status: 'ok' | 'warn' | 'fail'
   readonly reason: string
 }
@@ -69,6 +69,8 @@ export interface Now {
   readonly status: 'ok' | 'degraded'
   readonly checks: readonly Check[]
   readonly model: { readonly version: string; readonly kind: string; readonly provider: string } | null
+  /** The version that is being loaded to serve; null: none, or it has failed before. */
+  readonly loading_version: string | null
   readonly shadows: readonly string[]
   readonly failed_versions: readonly (FailedVersion & { readonly commands: readonly string[] })[]
   readonly weights_version: string

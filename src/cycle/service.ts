@@ -8,6 +8,7 @@ import { ServiceError } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import type { PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
 import type { FollowedChanges, ImageKey, Store, StoredCycle } from '../store/index.js'
+import { ClockDifference } from './clock-difference.js'
 import { Embeddings, type EmbeddingBacklog } from './embeddings/index.js'
 import { ImageCounts } from './image-counts.js'
 import { Intake, SerialQueue, type CycleLimits, type NewCycle } from './intake/index.js'
@@ -57,6 +58,7 @@ export class CycleService {
   readonly retention: Retention
   /** For `ModelLifecycle`. */
   readonly models: ScoringModels
+  readonly clocks: ClockDifference
   readonly #queue = new SerialQueue()
   readonly #embeddings: Embeddings
   readonly #pipeline: CyclePipeline
@@ -93,7 +95,12 @@ export class CycleService {
     this.models = models
     this.#embeddings = embeddings
     this.#pipeline = pipeline
-    this.#intake = new Intake({ codec, store, limits: parts.limits, score: (call) => this.#score(call) })
+    this.clocks = new ClockDifference(log)
+    this.#intake = new Intake({
+      ...{ codec, store, limits: parts.limits },
+      onTimes: (cycle, nowMs, skewMs) => this.clocks.observe(cycle, nowMs, skewMs),
+      score: (call) => this.#score(call),
+    })
   }
 
   /** Opens the service in the state that its store holds. */

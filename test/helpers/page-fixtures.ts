@@ -57,6 +57,7 @@ export const nowFixture: Now = {
     { check: 'disk', status: 'ok', reason: '5 GiB' },
   ],
   model: { version: 'serving-7', kind: 'trained', provider: 'cpu' },
+  loading_version: null,
   shadows: ['shadow-8', 'shadow-9'],
   failed_versions: [
     {

@@ -52,9 +52,35 @@ export const cliMutants: readonly MutantGroup[] = [
         replace: '(statSync(path).mode & 0o002)',
       },
       {
-        breaks: 'a certificate and a key of two pairs are refused',
-        find: 'createSecureContext({ cert: readFileSync(tlsCertFile), key: readFileSync(tlsKeyFile) })',
-        replace: 'createSecureContext({ cert: readFileSync(tlsCertFile) })',
+        breaks: 'TLS files that cannot be used are refused',
+        find: 'if (problem !== null)\n    throw new UsageError(',
+        replace: 'if (problem === undefined)\n    throw new UsageError(',
+      },
+      {
+        breaks: 'a byte order mark in the settings file gets a hint',
+        find: 'if (encoding !== null) throw',
+        replace: 'if (encoding === undefined) throw',
+      },
+    ],
+  },
+  {
+    file: 'src/cli/tls-files.ts',
+    killedBy: ['src/cli/tls-files.test.ts'],
+    mutants: [
+      {
+        breaks: 'the certificate of the key comes first',
+        find: 'if (index > 0)',
+        replace: 'if (index > 9)',
+      },
+      {
+        breaks: 'a key of another certificate is refused',
+        find: 'if (index < 0)',
+        replace: 'if (index < -1)',
+      },
+      {
+        breaks: 'an encrypted key is named as such',
+        find: 'if (encryptedPattern.test(pem))',
+        replace: 'if (pem.length < 9)',
       },
     ],
   },

@@ -178,3 +178,12 @@ test('a client that disconnects during a large response ends the request', async
   socket.destroy()
   await server.logged(/"path":"\/v1\/scores\/.*"bytes_out":\d+/)
 })
+
+test('a request without Host is 400, and its connection is closed', async () => {
+  const server = await started()
+  for (const line of ['GET /v1/health', 'POST /v1/cycles']) {
+    const socket = connect({ port: server.port, host: '127.0.0.1' })
+    socket.write(`${line} HTTP/1.1\r\nAuthorization: ${server.key}\r\n\r\n`)
+    expect((await socket.toArray()).join('')).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
+  }
+})

@@ -104,6 +104,11 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
     expect(statusesOf(await exchange(head('GET https://x/v1/weights', last)))).toEqual([200])
   })
 
+  test('a request without Host, or without any header, is 400', async () => {
+    expect(statusesOf(await exchange('GET /v1/health HTTP/1.1\r\n\r\n'))).toEqual([400])
+    expect(statusesOf(await exchange(`GET /v1/health HTTP/1.1\r\n${last}\r\n\r\n`))).toEqual([400])
+  })
+
   test('a client that reads a large response slowly gets it whole, and the server is done with it before', async () => {
     const posts = Array.from({ length: 2000 }, (_, n) => n + 1)
     const body = cycleBody(4, { engagement: posts.map((n) => reading('긴'.repeat(2500), n, cycleMs(4))) })

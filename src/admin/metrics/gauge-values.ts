@@ -43,6 +43,7 @@ export function gaugeValues({ now, sources, streams, loopDelay }: MetricState): 
     pending: now.pending,
     poolAge: secondsOrNull(Date.parse(now.time) - cycles.pool.newestCycleMs),
     lastCycle: secondsOrNull(Date.parse(now.last_cycle_received_at ?? '')),
+    clockDifference: secondsOrNull(cycles.clocks.smallestMs(sources.clock()) ?? NaN),
     queue: now.queue.cycles,
     queueMax: now.queue.cycles_max,
     ready: Number(now.checks.every(({ status }) => status !== 'fail')),
@@ -51,7 +52,10 @@ export function gaugeValues({ now, sources, streams, loopDelay }: MetricState): 
     journalSynchronous: replication && Number(replication.isSynchronous),
     journalEpoch: replication && replication.epoch,
     journalEntry: replication && replication.entry,
-    checks: Object.fromEntries(now.checks.map(({ check, status }) => [check, checkValues[status]])),
+    checks: {
+      clock: checkValues.ok,
+      ...Object.fromEntries(now.checks.map(({ check, status }) => [check, checkValues[status]])),
+    },
     build: [{ version: now.version, node: process.versions.node }],
     models: models.versions.map(({ version, role, state, kind, provider }) => ({
       ...{ version, role, state, kind: kind ?? 'none', provider: provider ?? 'none' },

@@ -124,6 +124,11 @@ export const metricTable = {
     'understudy_last_cycle_timestamp_seconds',
     'When the last cycle was received, as Unix time. NaN before the first cycle.',
   ),
+  clockDifference: gauge(
+    'understudy_clock_difference_seconds',
+    'Smallest difference in the last hour between the arrival of a new cycle and its cycle_time; negative: the clock of ' +
+      'the client is ahead. NaN without cycles.',
+  ),
   queue: gauge('understudy_cycles_queued', 'Cycles in progress and waiting.'),
   queueMax: gauge(
     'understudy_cycles_queued_limit',

@@ -23,6 +23,11 @@ export async function now({ sources, observer, checks, version }: NowParts): Pro
   const nowMs = clock()
   const versions = models.versions
   const serving = versions.find(({ state }) => state === 'serving')
+  const failed = failedVersions(models)
+  const loading = versions.find(
+    ({ role, state }) => role === 'active' && ['wanted', 'loading'].includes(state),
+  )
+  const isFirstAttempt = failed.every(({ version }) => version !== loading?.version)
   const last = lastCycleOf(cycles)
   const { texts, images } = cycles.embeddingBacklog
   const { rss, heapUsed } = process.memoryUsage()
@@ -37,10 +42,11 @@ export async function now({ sources, observer, checks, version }: NowParts): Pro
       serving === undefined
         ? null
         : { version: serving.version, kind: serving.kind ?? 'none', provider: serving.provider ?? 'none' },
+    loading_version: loading !== undefined && isFirstAttempt ? loading.version : null,
     shadows: versions.filter(({ state }) => state === 'shadow').map((shadow) => shadow.version),
-    failed_versions: failedVersions(models).map((failed) => ({
-      ...failed,
-      commands: commandsAfter(failed, serving?.version, settings()),
+    failed_versions: failed.map((one) => ({
+      ...one,
+      commands: commandsAfter(one, serving?.version, settings()),
     })),
     weights_version: cycles.weights.versionAt(nowMs),
     pending: cycles.pendingCount,

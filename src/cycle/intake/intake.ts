@@ -37,6 +37,8 @@ export interface IntakeParts {
   readonly store: Store
   /** Read for each call: they may change. */
   readonly limits: () => CycleLimits
+  /** Called before the times of a cycle are checked. */
+  readonly onTimes: (cycle: CycleColumns, nowMs: number, skewMs: number) => void
   /** Scores and stores a new cycle. */
   readonly score: (call: NewCycle) => Promise<Uint8Array>
 }
@@ -115,7 +117,9 @@ export class Intake {
       throw new ServiceError('unavailable', 'too many cycles are waiting to be decoded', { retryAfterS: 1 })
     await this.#decodeTurns.run(nextTurn)
     const cycle = await this.#parts.codec.readCycle(json)
-    const problems = checkTimes(cycle, { nowMs: receivedAtMs, skewMs: this.#parts.limits().clockSkewMs })
+    const skewMs = this.#parts.limits().clockSkewMs
+    this.#parts.onTimes(cycle, receivedAtMs, skewMs)
+    const problems = checkTimes(cycle, { nowMs: receivedAtMs, skewMs })
     if (problems !== null)
       throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
     return cycle
