@@ -3,6 +3,32 @@ import type { MutantGroup } from './mutant.js'
 
 export const cycleMutants: readonly MutantGroup[] = [
   {
+    file: 'src/cycle/clock-difference.ts',
+    killedBy: ['src/cycle/clock-difference.test.ts'],
+    mutants: [
+      {
+        breaks: 'a cycle within the tolerance is not refused',
+        find: 'if (-differenceMs <= skewMs) return',
+        replace: 'if (differenceMs >= 0) return',
+      },
+      {
+        breaks: 'the difference is the smallest',
+        find: 'Math.min(minute.differenceMs, differenceMs)',
+        replace: 'differenceMs',
+      },
+      {
+        breaks: 'the log has one warning in ten minutes',
+        find: 'if (Math.abs(nowMs - this.#warnedAt) < warnEveryMs) return',
+        replace: '',
+      },
+      {
+        breaks: 'an hour is forgotten',
+        find: 'index > now - windowMinutes && ',
+        replace: '',
+      },
+    ],
+  },
+  {
     file: 'src/cycle/intake/check-times.ts',
     killedBy: ['src/cycle/service.test.ts'],
     mutants: [
