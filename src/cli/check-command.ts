@@ -39,8 +39,8 @@ export function addCheckCommand(program: Command, context: CommandContext): void
     )
     .option('--now <time>', "the service's clock, in RFC 3339 (default: the current time)")
     .option('--json', 'print JSON: one line per file, with the key of every post')
-  addSettingFlags(command, ['dataDir', 'clockSkewMs', 'codec']).action((files: string[], flags: CheckFlags) =>
-    checkFiles(files, flags, context),
+  addSettingFlags(command, ['dataDir', 'clockSkewMs', 'pendingPostsMax', 'codec']).action(
+    (files: string[], flags: CheckFlags) => checkFiles(files, flags, context),
   )
 }
 
@@ -69,7 +69,13 @@ async function checkFiles(
   let refused = 0
   const checkAll = async (store: Store | null): Promise<void> => {
     const { codec } = loadCodec(settings.codec)
-    const checker = new BodyChecker({ codec, nowMs, clockSkewMs: settings.clockSkewMs, store })
+    const checker = new BodyChecker({
+      codec,
+      nowMs,
+      clockSkewMs: settings.clockSkewMs,
+      pendingPostsMax: settings.pendingPostsMax,
+      store,
+    })
     for (const file of files) {
       const checked = await checkFile(checker, file, resolve(directory, file), flags.kind)
       if (checked.error !== null) refused++

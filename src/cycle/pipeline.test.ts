@@ -3,7 +3,12 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
-import type { CycleRequest, CycleResponse } from '../contract/index.js'
+import {
+  jsonBodyBytesMax,
+  pendingPostsMax,
+  type CycleRequest,
+  type CycleResponse,
+} from '../contract/index.js'
 import {
   createMemoryContents,
   createMemoryStore,
@@ -151,7 +156,7 @@ describe('a failure', () => {
 
   test('of a model in one row has a bounded message for any post name', async () => {
     model.wrongRow = 0
-    const gallId = `\u001b[31m${'x'.repeat(100_000)}`
+    const gallId = `\u001b[31m${'x'.repeat(1000)}`
     const one = cycleBody(0, {
       candidates: [candidate(gallId, 7)],
       engagement: [reading(gallId, 7, cycleMs(0))],
@@ -223,4 +228,55 @@ test('while the pool cannot be loaded after such a write, no cycle is scored; af
   unreadable = false
   await refusal(submit(cycleBody(1)))
   expect(JSON.parse(await submit(cycleBody(1)))).toMatchObject({ results: [{ gall_id: 'g', post_no: 1 }] })
+})
+
+describe('the limit of pending posts', () => {
+  const posts = (...numbers: number[]) => numbers.map((n) => candidate('g', n))
+  const limited = async (pendingPostsMax: number): Promise<void> => {
+    service = await CycleService.open(
+      parts({ limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4, pendingPostsMax }) }),
+    )
+  }
+
+  test('is reached without a refusal, and a cycle beyond it is 422 at candidates and changes nothing', async () => {
+    await limited(3)
+    expect((await responseTo(cycleBody(0, { candidates: posts(1, 2, 3) }))).results).toHaveLength(3)
+    const state = service.pool
+    const more = cycleBody(1, { candidates: posts(4, 5), removals: [removal('g', 1)] })
+    expect(await refusal(submit(more))).toEqual({
+      status: 422,
+      message: expect.stringContaining('too many posts would be pending') as string,
+      paths: ['candidates'],
+    })
+    expect(service.pool).toBe(state)
+    expect(service.lastCycle()?.cycleId).toBe(cycleBody(0).cycle_id)
+    // The id is free: the client sends the missing removals with it.
+    const corrected = { ...more, removals: [removal('g', 1), removal('g', 2)] }
+    expect((await responseTo(corrected)).results.map((row) => row.post_no)).toEqual([3, 4, 5])
+  })
+
+  test('counts what stays after the cycle: a candidate sent again, or added and removed, does not count', async () => {
+    await limited(2)
+    await submit(cycleBody(0, { candidates: posts(1, 2) }))
+    const cycle = cycleBody(1, { candidates: posts(1, 2, 3), removals: [removal('g', 3)] })
+    expect((await responseTo(cycle)).results).toHaveLength(2)
+  })
+
+  test('does not block a pool that is over it: cycles that do not make it larger are accepted', async () => {
+    await submit(cycleBody(0, { candidates: posts(1, 2, 3, 4) }))
+    await limited(2)
+    expect((await refusal(submit(cycleBody(1, { candidates: posts(5) })))).status).toBe(422)
+    const same = cycleBody(1, { engagement: [reading('g', 1, cycleMs(1))] })
+    expect((await responseTo(same)).results).toHaveLength(4)
+    const swap = cycleBody(2, { candidates: posts(5), removals: [removal('g', 1)] })
+    expect((await responseTo(swap)).results).toHaveLength(4)
+    const fewer = cycleBody(3, { removals: [2, 3, 4].map((n) => removal('g', n)) })
+    expect((await responseTo(fewer)).results).toHaveLength(1)
+  })
+
+  test('holds more posts than one body can bring, unless it is set lower', () => {
+    const none = { title: '', created_at: null, extracted_at: null }
+    const shortest = JSON.stringify({ ...candidate('g', 1, none), source: 'vote' })
+    expect(jsonBodyBytesMax / shortest.length).toBeLessThan(pendingPostsMax)
+  })
 })

@@ -8,6 +8,7 @@ import type { Codec, ResponseColumns } from '../codec/index.js'
 import {
   assert,
   formatInstant,
+  pendingPostsMax,
   ServiceError,
   type CycleColumns,
   type HeadColumns,
@@ -25,9 +26,10 @@ import { availabilityOf, packAvailability } from './availability.js'
 import { packEvaluation } from './evaluation-record.js'
 import { missingInputWarnings, modelKindWarnings, type Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
-import type { NewCycle } from './intake/index.js'
+import type { CycleLimits, NewCycle } from './intake/index.js'
 import { placedFailure } from './model-failure.js'
 import { nextTurn } from './next-turn.js'
+import { checkPendingCount } from './pending-limit.js'
 import { countsOf, resultsOf } from './results.js'
 import { loadPool, saveCycle } from './saved-state.js'
 import type { StoredWeights } from './stored-weights.js'
@@ -37,6 +39,7 @@ export interface CyclePipelineParts {
   readonly store: Store
   /** Milliseconds since 1970. */
   readonly clock: () => number
+  readonly limits: () => CycleLimits
   readonly weights: StoredWeights
   readonly images: ImageCounts
   readonly embeddings: Embeddings
@@ -103,11 +106,11 @@ export class CyclePipeline {
   }
 
   /**
-   * The durable response to a new cycle, scored by `model`. Throws `ModelError`, or `unavailable` when storage refuses
-   * writes or cannot be read. After a failure nothing has changed.
+   * The durable response to a new cycle, scored by `model`. Throws `ModelError`, `unprocessable` when too many posts would
+   * be pending, or `unavailable` when storage refuses writes or cannot be read. After a failure nothing has changed.
    */
   async process(call: NewCycle, model: Model): Promise<Uint8Array> {
-    const { store, weights: stored, embeddings } = this.#parts
+    const { store, limits, weights: stored, embeddings } = this.#parts
     const { cycle, json, stages } = call
     await yieldIfLarge(json)
     const pool = this.#currentPool()
@@ -117,6 +120,7 @@ export class CyclePipeline {
     if (last === undefined && pool.state.newestCycleMs > -Infinity)
       throw new ServiceError('unavailable', 'storage refuses writes')
     const plan = pool.plan(cycle, (last?.position ?? 0) + 1)
+    checkPendingCount(plan, limits().pendingPostsMax ?? pendingPostsMax)
     const weights = weightsInForce(stored.history, cycle.cycleAt.ms)
     stages.lap('plan')
     const texts = await embeddings.encodeEntering(model, plan, enteringRecords(json, cycle, plan))

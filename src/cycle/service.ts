@@ -71,7 +71,16 @@ export class CycleService {
     const queue = this.#queue
     const images = new ImageCounts(store)
     const embeddings = new Embeddings(parts)
-    const pipeline = new CyclePipeline({ codec, store, clock, weights, images, embeddings, log })
+    const pipeline = new CyclePipeline({
+      codec,
+      store,
+      clock,
+      limits: parts.limits,
+      weights,
+      images,
+      embeddings,
+      log,
+    })
     const state = (): CyclePipeline['state'] => pipeline.state
     const ended = (): boolean => this.#closing
     const models = new ScoringModels({ store, embeddings, images, queue, state, ended, textEncodeMsMax, log })

@@ -12,7 +12,14 @@ import {
   type CycleColumns,
   type WeightsRequest,
 } from '../contract/index.js'
-import { changeWeights, checkTimes, Idempotency, loadPool, type CycleRecords } from '../cycle/index.js'
+import {
+  changeWeights,
+  checkPendingCount,
+  checkTimes,
+  Idempotency,
+  loadPool,
+  type CycleRecords,
+} from '../cycle/index.js'
 import {
   gallIdAt,
   weightsInForce,
@@ -29,6 +36,7 @@ export interface BodyCheckerOptions {
   /** Time of the service's clock when a body arrives. */
   readonly nowMs: number
   readonly clockSkewMs: number
+  readonly pendingPostsMax: number
   /** Without a store, only the bodies themselves are checked. */
   readonly store: Store | null
 }
@@ -139,6 +147,12 @@ export class BodyChecker {
     const late = cycle.cycleAt.ms < pool.state.newestCycleMs
     const before = pool.state.count
     const plan = pool.plan(cycle, this.#lastPosition)
+    try {
+      checkPendingCount(plan, this.#options.pendingPostsMax)
+    } catch (error) {
+      this.#cycles.delete(cycle.cycleId)
+      throw error
+    }
     const change = {
       late,
       weights_version:

@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { pendingPostsMax } from '../contract/index.js'
 import type { ExecutionProvider } from '../model/index.js'
 import { integer, listOf, oneOf, path, portOrOff, text, weights, type SettingKind } from './kinds.js'
 
@@ -135,6 +136,12 @@ const rows = {
     kind: integer(1, 64),
     defaultValue: () => 4,
     description: 'Cycles that may wait behind the one being processed. The next one gets 503.',
+  },
+  pendingPostsMax: {
+    kind: integer(1000, 2_000_000),
+    defaultValue: () => pendingPostsMax,
+    description:
+      'Posts that may be pending. A cycle that would leave more of them, and more than before, gets 422 and changes nothing.',
   },
   connectionsMax: {
     kind: integer(16, 1_000_000),

@@ -12,6 +12,7 @@ import {
   jsonBodyBytesMax,
   jsonContainerCountMax,
   jsonDepthMax,
+  pendingPostsMax,
 } from '../limits.js'
 import type { OperationId } from '../operations.js'
 import { dateTimeCharsMax } from '../time.js'
@@ -36,6 +37,7 @@ applied twice.
 | Rows of \`engagement\`, \`candidate_scores\`, \`removals\`, \`outcomes\` | ${count(rowCountMax)} each | 400 |
 | Nesting of a JSON body; arrays and objects in it | ${count(jsonDepthMax)} levels; ${count(jsonContainerCountMax)} | 400 |
 | \`gall_id\`, \`placement_id\`, \`reason_code\`, \`tier\` of an outcome, the \`version\` of weights; a \`note\` | ${count(nameCharsMax)} characters (Unicode code points); ${count(noteCharsMax)} | 400 |
+| Pending posts | ${count(pendingPostsMax)} by default | 422 with the field \`candidates\`; nothing is stored |
 | A timestamp | ${dateTimeCharsMax} characters | 400 |
 | Image | ${mebibytes(imageBytesMax)}, ${count(imagePixelsMax)} pixels; a long edge above ${count(imageEdgePixelsMax)} px is scaled down | 413 |
 | Segments and fill bytes of an image before its first scan | ${count(imageSegmentsMax)} | 400 |

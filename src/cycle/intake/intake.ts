@@ -19,6 +19,8 @@ export interface CycleLimits {
   readonly clockSkewMs: number
   /** Cycles that wait behind the one in progress. */
   readonly cyclesWaitingMax: number
+  /** Absent: the default of the contract. */
+  readonly pendingPostsMax?: number
 }
 
 /** A call with a new, valid cycle. */
