@@ -15,7 +15,8 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { codeOf } from '../client/index.js'
-import { flushDirectory, makeDirectories, StoreError } from '../store/index.js'
+import { flushDirectory } from '../contract/index.js'
+import { makeDirectories, StoreError } from '../store/index.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 
 const notForOthers = 0o077

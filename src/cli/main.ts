@@ -39,7 +39,11 @@ function written(stream: NodeJS.WriteStream): Promise<void> {
   })
 }
 
-const code = await run(process.argv.slice(2), processContext())
+const context = processContext()
+// As one line, like other messages of the program.
+process.removeAllListeners('warning')
+process.on('warning', ({ message }) => context.printMessage(`understudy: warning: ${message}\n`))
+const code = await run(process.argv.slice(2), context)
 await Promise.all([process.stdout, process.stderr].map(written))
 // Explicit exit: threads and sockets that a command left open must not keep the process alive.
 process.exit(code)

@@ -4,8 +4,9 @@
  */
 import { lstatSync, mkdirSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
+import { flushDirectory } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
-import { codeOf, flushDirectory } from './files.js'
+import { codeOf } from './files.js'
 
 const ownerOnly = 0o700
 

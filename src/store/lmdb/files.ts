@@ -8,7 +8,6 @@ import {
   constants,
   fchownSync,
   fstatSync,
-  fsyncSync,
   lstatSync,
   openSync,
   statSync,
@@ -118,16 +117,6 @@ export async function checkRoom(path: string, bytesMin: number, what: string): P
   const bytesFree = await diskBytesFree(path)
   if (bytesFree < bytesMin)
     throw new StoreError('full', `${path} has no room ${what}: ${bytesFree} bytes are free`)
-}
-
-/** Flushes a directory: a new name in it survives a power cut after this. */
-export function flushDirectory(path: string): void {
-  const fd = openSync(path, 'r')
-  try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
-  }
 }
 
 /** The error number of the system by name; empty for another error. */
