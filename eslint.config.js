@@ -34,7 +34,7 @@ const onlyFrom = {
 }
 
 /** Files that the client imports one by one: the index of the folder needs packages, which a browser does not have. */
-const filesForClient = 'contract/(errors|operations|wire)\\.js$|'
+const filesForClient = 'contract/(errors|flush-directory|operations|wire)\\.js$|'
 
 /** Packages that one folder alone may import: what it wraps can then be replaced in one place. */
 const owners = {

@@ -37,7 +37,13 @@ test('the client loads files of its own and three of the contract, and no packag
     'dist/contract/errors.js',
     'dist/contract/operations.js',
   ])
-  expect([...graphOf('dist/client/spool.js').packages].sort()).toEqual(['node:fs/promises', 'node:path'])
+  expect([...graphOf('dist/client/spool.js').packages].sort()).toEqual([
+    'node:child_process',
+    'node:fs',
+    'node:fs/promises',
+    'node:path',
+    'node:stream/consumers',
+  ])
 })
 
 test('it compiles with the types of browsers alone', () => {

@@ -1,43 +1,16 @@
-/** The client on real sockets: what it sends, what it repeats, and how it fails. */
+/** The client on real sockets: what it sends, what it repeats, and how a call ends. */
 import { createHash } from 'node:crypto'
 import { createServer, type AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cycleBody } from '../../test/helpers/bodies.js'
+import { connect, fast, large, ok } from '../../test/helpers/connected-client.js'
 import { FaultyServer, type Step } from '../../test/helpers/faulty-server.js'
-import { bodyExamples } from '../contract/index.js'
-import {
-  ApiError,
-  Client,
-  ConnectionError,
-  ResponseError,
-  type ClientOptions,
-  type Failure,
-} from './index.js'
+import { bodyExamples, errorTable } from '../contract/index.js'
+import { ApiError, Client, ConnectionError } from './index.js'
 
-const fast = { apiKey: 'key', backoffMsFirst: 1, backoffMsMax: 5 }
-const ok = { body: bodyExamples.CycleResponse }
 const unavailable = { error: { code: 'server_error', message: 'too many cycles are waiting' } }
-
-async function connect(
-  server: FaultyServer,
-  options: Partial<ClientOptions> = {},
-): Promise<{ client: Client; failures: Failure[] }> {
-  const failures: Failure[] = []
-  const onFailure = (failure: Failure): void => void failures.push(failure)
-  return { client: new Client({ ...fast, url: await server.listen(), onFailure, ...options }), failures }
-}
-
-/** A body that fills the buffers of sockets, so that a connection can end within it. */
-const large = cycleBody(0, {
-  removals: Array.from({ length: 5000 }, (_, index) => ({
-    gall_id: String(Math.sin(index)).repeat(20),
-    post_no: index + 1,
-    reason: 'deleted',
-    decided_at: '2024-03-01T00:00:00Z',
-  })),
-})
 
 describe('each operation', () => {
   const calls: [string, (client: Client) => Promise<unknown>, unknown, string][] = [
@@ -107,6 +80,18 @@ describe('each operation', () => {
     await expect(client.hasScores('x')).rejects.toMatchObject({ status: 401 })
     expect(server.received[0]?.method).toBe('HEAD')
   })
+
+  test.each([200, 404])('a page of a gateway with status %s says nothing about scores', async (status) => {
+    const { client } = await connect(new FaultyServer({ status, headers: { 'Content-Type': 'text/html' } }))
+    await expect(client.hasScores('x')).rejects.toMatchObject({ name: 'ResponseError', status })
+  })
+
+  test('the scores of another cycle are not those of this one', async () => {
+    const { client } = await connect(new FaultyServer({ body: bodyExamples.CycleResponse }))
+    await expect(client.getScores('20260302T1210')).rejects.toThrow(
+      'is for cycle 20260302T1205, not 20260302T1210',
+    )
+  })
 })
 
 test('a base address may have a path', async () => {
@@ -123,6 +108,8 @@ test.each([
   ['the key has a space', { apiKey: 'Bearer key' }],
   ['a time is not a number', { backoffMsMax: NaN }],
   ['a time is longer than a timer', { attemptTimeoutMs: 2 ** 31 }],
+  ['a response may have no bytes', { responseBytesMax: 0 }],
+  ['a size is not a number', { responseBytesMax: NaN }],
 ])('a client cannot be made if %s, and the error does not contain the key', (_what, wrong) => {
   const make = (): Client => new Client({ url: 'http://localhost', apiKey: 'secret', ...wrong })
   expect(make).toThrow(TypeError)
@@ -170,7 +157,7 @@ describe('retries', () => {
         async (steps, gzip) => {
           const server = new FaultyServer(...steps, ok)
           const { client, failures } = await connect(server, { gzip })
-          expect(await client.postCycle(large)).toEqual(bodyExamples.CycleResponse)
+          expect(await client.postCycle(large)).toEqual(ok.body)
           expect(server.attemptCount).toBe(steps.length + 1)
           expect(failures.map(({ retryCount }) => retryCount)).toEqual(steps.map((_, index) => index))
           const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
@@ -208,10 +195,23 @@ describe('retries', () => {
     expect(await client.postCycle(large)).toEqual(ok.body)
   })
 
-  test.each([400, 401, 404, 409, 413, 415, 422, 431, 500, 501, 302])('%s is final', async (status) => {
-    const server = new FaultyServer({ status, body: { error: { code: 'c', message: 'm' } } })
+  test.each(Object.entries(errorTable).filter(([kind]) => kind !== 'unavailable'))(
+    'the error %s of the service is final',
+    async (kind, { status, code }) => {
+      const server = new FaultyServer({ status, body: { error: { code, message: 'm' } } })
+      const { client } = await connect(server)
+      const error = await client.getHealth().catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(ApiError)
+      expect(error).toMatchObject({ kind, status, code })
+      expect(server.attemptCount).toBe(1)
+    },
+  )
+
+  test.each([431, 501, 302])('status %s, which the service does not have, is final', async (status) => {
+    const server = new FaultyServer({ status, body: { error: { code: 'server_error', message: 'm' } } })
     const { client } = await connect(server)
-    await expect(client.getHealth()).rejects.toMatchObject({ status })
+    const error = await client.getHealth().catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ name: 'ResponseError', status })
     expect(server.attemptCount).toBe(1)
   })
 
@@ -247,58 +247,6 @@ describe('retries', () => {
     }
     const { client } = await connect(server, { onFailure })
     await expect(client.getHealth()).rejects.toThrow('seen enough')
-  })
-})
-
-describe('errors', () => {
-  test('an error record is an ApiError with its fields', async () => {
-    const fields = [{ path: 'cycle_time', problem: 'must not be in the future' }]
-    const record = { error: { code: 'unprocessable', message: 'the cycle is not valid', fields } }
-    const { client } = await connect(new FaultyServer({ status: 422, body: record }))
-    const error = await client.postCycle(large).catch((thrown: unknown) => thrown as ApiError)
-    expect(error).toBeInstanceOf(ApiError)
-    expect(error).toMatchObject({
-      name: 'ApiError',
-      kind: 'unprocessable',
-      code: 'unprocessable',
-      status: 422,
-      fields,
-    })
-    expect((error as Error).message).toBe(
-      'POST /v1/cycles: 422 unprocessable: the cycle is not valid; cycle_time: must not be in the future',
-    )
-  })
-
-  test.each<[string, Step]>([
-    ['an error page', { status: 404, headers: { 'Content-Type': 'text/html' }, body: '<p>' }],
-    ['a page with status 200', { headers: { 'Content-Type': 'text/html' }, body: '<p>' }],
-    ['JSON that another server sends as text', { headers: { 'Content-Type': 'text/html' }, body: ok.body }],
-    ['a body that is not JSON', { body: 'half' }],
-    ['JSON that is not an object', { body: [] }],
-    ['a redirect', { status: 302, headers: { Location: '/' } }],
-    ['a status that the operation does not have', { status: 201 }],
-  ])('%s is a ResponseError', async (_what, step) => {
-    const server = new FaultyServer(step)
-    const { client } = await connect(server)
-    const error = await client.postCycle(large).catch((thrown: unknown) => thrown)
-    expect(error).toBeInstanceOf(ResponseError)
-    expect(error).not.toBeInstanceOf(ApiError)
-    expect(server.attemptCount).toBe(1)
-  })
-
-  test('a certificate that is not trusted is not tried again', async () => {
-    const cause = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
-    let attemptCount = 0
-    const client = new Client({
-      ...fast,
-      url: 'https://localhost',
-      fetch: () => {
-        attemptCount++
-        return Promise.reject(new TypeError('fetch failed', { cause }))
-      },
-    })
-    await expect(client.getHealth()).rejects.toThrow('no response in 1 attempt: self-signed certificate')
-    expect(attemptCount).toBe(1)
   })
 })
 

@@ -15,7 +15,16 @@ import type {
   WeightsState,
 } from '../contract/wire.js'
 import { imageCall, jsonCall, plainCall, scoresCall, type Call, type ImageKey, type Reply } from './calls.js'
-import { ConnectionError, errorOf, isObject, parseJson, ResponseError, TimeoutError } from './errors.js'
+import {
+  ConnectionError,
+  errorOf,
+  hasJsonType,
+  isFutureRefusal,
+  jsonOf,
+  ResponseError,
+  TimeoutError,
+} from './errors.js'
+import { findMismatch } from './response-shape.js'
 import {
   defaultPolicy,
   isTemporaryError,
@@ -32,6 +41,8 @@ export interface ClientOptions extends Partial<RetryPolicy> {
   readonly apiKey: string
   /** Compress JSON bodies of 1,400 bytes and more. Default true. */
   readonly gzip?: boolean
+  /** Of a decompressed response. A larger one is a `ResponseError`. Default 128 MiB. */
+  readonly responseBytesMax?: number
   /** Called before each wait for another attempt, and when a call is given up. What it throws ends the call. */
   readonly onFailure?: (failure: Failure) => void
   /** Default: `fetch`. */
@@ -45,7 +56,10 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** An attempt that failed: a response with a temporary status, or an error. */
+/** 200,000 pending posts, the default limit of the service, need a third of it. */
+const responseBytesMaxDefault = 128 * 1024 * 1024
+
+/** An attempt that failed: a response that may be another one later, or an error. */
 export interface Failure {
   readonly call: Call
   readonly outcome: Reply | Error
@@ -59,6 +73,7 @@ export class Client {
   readonly #base: URL
   readonly #options: ClientOptions
   readonly #policy: RetryPolicy
+  readonly #responseBytesMax: number
 
   /** Throws a `TypeError` if the address is not one, or the key cannot be the value of a header. */
   constructor(options: ClientOptions) {
@@ -68,29 +83,36 @@ export class Client {
       throw new TypeError('the apiKey must be visible ASCII characters without spaces')
     this.#options = options
     this.#policy = policyOf(options)
+    this.#responseBytesMax = options.responseBytesMax ?? responseBytesMaxDefault
+    // Written so that NaN fails.
+    if (!(this.#responseBytesMax > 0))
+      throw new TypeError('responseBytesMax must be a positive number of bytes')
   }
 
   /** Submits a cycle. Resolves with the first response to it, even if the service had processed it before. */
   async postCycle(cycle: CycleRequest, options?: CallOptions): Promise<CycleResponse> {
-    return this.sendCycle(JSON.stringify(cycle), options)
+    return this.#sendCycle(JSON.stringify(cycle), cycle.cycle_id, options)
   }
 
   /** As `postCycle`, for a cycle that is already JSON. */
   async sendCycle(json: string, options?: CallOptions): Promise<CycleResponse> {
-    return this.#result('postCycle', await jsonCall('postCycle', json, this.#gzip), options)
+    return this.#sendCycle(json, cycleIdOf(json), options)
   }
 
   /** The stored response of a cycle. */
-  getScores(cycleId: string, options?: CallOptions): Promise<CycleResponse> {
-    return this.#result('getScores', scoresCall(cycleId, 'GET'), options)
+  async getScores(cycleId: string, options?: CallOptions): Promise<CycleResponse> {
+    const call = scoresCall(cycleId, 'GET')
+    return responseTo(cycleId, call, await this.send(call, options))
   }
 
   /** Whether the service has a stored response of a cycle. */
   async hasScores(cycleId: string, options?: CallOptions): Promise<boolean> {
     const call = scoresCall(cycleId, 'HEAD')
     const reply = await this.send(call, options)
-    if (reply.status === 200 || reply.status === 404) return reply.status === 200
-    throw errorOf(call, reply)
+    // There is no body to check. Error pages of gateways have another media type.
+    const isOfService = hasJsonType(reply) && (reply.status === 200 || reply.status === 404)
+    if (!isOfService) throw errorOf(call, reply)
+    return reply.status === 200
   }
 
   /** Uploads an image. `created`: the service did not have it before. */
@@ -127,8 +149,8 @@ export class Client {
   }
 
   /**
-   * Sends a call until a response arrives whose status is not temporary (`retry.ts`), with the same bytes each time.
-   * Rejects with the last failure when `retryTimeoutMs` has passed: an `ApiError`, `ResponseError` or `ConnectionError`.
+   * Sends a call until a response arrives that is not temporary, with the same bytes each time. Rejects with the last
+   * failure when `retryTimeoutMs` has passed: an `ApiError`, `ResponseError` or `ConnectionError`.
    */
   async send(call: Call, { signal }: CallOptions = {}): Promise<Reply> {
     const url = this.#urlOf(call)
@@ -138,14 +160,16 @@ export class Client {
       signal?.throwIfAborted()
       const outcome = await this.#attempt(url, call, retryCount, signal)
       const isError = outcome instanceof Error
-      if (!isError && !isTemporaryStatus(outcome.status)) return outcome
+      if (!isError && !isTemporaryReply(call, outcome)) return outcome
       const retryAfter = isError ? null : outcome.headers.get('retry-after')
       const nextMs = waitMsOf(this.#policy, retryCount, retryAfter, random())
       const isOver = performance.now() + nextMs > giveUpAtMs || (isError && !isTemporaryError(outcome))
       const waitMs = isOver ? null : nextMs
       this.#options.onFailure?.({ call, outcome, retryCount, waitMs })
-      if (waitMs === null)
-        throw isError ? new ConnectionError(call, retryCount + 1, outcome) : errorOf(call, outcome)
+      if (waitMs === null) {
+        if (!isError) throw errorOf(call, outcome)
+        throw outcome instanceof ResponseError ? outcome : new ConnectionError(call, retryCount + 1, outcome)
+      }
       await wait(waitMs, signal)
     }
   }
@@ -154,11 +178,20 @@ export class Client {
     return this.#options.gzip ?? true
   }
 
+  async #sendCycle(
+    json: string,
+    cycleId: string | null,
+    options: CallOptions | undefined,
+  ): Promise<CycleResponse> {
+    const call = await jsonCall('postCycle', json, this.#gzip)
+    return responseTo(cycleId, call, await this.send(call, options))
+  }
+
   async #result<Id extends OperationId>(id: Id, call: Call, options?: CallOptions): Promise<ResponseOf<Id>> {
     return resultOf(id, call, await this.send(call, options))
   }
 
-  /** One attempt: the whole response, or an error. Rejects only with the reason of `signal`. */
+  /** One attempt: the whole response, or an error; a `ResponseError` if it is too large. Rejects only with the reason of `signal`. */
   async #attempt(
     url: URL,
     call: Call,
@@ -184,9 +217,11 @@ export class Client {
         redirect: 'manual',
         signal: attempt.signal,
       })
-      const body = new Uint8Array(await response.arrayBuffer())
-      const ms = performance.now() - startedAtMs
-      return { status: response.status, headers: response.headers, body, ms, retryCount }
+      const { status, headers } = response
+      const bytesMax = this.#responseBytesMax
+      const body = await readBody(response, bytesMax)
+      if (body === null) return new ResponseError(call, { status }, `has more than ${bytesMax} bytes`)
+      return { status, headers, body, ms: performance.now() - startedAtMs, retryCount }
     } catch (error) {
       signal?.throwIfAborted()
       return error instanceof Error ? error : new Error(String(error))
@@ -215,11 +250,66 @@ function policyOf(options: ClientOptions): RetryPolicy {
   return policy
 }
 
+/** Whether the same bytes may receive another response later. */
+function isTemporaryReply(call: Call, reply: Reply): boolean {
+  return isTemporaryStatus(reply.status) || (call.id === 'postCycle' && isFutureRefusal(errorOf(call, reply)))
+}
+
+/** The whole body, decompressed; null if it has more than `bytesMax` bytes, of which the rest is not received. */
+async function readBody(response: Response, bytesMax: number): Promise<Uint8Array | null> {
+  const stream = response.body as ReadableStream<Uint8Array> | null
+  if (stream === null) return new Uint8Array()
+  const reader = stream.getReader()
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    bytes += read.value.length
+    if (bytes > bytesMax) {
+      await reader.cancel()
+      return null
+    }
+    chunks.push(read.value)
+  }
+  const whole = new Uint8Array(bytes)
+  let offset = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, offset)
+    offset += chunk.length
+  }
+  return whole
+}
+
+/** The id of a cycle that is JSON; null if it has none, which the service refuses. */
+function cycleIdOf(json: string): string | null {
+  try {
+    const { cycle_id } = JSON.parse(json) as { readonly cycle_id?: unknown }
+    return typeof cycle_id === 'string' ? cycle_id : null
+  } catch {
+    return null
+  }
+}
+
+/** The response to a cycle. */
+function responseTo(cycleId: string | null, call: Call, reply: Reply): CycleResponse {
+  const response = resultOf(call.id === 'getScores' ? 'getScores' : 'postCycle', call, reply)
+  if (cycleId !== null && response.cycle_id !== cycleId)
+    throw new ResponseError(call, reply, `is for cycle ${response.cycle_id}, not ${cycleId}`)
+  return response
+}
+
 /** The result of an operation, or the error that its response is. */
 function resultOf<Id extends OperationId>(id: Id, call: Call, reply: Reply): ResponseOf<Id> {
   if (!(String(reply.status) in operations[id].responses)) throw errorOf(call, reply)
-  const type = reply.headers.get('content-type') ?? ''
-  const value = /^application\/json\b/i.test(type) ? parseJson(reply.body) : undefined
-  if (!isObject(value)) throw new ResponseError(call, reply, 'has a body that is not a JSON object')
-  return value as unknown as ResponseOf<Id>
+  const value = jsonOf(reply)
+  if (value === undefined) throw new ResponseError(call, reply, 'has a body that is not JSON')
+  const path = findMismatch(id, value)
+  if (path !== null) {
+    const where = path === '' ? 'the body' : path
+    throw new ResponseError(
+      call,
+      reply,
+      `is not a response of the service: ${where} is missing or of another type`,
+    )
+  }
+  return value as ResponseOf<Id>
 }

@@ -2,16 +2,16 @@
  * How a call fails: the service refused it (`ApiError`), something else responded (`ResponseError`), or there was no
  * response (`ConnectionError`). A call that its signal ends rejects with the signal's reason.
  */
-import { errorTable, type ErrorKind } from '../contract/errors.js'
+import { errorTable, futureProblem, type ErrorKind } from '../contract/errors.js'
 import type { ErrorRecord, FieldProblem } from '../contract/wire.js'
 import type { Call, Reply } from './calls.js'
 
-/** A response that is not the result of the operation: a proxy's error page, a redirect, or a body that is not JSON. */
+/** A response that is not the result of the operation: a proxy's error page, a redirect, a body of another shape. */
 export class ResponseError extends Error {
   override readonly name: string = 'ResponseError'
   readonly status: number
 
-  constructor(call: Call, { status }: Reply, what: string) {
+  constructor(call: Call, { status }: Pick<Reply, 'status'>, what: string) {
     super(`${call.method} ${call.path}: ${status} ${what}`)
     this.status = status
   }
@@ -55,14 +55,41 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError'
 }
 
-/** The error of a response that is not the result of the operation. */
+/**
+ * The error of a response that is not the result of the operation. Gateways send JSON too: it is an `ApiError` only if the
+ * record has the shape of the contract and the code that the contract has for this status.
+ */
 export function errorOf(call: Call, reply: Reply): ResponseError {
-  const record = parseJson(reply.body)
-  const kinds = Object.entries(errorTable) as [ErrorKind, { readonly status: number }][]
-  const [kind] = kinds.find(([, { status }]) => status === reply.status) ?? []
-  if (kind === undefined || !isErrorRecord(record))
-    return new ResponseError(call, reply, 'is an unexpected response')
-  return new ApiError(call, reply, kind, record)
+  const record = jsonOf(reply)
+  if (isErrorRecord(record)) {
+    const kind = kindOf(reply.status, record.error.code)
+    if (kind !== undefined) return new ApiError(call, reply, kind, record)
+  }
+  return new ResponseError(call, reply, 'is not a response of the service')
+}
+
+function kindOf(status: number, code: string): ErrorKind | undefined {
+  const kinds = Object.keys(errorTable) as ErrorKind[]
+  return kinds.find((kind) => errorTable[kind].status === status && errorTable[kind].code === code)
+}
+
+/**
+ * Whether the service refuses a cycle only because its time is in the future. That is a difference between the clocks of
+ * client and service: the service accepts the same bytes later.
+ */
+export function isFutureRefusal(error: unknown): boolean {
+  if (!(error instanceof ApiError) || error.kind !== 'unprocessable') return false
+  const [field, ...others] = error.fields
+  return others.length === 0 && field?.path === 'cycle_time' && field.problem === futureProblem
+}
+
+export function hasJsonType({ headers }: Reply): boolean {
+  return /^application\/json\b/i.test(headers.get('content-type') ?? '')
+}
+
+/** The value of a JSON body; undefined if the body or its media type is another one. */
+export function jsonOf(reply: Reply): unknown {
+  return hasJsonType(reply) ? parseJson(reply.body) : undefined
 }
 
 /** The value, or undefined if the bytes are not JSON. */
@@ -90,9 +117,12 @@ export function codeOf(error: unknown): string | undefined {
 function isErrorRecord(value: unknown): value is ErrorRecord {
   if (!isObject(value) || !isObject(value['error'])) return false
   const { code, message, fields } = value['error']
-  return (
-    typeof code === 'string' && typeof message === 'string' && (fields === undefined || Array.isArray(fields))
-  )
+  const isText = typeof code === 'string' && typeof message === 'string'
+  return isText && (fields === undefined || (Array.isArray(fields) && fields.every(isFieldProblem)))
+}
+
+function isFieldProblem(value: unknown): value is FieldProblem {
+  return isObject(value) && typeof value['path'] === 'string' && typeof value['problem'] === 'string'
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -4,7 +4,15 @@
  */
 export { imageCall, jsonCall, plainCall, scoresCall, type Call, type ImageKey, type Reply } from './calls.js'
 export { Client, type CallOptions, type ClientOptions, type Failure } from './client.js'
-export { ApiError, codeOf, ConnectionError, reasonOf, ResponseError, TimeoutError } from './errors.js'
+export {
+  ApiError,
+  codeOf,
+  ConnectionError,
+  isFutureRefusal,
+  reasonOf,
+  ResponseError,
+  TimeoutError,
+} from './errors.js'
 export { defaultPolicy, isTemporaryError, type RetryPolicy } from './retry.js'
 export type { ErrorKind } from '../contract/errors.js'
 export type * from '../contract/wire.js'

@@ -2,7 +2,7 @@
  * When and how long to wait before the next attempt. Every operation of the contract is idempotent, so an attempt may be
  * repeated whatever the outcome of the previous one: the service responds with the stored result.
  */
-import { codeOf } from './errors.js'
+import { codeOf, ResponseError } from './errors.js'
 
 export interface RetryPolicy {
   /** No attempt begins later than this after the first one. */
@@ -39,8 +39,12 @@ export function isTemporaryStatus(status: number): boolean {
   return temporaryStatuses.has(status)
 }
 
-/** Whether an attempt that failed without a response may succeed later. Browsers do not report why one failed. */
+/**
+ * Whether an attempt that failed without a complete response may succeed later. Browsers do not report why one failed. After
+ * a response that is too large, the status decides.
+ */
 export function isTemporaryError(error: unknown): boolean {
+  if (error instanceof ResponseError) return isTemporaryStatus(error.status)
   return !permanentCodes.test(codeOf(error) ?? '')
 }
 

@@ -1,11 +1,22 @@
 /** The spool: what it keeps, in which order it sends, and when it removes a cycle. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cycleBody } from '../../test/helpers/bodies.js'
 import { FaultyServer, type Step } from '../../test/helpers/faulty-server.js'
-import { bodyExamples, type CycleRequest, type CycleResponse } from '../contract/index.js'
+import { bodyExamples, errorTable, type CycleRequest, type CycleResponse } from '../contract/index.js'
 import { Client, type ApiError } from './index.js'
 import { Spool, type SpoolOptions } from './spool.js'
 
@@ -17,21 +28,36 @@ const [first, second, third] = [0, 1, 2].map((index) => cycleBody(index)) as [
 
 let directory: string
 let responses: string[]
+let warnings: string[]
+let spools: Spool[]
 beforeEach(() => {
   directory = join(mkdtempSync(join(tmpdir(), 'understudy-spool-')), 'spool')
   responses = []
+  warnings = []
+  spools = []
 })
-afterEach(() => rmSync(directory, { recursive: true, force: true }))
+afterEach(async () => {
+  for (const spool of spools) await spool.close()
+  rmSync(directory, { recursive: true, force: true })
+})
 
 const responseTo = ({ cycle_id }: CycleRequest): Step => ({
   body: { ...bodyExamples.CycleResponse, cycle_id },
 })
-const refusal = (status: number, code = 'c'): Step => ({ status, body: { error: { code, message: 'm' } } })
+/** With the code that the contract has for the status. */
+const refusal = (status: number, more: object = {}): Step => {
+  const { code } = Object.values(errorTable).find((error) => error.status === status) ?? { code: 'other' }
+  return { status, body: { error: { code, message: 'm', ...more } } }
+}
+const future = refusal(422, { fields: [{ path: 'cycle_time', problem: 'must not be in the future' }] })
 
 async function open(server: FaultyServer, more: Partial<SpoolOptions> = {}): Promise<Spool> {
   const client = new Client({ url: await server.listen(), apiKey: 'key', retryTimeoutMs: 0 })
   const onResponse = ({ cycle_id }: CycleResponse): void => void responses.push(cycle_id)
-  return Spool.open({ client, directory, onResponse, ...more })
+  const onWarning = (message: string): void => void warnings.push(message)
+  const spool = await Spool.open({ client, directory, onResponse, onWarning, ...more })
+  spools.push(spool)
+  return spool
 }
 
 test('a cycle is on disk before its first attempt and until its response has been handled', async () => {
@@ -80,6 +106,14 @@ test.each([400, 409, 413, 422])(
 
 test.each<[string, Step]>([
   ['401', refusal(401)],
+  ['404', refusal(404)],
+  ['a refusal for the future', future],
+  ['a 400 of a gateway', { status: 400, body: { error: { code: 'invalid_request', message: 'm' } } }],
+  ['a 409 of a gateway', { status: 409, body: { error: { code: '409', message: 'm' } } }],
+  ['a 413 of a proxy', { status: 413, headers: { 'Content-Type': 'text/html' }, body: '<p>' }],
+  ['a 422 of a gateway', { status: 422, body: { error: { code: 'unprocessable' } } }],
+  ['a 500 of a proxy', { status: 500, headers: { 'Content-Type': 'text/html' }, body: '<p>' }],
+  ['an empty object with status 200', { body: {} }],
   ['415', refusal(415)],
   ['503', refusal(503)],
   ['an error page', { status: 404, headers: { 'Content-Type': 'text/html' }, body: '<p>' }],
@@ -123,12 +157,203 @@ test('a cycle_id that is not an id cannot leave the directory', async () => {
 })
 
 test('interrupted writes are removed when the spool is opened, and other files are left alone', async () => {
-  await open(new FaultyServer(responseTo(first)))
+  mkdirSync(directory)
   for (const name of [`${first.cycle_id}.json.partial`, `${second.cycle_id}.json.rejected`, 'notes.txt'])
     writeFileSync(join(directory, name), '{"half')
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
+  mkdirSync(join(directory, 'lost+found'))
   const spool = await open(new FaultyServer(responseTo(first)))
-  expect(readdirSync(directory)).toEqual([`${second.cycle_id}.json.rejected`, 'notes.txt'])
-  expect(await spool.cycleIds()).toEqual([])
+  expect(readdirSync(directory)).toEqual([
+    `${second.cycle_id}.json.rejected`,
+    'lost+found',
+    'notes.txt',
+    'package.json',
+  ])
+  expect([await spool.cycleIds(), warnings]).toEqual([[], []])
+})
+
+describe('while the clock of the service is behind', () => {
+  test('a cycle and those after it stay, and are delivered in order with the same bytes later', async () => {
+    const rejected: string[] = []
+    const server = new FaultyServer(future, future, responseTo(first), responseTo(second))
+    const spool = await open(server, { onRejected: (cycleId) => void rejected.push(cycleId) })
+    for (const cycle of [first, second]) await spool.add(cycle)
+    for (let attempt = 0; attempt < 2; attempt++)
+      await expect(spool.deliver()).rejects.toMatchObject({ kind: 'unprocessable', status: 422 })
+    expect(readdirSync(directory)).toEqual([`${first.cycle_id}.json`, `${second.cycle_id}.json`])
+    await spool.deliver()
+    expect([responses, rejected]).toEqual([[first.cycle_id, second.cycle_id], []])
+    expect(server.received.map(({ body }) => body.toString())).toEqual(
+      [first, first, first, second].map((cycle) => JSON.stringify(cycle)),
+    )
+  })
+
+  test('one call of `deliver` waits for the service', async () => {
+    const server = new FaultyServer(future, future, future, responseTo(first))
+    const client = new Client({
+      url: await server.listen(),
+      apiKey: 'key',
+      backoffMsFirst: 1,
+      backoffMsMax: 2,
+    })
+    const spool = await open(new FaultyServer('after'), { client })
+    await spool.add(first)
+    await spool.deliver()
+    expect(responses).toEqual([first.cycle_id])
+  })
+
+  test.each([
+    ['written', -25],
+    ['written by a clock that was set back later', 25],
+  ])('a cycle that was %s more than 24 hours from now is rejected', async (_what, hours) => {
+    const rejected: string[] = []
+    const spool = await open(new FaultyServer(future), {
+      onRejected: (cycleId) => void rejected.push(cycleId),
+    })
+    await spool.add(first)
+    const seconds = Date.now() / 1000 + hours * 3600
+    utimesSync(join(directory, `${first.cycle_id}.json`), seconds, seconds)
+    await spool.deliver()
+    expect(rejected).toEqual([first.cycle_id])
+    expect(readdirSync(directory)).toEqual([`${first.cycle_id}.json.rejected`])
+  })
+})
+
+describe('what cannot be sent is set aside with a warning, and the cycles after it are delivered:', () => {
+  const name = `${first.cycle_id}.json`
+  const json = JSON.stringify(first)
+
+  test.each<[string, (path: string) => void, string]>([
+    ['half a file', (path) => writeFileSync(path, json.slice(0, 40)), 'it is damaged: it is not JSON'],
+    ['an empty file', (path) => writeFileSync(path, ''), 'it is damaged: it is not JSON'],
+    ['zeros', (path) => writeFileSync(path, Buffer.alloc(json.length)), 'it is damaged: it is not JSON'],
+    [
+      'bytes that are no text',
+      (path) => writeFileSync(path, json.replace('"', '"\xff'), 'latin1'),
+      'it is damaged',
+    ],
+    [
+      'another cycle',
+      (path) => writeFileSync(path, JSON.stringify(third)),
+      `it contains cycle ${third.cycle_id}`,
+    ],
+    ['JSON without a cycle', (path) => writeFileSync(path, '[]'), 'it does not contain a cycle'],
+    [
+      'a directory',
+      (path) => mkdirSync(join(path, 'inner'), { recursive: true }),
+      'it is not a regular file',
+    ],
+    ['a link to nothing', (path) => symlinkSync('/nowhere', path), 'it is not a regular file'],
+    ['a named pipe', (path) => void spawnSync('mkfifo', [path]), 'it is not a regular file'],
+  ])('%s', async (_what, make, problem) => {
+    mkdirSync(directory)
+    make(join(directory, name))
+    const spool = await open(new FaultyServer(responseTo(second)))
+    await spool.add(second)
+    await spool.deliver()
+    expect(responses).toEqual([second.cycle_id])
+    expect(readdirSync(directory)).toEqual([`${name}.set-aside`])
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain(`${join(directory, name)} is not sent, because ${problem}`)
+    expect(warnings[0]).toContain(`it is now ${name}.set-aside`)
+  })
+
+  test.each(['copy of a cycle.json', `${first.cycle_id}(1).json`, '20260302T12.json'])(
+    'a cycle in %s, which is no name of a cycle',
+    async (wrong) => {
+      mkdirSync(directory)
+      writeFileSync(join(directory, wrong), json)
+      await open(new FaultyServer(responseTo(first)))
+      expect(readdirSync(directory)).toEqual([`${wrong}.set-aside`])
+      expect(warnings[0]).toContain('its name is not that of a cycle')
+    },
+  )
+
+  test('a directory in the place of an interrupted write', async () => {
+    mkdirSync(join(directory, `${name}.partial`), { recursive: true })
+    const spool = await open(new FaultyServer(responseTo(first)))
+    await spool.add(first)
+    await spool.deliver()
+    expect([responses, readdirSync(directory)]).toEqual([[first.cycle_id], [`${name}.partial.set-aside`]])
+  })
+
+  test('what is in the place of a cycle that is added', async () => {
+    const spool = await open(new FaultyServer(responseTo(first)))
+    writeFileSync(join(directory, name), json.slice(0, 40))
+    await spool.add(first)
+    expect(readFileSync(join(directory, name), 'utf8')).toBe(json)
+    expect(readdirSync(directory)).toEqual([name, `${name}.set-aside`])
+  })
+
+  test('nothing is overwritten: each file gets a name of its own', async () => {
+    const spool = await open(new FaultyServer(refusal(400)))
+    for (const half of ['{"a', '{"b']) {
+      writeFileSync(join(directory, name), half)
+      await spool.deliver()
+    }
+    for (const cycle of [first, { ...first, note: 'changed' }]) {
+      await spool.add(cycle)
+      await spool.deliver()
+    }
+    const names = ['rejected', 'rejected-2', 'set-aside', 'set-aside-2'].map((suffix) => `${name}.${suffix}`)
+    expect(readdirSync(directory)).toEqual(names)
+    const texts = names.map((one) => readFileSync(join(directory, one), 'utf8'))
+    expect(texts).toEqual([json, JSON.stringify({ ...first, note: 'changed' }), '{"a', '{"b'])
+  })
+
+  // Root reads every file.
+  test.skipIf(process.getuid?.() === 0)('a file of another user', async () => {
+    const spool = await open(new FaultyServer(responseTo(second)))
+    for (const cycle of [first, second]) await spool.add(cycle)
+    chmodSync(join(directory, name), 0)
+    await spool.deliver()
+    expect([responses, warnings.length]).toEqual([[second.cycle_id], 1])
+  })
+})
+
+test('without `onWarning`, a warning of the process names the file', async () => {
+  mkdirSync(join(directory, `${first.cycle_id}.json`), { recursive: true })
+  const { promise, resolve } = Promise.withResolvers<string>()
+  process.once('warning', ({ message }) => resolve(message))
+  const client = new Client({ url: 'http://localhost', apiKey: 'key' })
+  const spool = await Spool.open({ client, directory, onResponse: () => undefined })
+  spools.push(spool)
+  await spool.deliver()
+  expect(await promise).toContain(join(directory, `${first.cycle_id}.json`))
+})
+
+test('a cycle that an operator removes during a delivery is not sent', async () => {
+  const server = new FaultyServer(responseTo(first), responseTo(third))
+  const onResponse = ({ cycle_id }: CycleResponse): void => {
+    responses.push(cycle_id)
+    rmSync(join(directory, `${second.cycle_id}.json`), { force: true })
+  }
+  const spool = await open(server, { onResponse })
+  for (const cycle of [first, second, third]) await spool.add(cycle)
+  await spool.deliver()
+  expect(responses).toEqual([first.cycle_id, third.cycle_id])
+})
+
+describe('two spools of one process with one directory', () => {
+  test('write one after the other, and send each cycle once', async () => {
+    const server = new FaultyServer(responseTo(first), responseTo(second))
+    const [one, other] = await Promise.all([open(server), open(new FaultyServer('after'))])
+    await Promise.all([one, other, one, other].map((spool) => spool.add(first)))
+    await one.add(second)
+    await Promise.allSettled([one.deliver(), one.deliver()])
+    expect([responses, server.attemptCount]).toEqual([[first.cycle_id, second.cycle_id], 2])
+  })
+
+  test('keep it locked until both are closed', async () => {
+    const [one, other] = await Promise.all([open(new FaultyServer('after')), open(new FaultyServer('after'))])
+    const isLocked = (): boolean => spawnSync('flock', ['-n', directory, 'true']).status === 1
+    expect(isLocked()).toBe(true)
+    await one.close()
+    await one.close()
+    expect(isLocked()).toBe(true)
+    await other.close()
+    expect(isLocked()).toBe(false)
+  })
 })
 
 test('concurrent deliveries send each cycle once', async () => {

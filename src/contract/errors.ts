@@ -20,6 +20,12 @@ export const errorTable = {
 
 export type ErrorKind = keyof typeof errorTable
 
+/**
+ * The problem of a `cycle_time` that the service's clock has not reached. A 422 with no other problem is temporary: the
+ * client sends the same bytes again (decisions.md 42).
+ */
+export const futureProblem = 'must not be in the future'
+
 /** The most problems in `fields`; the message gives the number of the others (decisions.md 3). */
 export const fieldCountMax = 100
 

@@ -63,6 +63,37 @@ test('a status that the operation does not have is a violation, and a wrong key 
   await expect(api.health()).rejects.toMatchObject({ kind: 'unauthorized' })
 })
 
+test('a cycle in the future is sent again, and the outage says that the clocks differ', async () => {
+  const reported: (Outage | null)[] = []
+  const fields = [{ path: 'cycle_time', problem: 'must not be in the future' }]
+  const future = { status: 422, body: { error: { code: 'unprocessable', message: 'm', fields } } }
+  const server = new FaultyServer(future, future, { body: bodyExamples.CycleResponse })
+  const api = await connect(server, { onOutage: (outage) => void reported.push(outage) })
+  expect((await api.sendCycle(await api.cycleCall('{}', new Rng('x')))).status).toBe(200)
+  const reason = 'the clock of the service is behind the time of the cycle'
+  expect(reported).toMatchObject([{ reason }, { reason }, null])
+})
+
+test.each<[string, number, (api: Api) => Promise<unknown>]>([
+  [
+    'that a cycle is stored with another body',
+    409,
+    async (api) => api.sendCycle(await api.cycleCall('{}', new Rng('x'))),
+  ],
+  ['that a response is not stored', 404, (api) => api.storedResponse('20260302T1205')],
+])('JSON of a gateway does not mean %s', async (_what, status, call) => {
+  const api = await connect(new FaultyServer({ status, body: { error: { code: 'no_route', message: 'm' } } }))
+  await expect(call(api)).rejects.toMatchObject({
+    name: 'ContractViolation',
+    path: expect.stringMatching(/: body$/) as string,
+  })
+})
+
+test('a page of a gateway does not mean that a response is not stored', async () => {
+  const api = await connect(new FaultyServer({ status: 404, headers: { 'Content-Type': 'text/html' } }))
+  await expect(api.isStored('20260302T1205')).rejects.toMatchObject({ name: 'ContractViolation' })
+})
+
 test('a body that is aborted arrives in part or in whole, and the client continues', async () => {
   const server = new FaultyServer('silent', 'silent', { body: bodyExamples.CycleResponse })
   const api = await connect(server)

@@ -18,10 +18,12 @@ import {
   type Reply,
 } from '../client/index.js'
 import {
+  errorTable,
   isDateTime,
   isWithinChars,
   parseInstant,
   type CycleResponse,
+  type ErrorKind,
   type ErrorRecord,
   type Health,
   type Outcome,
@@ -115,14 +117,14 @@ export class Api {
   /** The response to a cycle: 200, or 409, which the caller interprets. */
   async sendCycle(call: Call): Promise<Reply> {
     const reply = await this.send(call)
-    return reply.status === 409 ? reply : this.json(call, reply)
+    return this.isRefusal(call, reply, 'conflict') ? reply : this.json(call, reply)
   }
 
   /** The stored response of a cycle, or null if there is none. */
   async storedResponse(cycleId: string): Promise<Uint8Array | null> {
     const call = scoresCall(cycleId, 'GET')
     const reply = await this.send(call)
-    return reply.status === 404 ? null : this.json(call, reply).body
+    return this.isRefusal(call, reply, 'not_found') ? null : this.json(call, reply).body
   }
 
   /** Time and galleries of a stored cycle, or null if it is not stored. */
@@ -142,7 +144,7 @@ export class Api {
   async isStored(cycleId: string): Promise<boolean> {
     const call = scoresCall(cycleId, 'HEAD')
     const reply = await this.send(call)
-    return reply.status !== 404 && this.allowed(call, reply, [200]).status === 200
+    return this.checkJsonType(call, this.allowed(call, reply, [200, 404])).status === 200
   }
 
   /** 201 for a new image, 200 for one that the service has stored. */
@@ -197,7 +199,7 @@ export class Api {
     if (!(outcome instanceof Error)) this.checkRefusal(call, outcome)
     else if (!isTemporaryError(outcome)) return
     this.outageSinceMs ??= performance.now()
-    const reason = outcome instanceof Error ? reasonOf(outcome) : `status ${outcome.status}`
+    const reason = outcome instanceof Error ? reasonOf(outcome) : reasonOfStatus(outcome.status)
     this.options.onOutage?.({ outageMs: performance.now() - this.outageSinceMs, reason })
     if (waitMs !== null) this.retryCount++
   }
@@ -217,10 +219,23 @@ export class Api {
   }
 
   private json(call: Call, reply: Reply): Reply {
-    this.allowed(call, reply, [200])
+    return this.checkJsonType(call, this.allowed(call, reply, [200]))
+  }
+
+  private checkJsonType(call: Call, reply: Reply): Reply {
     const type = reply.headers.get('content-type') ?? 'none'
     if (!/^application\/json\b/i.test(type)) this.fail(call, 'Content-Type', 'application/json', type)
     return reply
+  }
+
+  /** Whether the service refuses the call with this error. A gateway may respond with the same status. */
+  private isRefusal(call: Call, reply: Reply, kind: ErrorKind): boolean {
+    const { status, code } = errorTable[kind]
+    if (reply.status !== status) return false
+    const record = parseJson(reply.body)
+    if (!isErrorRecord(record) || record.error.code !== code)
+      this.fail(call, 'body', `an error record with the code ${code}`, textOf(reply.body))
+    return true
   }
 
   /** The reply, if its status is one of `statuses`. */
@@ -252,6 +267,11 @@ export class Api {
   fail(call: Pick<Call, 'method' | 'path'>, what: string, expected: unknown, got: unknown): never {
     this.violation(`${call.method} ${call.path}: ${what}`, expected, got)
   }
+}
+
+/** The only 422 that is repeated is a refusal for the future. */
+function reasonOfStatus(status: number): string {
+  return status === 422 ? 'the clock of the service is behind the time of the cycle' : `status ${status}`
 }
 
 /** The bytes as text. */

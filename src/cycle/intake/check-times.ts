@@ -6,6 +6,7 @@ import {
   compareInstants,
   cycleBoundaryMs,
   cycleIdOf,
+  futureProblem,
   Problems,
   type CycleColumns,
   type Instant,
@@ -40,7 +41,7 @@ function checkId(problems: Problems, { cycleId, cycleAt }: CycleColumns): void {
 }
 
 function checkTime(problems: Problems, at: Instant, { nowMs, skewMs }: Now): void {
-  if (at.ms > nowMs + skewMs) problems.add('cycle_time', 'must not be in the future')
+  if (at.ms > nowMs + skewMs) problems.add('cycle_time', futureProblem)
   else if (at.ms % cycleBoundaryMs !== 0 || at.fraction !== 0) {
     problems.add('cycle_time', 'must be on a five-minute boundary')
   }
