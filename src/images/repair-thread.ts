@@ -11,10 +11,13 @@ const inlineBytesMax = 64 * 1024
 
 const thread = new WorkerRunner(startThread)
 
-/** Leave the bytes unchanged until the promise settles. Rejects with `bad_request` for a JPEG of too many segments. */
-export async function repairJpeg(bytes: Uint8Array, repair: Repair): Promise<Uint8Array> {
+/**
+ * Leave the bytes unchanged until the promise settles. Rejects with `bad_request` for a JPEG of too many segments, and with
+ * `unavailable` when the thread fails: the image may be valid.
+ */
+export async function repairJpeg(bytes: Uint8Array, repair: Repair, runner = thread): Promise<Uint8Array> {
   const repaired =
-    bytes.length <= inlineBytesMax ? repairedJpeg(bytes, repair) : await repairInThread(bytes, repair)
+    bytes.length <= inlineBytesMax ? repairedJpeg(bytes, repair) : await repairInThread(bytes, repair, runner)
   if (repaired === null) throw tooManySegments()
   return repaired
 }
@@ -23,8 +26,12 @@ export function tooManySegments(): ServiceError {
   return new ServiceError('bad_request', `the image has more than ${imageSegmentsMax} segments`)
 }
 
-async function repairInThread(bytes: Uint8Array, repair: Repair): Promise<Uint8Array | null> {
-  const repaired = await thread.run(repair, [bytes]).catch((cause: unknown) => {
+async function repairInThread(
+  bytes: Uint8Array,
+  repair: Repair,
+  runner: WorkerRunner,
+): Promise<Uint8Array | null> {
+  const repaired = await runner.run(repair, [bytes]).catch((cause: unknown) => {
     if (cause instanceof ServiceError) throw cause
     throw new ServiceError('unavailable', 'the image could not be examined', { cause })
   })
