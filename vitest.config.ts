@@ -18,7 +18,7 @@ const system = [
   'src/cycle/embeddings/quarantine.test.ts',
   'src/model/{loaded-model,model-process}.test.ts',
   'src/model/verification/verify.test.ts',
-  'src/store/journal/{postgres-journal,replica,transfer}.test.ts',
+  'src/store/journal/{damage,pgbouncer,postgres-journal,refusals,replica,takeover,transfer}.test.ts',
   'src/store/lmdb/flush-order.test.ts',
 ]
 

@@ -9,6 +9,7 @@ import { JournalConnection } from '../../src/store/journal/connection.js'
 import { openJournalStore, type JournalStore } from '../../src/store/journal/journal-store.js'
 import type { Journal } from '../../src/store/journal/journal.js'
 import { PostgresJournal } from '../../src/store/journal/postgres-journal.js'
+import type { ReplicaParts } from '../../src/store/journal/replica-parts.js'
 import { migrateSchema } from '../../src/store/journal/schema.js'
 import { silentLog } from './silent-log.js'
 import { findPostgres, startPostgres, type PostgresCluster } from './postgres.js'
@@ -65,6 +66,7 @@ export interface ReplicaOptions {
   readonly canServe?: () => boolean
   /** Milliseconds of its clock. */
   readonly now?: () => number
+  readonly log?: ReplicaParts['log']
 }
 
 /** A process of an environment, with a view in memory. It is closed after the test. */
@@ -77,6 +79,7 @@ export async function openReplica(options: ReplicaOptions = {}): Promise<Journal
     speed = 20,
     canServe = () => true,
     now = () => performance.now(),
+    log = silentLog,
   } = options
   const journal = await PostgresJournal.open({ url: await journalUrl(), environment, create: true })
   const store = await openJournalStore({
@@ -85,7 +88,7 @@ export async function openReplica(options: ReplicaOptions = {}): Promise<Journal
     ...{ name, now },
     canServe: () => Promise.resolve(canServe()),
     sleep: (ms, signal) => delay(ms / speed, null, { signal }).then(nothing, nothing),
-    log: silentLog,
+    log,
   })
   onTestFinished(() => store.close())
   return store

@@ -8,12 +8,17 @@ import { cyclesOf, type Change } from '../../src/store/journal/changes.js'
 import {
   originMark,
   leaseMs,
+  Refusal,
   type EntryMark,
   type FollowResult,
   type Journal,
   type Lease,
 } from '../../src/store/journal/journal.js'
 import { StoreError } from '../../src/store/store-error.js'
+
+function refusal(): Refusal {
+  return new Refusal('the journal refused a statement', false, null)
+}
 
 /** Integers from 0, below `limit`. */
 export type Random = (limit: number) => number
@@ -177,7 +182,7 @@ export class SimServers {
         this.#write(process, (state) => {
           if (state.epoch !== epoch || state.head.number !== after) return { state, result: false }
           const cycles = cyclesOf(changes)
-          if (cycles.some(({ cycleId }) => state.cycles.has(cycleId))) throw new Error('duplicate cycle')
+          if (cycles.some(({ cycleId }) => state.cycles.has(cycleId))) throw refusal()
           const number = after + 1
           const records = new Map(state.records)
           for (const change of changes)
@@ -215,7 +220,8 @@ export class SimServers {
           const { head, epoch, owner, leaseUntil } = this.#seen()
           const leaseMsLeft = leaseUntil - this.#clock()
           const isFree = this.#isFree(this.#seen())
-          return Promise.resolve({ head, epoch, owner, leaseMsLeft, isFree, isSynchronous: true })
+          const state = { head, epoch, owner, leaseMsLeft, isFree, isSynchronous: true, problem: null }
+          return Promise.resolve(state)
         }),
       follow: (from, apply, partial) =>
         this.#statement<FollowResult>(process, async () => {
@@ -267,7 +273,8 @@ export class SimServers {
     process: SimProcess,
     change: (state: State) => { readonly state: State; readonly result: Result },
   ): Promise<Result> {
-    const fault = this.#random(100) < this.faultPercent ? this.#random(3) : -1
+    const fault = this.#random(100) < this.faultPercent ? this.#random(4) : -1
+    if (fault === 3) return this.#statement(process, () => Promise.reject(refusal()))
     const lostRequest = fault === 0
     if (lostRequest) return process.in(this.#fail(this.#random(statementMsMax)))
     if (fault === 1) {

@@ -222,18 +222,18 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/journal/postgres-journal.ts',
+    file: 'src/store/journal/statements.ts',
     killedBy: ['src/store/journal/postgres-journal.test.ts'],
     mutants: [
       {
         breaks: 'an owner of an earlier epoch commits nothing',
-        find: 'where name = $1 and epoch = $2 and head = $3',
-        replace: 'where name = $1 and epoch <= $2 + 9 and head = $3',
+        find: 'in_force and name = $1 and epoch = $2 and head = $3',
+        replace: 'in_force and name = $1 and epoch <= $2 + 9 and head = $3',
       },
       {
         breaks: 'an entry follows the head',
-        find: 'where name = $1 and epoch = $2 and head = $3',
-        replace: 'where name = $1 and epoch = $2 and head <= $3',
+        find: 'in_force and name = $1 and epoch = $2 and head = $3',
+        replace: 'in_force and name = $1 and epoch = $2 and head <= $3',
       },
       {
         breaks: 'a value that has become shorter has no old parts',
@@ -241,19 +241,9 @@ export const storeMutants: readonly MutantGroup[] = [
         replace: 'r.key = p.key and r.part > p.part_last + 9',
       },
       {
-        breaks: 'a view with a lost entry receives an error',
-        find: "entry?.['token'] !== token",
-        replace: 'entry === undefined',
-      },
-      {
         breaks: 'a removed record is kept as long as its entry',
         find: 'r.entry <= horizon.number',
         replace: 'r.entry <= horizon.number + 1',
-      },
-      {
-        breaks: 'a process prunes removals until none is left',
-        find: "Number(row?.['count']) < pruneCount",
-        replace: 'true',
       },
       {
         breaks: 'a lease that ends implausibly late is free',
@@ -263,8 +253,60 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
+    file: 'src/store/journal/statements.ts',
+    killedBy: ['src/store/journal/pgbouncer.test.ts'],
+    mutants: [
+      {
+        breaks: 'a commit waits for the disk whatever the default is',
+        find: "when 'remote_apply' then 'remote_apply' else 'on' end",
+        replace: "when 'remote_apply' then 'remote_apply' else current_setting('synchronous_commit') end",
+      },
+      {
+        breaks: 'settings of a commit do not stay in a session of the pool',
+        find: "`set_config('${name}', ${value}, true)`)\n    .join(' || ')",
+        replace: "`set_config('${name}', ${value}, false)`)\n    .join(' || ')",
+      },
+    ],
+  },
+  {
+    file: 'src/store/journal/postgres-journal.ts',
+    killedBy: ['src/store/journal/postgres-journal.test.ts'],
+    mutants: [
+      {
+        breaks: 'a view with a lost entry receives an error',
+        find: "entry?.['token'] !== token",
+        replace: 'entry === undefined',
+      },
+      {
+        breaks: 'a process prunes removals until none is left',
+        find: "Number(row?.['count']) < pruneCount",
+        replace: 'true',
+      },
+    ],
+  },
+  {
+    file: 'src/store/journal/postgres-journal.ts',
+    killedBy: ['src/store/journal/refusals.test.ts'],
+    mutants: [
+      {
+        breaks: 'after a lost connection, the next server is tried first',
+        find: 'connect(this.#options, this.#connection.server + 1)',
+        replace: 'connect(this.#options, this.#connection.server)',
+      },
+      {
+        breaks: 'a statement that was refused does not cost the connection',
+        find: 'if (!(error instanceof Refusal) || this.#connection.isInTransaction) this',
+        replace: 'this',
+      },
+    ],
+  },
+  {
     file: 'src/store/journal/replica.ts',
-    killedBy: ['src/store/journal/replica.test.ts', 'src/store/journal/replica-simulation.test.ts'],
+    killedBy: [
+      'src/store/journal/replica.test.ts',
+      'src/store/journal/replica-simulation.test.ts',
+      'src/store/journal/takeover.test.ts',
+    ],
     mutants: [
       {
         breaks: 'an owner whose lease has expired does not serve',
@@ -288,8 +330,13 @@ export const storeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a process with a view that cannot be written leaves the lease',
-        find: "error.code === 'failed' && this.#view.isHealthy",
+        find: "error.code === 'failed' && !isRefused && this.#view.isHealthy",
         replace: "error.code !== 'closed'",
+      },
+      {
+        breaks: 'a takeover that was lost meanwhile does not make an owner',
+        find: 'return this.#phase === phase && this.#lease?.epoch === lease.epoch',
+        replace: 'return this.#phase === phase && lease.epoch > 0',
       },
       {
         breaks: 'an owner that cannot serve leaves the environment',

@@ -1,25 +1,37 @@
 /**
  * One connection to the primary of the journal's PostgreSQL. A statement succeeds only if the server confirms it without a
- * warning: a COMMIT whose wait for a standby is cancelled ends with warning 01000, and is not durable. After any error the
- * connection is dropped, because what the statement did is unknown; nothing is ever cancelled.
+ * warning: a COMMIT whose wait for a standby is cancelled ends with warning 01000, and is not durable. After an error that
+ * leaves open what the statement did, the connection is dropped; nothing is ever cancelled.
  */
 import type { Client, ClientConfig } from 'pg'
 import { describe, StoreError } from '../store-error.js'
+import { Refusal } from './journal.js'
 
 /** A row by column: 64-bit integers, numerics and uuids are text. */
 export type Row = Readonly<Record<string, string | number | boolean | Buffer | Date | null>>
 
 const connectMsMax = 5000
-/** A lock that another connection holds for longer fails the statement, before anything is committed. */
-const lockMsMax = 8000
-const idleInTransactionMsMax = 60_000
 const successCode = '00000'
 const serverVersionMin = 150_000
 
 /** By SQLSTATE: what is known beyond the server's message. */
 const remedies = new Map([
+  [
+    '23505',
+    '; the journal has a row that no entry has written: remove it, or restore the journal from a backup',
+  ],
   ['42501', '; the user of the journal must own the database'],
   ['55P03', ': an earlier commit still waits for a PostgreSQL standby'],
+])
+
+/** Classes of SQLSTATE that end a statement before it can commit, and whether all statements of its kind end so. */
+const refusals = new Map([
+  // Data.
+  ['22', false],
+  // Constraints.
+  ['23', false],
+  // Rights, missing tables.
+  ['42', true],
 ])
 
 /** A statement did not end with a clean confirmation: it may or may not have been committed. */
@@ -28,12 +40,21 @@ export class UnknownOutcome extends StoreError {
   readonly state: string | null
 
   constructor(reason: unknown) {
-    const state = reason instanceof Error && 'code' in reason ? String(reason.code) : null
-    super('failed', `the journal did not confirm: ${describe(reason)}${remedies.get(state ?? '') ?? ''}`, {
-      cause: reason,
-    })
-    this.state = state
+    super('failed', `the journal did not confirm: ${problemOf(reason)}`, { cause: reason })
+    this.state = stateOf(reason)
   }
+}
+
+function stateOf(reason: unknown): string | null {
+  return reason instanceof Error && 'code' in reason ? String(reason.code) : null
+}
+
+function problemOf(reason: unknown): string {
+  const state = stateOf(reason) ?? ''
+  // The detail of other errors has values of a row.
+  const isDuplicate = state === '23505' && reason instanceof Error && 'detail' in reason
+  const detail = isDuplicate ? ` (${String(reason.detail)})` : ''
+  return `${describe(reason)}${detail}${remedies.get(state) ?? ''}`
 }
 
 export interface ConnectionOptions {
@@ -101,7 +122,7 @@ export class JournalConnection {
           connection.close()
           return { address, state: `primary, timeline ${String(row?.['timeline'])}` }
         } catch (error) {
-          return { address, state: describe(error).replace(/^the journal did not confirm: /, '') }
+          return { address, state: describe(error instanceof UnknownOutcome ? error.cause : error) }
         }
       }),
     )
@@ -124,19 +145,7 @@ export class JournalConnection {
     const connection = new JournalConnection(client, index, msMax)
     try {
       await client.connect()
-      const [server] = await connection.query(
-        `select pg_is_in_recovery() as standby, current_setting('server_version_num') as version`,
-      )
-      if (server?.['standby'] === true) throw new StoreError('failed', 'the server is a standby')
-      if (Number(server?.['version']) < serverVersionMin)
-        throw new StoreError('unusable', 'the server is older than PostgreSQL 15')
-      await connection.query(
-        `select set_config('lock_timeout', $1, false), set_config('idle_in_transaction_session_timeout', $2, false),
-           set_config('statement_timeout', '0', false), set_config('client_min_messages', 'warning', false),
-           set_config('synchronous_commit', case current_setting('synchronous_commit')
-             when 'remote_apply' then 'remote_apply' else 'on' end, false)`,
-        [String(lockMsMax), String(idleInTransactionMsMax)],
-      )
+      await connection.#checkServer()
       return connection
     } catch (error) {
       connection.drop(error)
@@ -144,14 +153,40 @@ export class JournalConnection {
     }
   }
 
+  /** Throws if the server cannot be used. */
+  async #checkServer(): Promise<void> {
+    const [server] = await this.query(
+      `select pg_is_in_recovery() as standby, current_setting('server_version_num') as version, pg_backend_pid() as process,
+         (select setting::integer from pg_settings where name = 'statement_timeout') as "statementMsMax"`,
+    )
+    if (server?.['standby'] === true) throw new StoreError('failed', 'the server is a standby')
+    if (Number(server?.['version']) < serverVersionMin)
+      throw new StoreError('unusable', 'the server is older than PostgreSQL 15')
+    const statementMsMax = Number(server?.['statementMsMax'])
+    if (statementMsMax === 0) return
+    // PgBouncer has a number of its own; a setting of the session would not stay with this connection, but with others.
+    const isPooled = server?.['process'] !== (this.#client as unknown as { processID: number }).processID
+    if (!isPooled) await this.query(`set statement_timeout = 0`)
+    else if (statementMsMax < this.#msMax)
+      throw new StoreError(
+        'unusable',
+        `statement_timeout is ${statementMsMax} ms behind PgBouncer; run: alter role USER set statement_timeout = 0`,
+      )
+  }
+
   /** False once it is dropped. */
   get isOpen(): boolean {
     return this.#failure === null
   }
 
+  /** Whether a transaction has begun that has not ended. */
+  get isInTransaction(): boolean {
+    return this.#client.getTransactionStatus() !== 'I'
+  }
+
   /**
-   * Runs a statement; one that changes something is committed when the promise resolves. Rejects with `UnknownOutcome`, and
-   * the connection is then dropped. One at a time.
+   * Runs a statement; one that changes something is committed when the promise resolves. Rejects with a `Refusal`, or with
+   * `UnknownOutcome`, and the connection is then dropped. One at a time.
    */
   async query(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
     if (this.#failure !== null) throw this.#failure
@@ -174,7 +209,10 @@ export class JournalConnection {
       this.#throwWarning()
       return rows
     } catch (error) {
-      throw this.drop(error)
+      const state = stateOf(error) ?? ''
+      const isOfAllWrites = refusals.get(state.slice(0, 2))
+      if (isOfAllWrites === undefined) throw this.drop(error)
+      throw new Refusal(`the journal refused a statement: ${problemOf(error)}`, isOfAllWrites, error)
     } finally {
       clearTimeout(timer)
     }

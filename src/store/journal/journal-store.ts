@@ -6,7 +6,9 @@ import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.j
 import { WriteQueue, type WaitingWrite } from '../lmdb/write-queue.js'
 import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
-import { Replica, type ReplicaParts } from './replica.js'
+import { Refusal } from './journal.js'
+import type { ReplicaParts } from './replica-parts.js'
+import { Replica } from './replica.js'
 import { StagedDatabases } from './staged-databases.js'
 import { stopMsMax } from './times.js'
 
@@ -47,6 +49,7 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
     {
       ...view,
       databases: staged.databases,
+      isHealthy: () => view.isHealthy() && replica.isHealthy,
       write: (_operation, bytes, apply) => queue.add(bytes, apply),
       // Cycles of other processes come from the journal.
       onFileReplaced: undefined,
@@ -76,8 +79,11 @@ async function commitBatch(
     if (changes.length > 0) await replica.commit(changes)
     for (const settle of settles) settle()
   } catch (error) {
+    // One write that the journal refuses must not take the others with it.
+    if (error instanceof Refusal && batch.length > 1)
+      for (const write of batch) await commitBatch([write], staged, replica)
     // Also those that changed nothing: they may have seen changes of the others.
-    for (const write of batch) write.reject(error)
+    else for (const write of batch) write.reject(error)
   }
 }
 

@@ -2,6 +2,7 @@
  * The journal of one environment: the operations that its processes need. PostgreSQL implements it
  * (postgres-journal.ts), and a simulation with faults.
  */
+import { StoreError } from '../store-error.js'
 import type { Change } from './changes.js'
 
 /** An entry by number and token. Number 0 is before the first entry. */
@@ -33,6 +34,17 @@ export interface NewEntry {
   readonly changes: readonly Change[]
 }
 
+/** The server refused a statement, by its contents or for lack of rights. Nothing of it is stored, or will be. */
+export class Refusal extends StoreError {
+  /** Other writes will be refused too: rights or tables are missing. */
+  readonly isOfAllWrites: boolean
+
+  constructor(message: string, isOfAllWrites: boolean, cause: unknown) {
+    super('failed', message, { cause })
+    this.isOfAllWrites = isOfAllWrites
+  }
+}
+
 /** The lease, as everyone can read it. */
 export interface EnvironmentState extends Lease {
   readonly owner: string | null
@@ -40,6 +52,8 @@ export interface EnvironmentState extends Lease {
   readonly leaseMsLeft: number
   /** Whether `acquire` would succeed now. */
   readonly isFree: boolean
+  /** Why this process could not write if it were the owner; null: nothing is known. */
+  readonly problem: string | null
 }
 
 /** Receives some of the changes up to `head`. */
@@ -53,8 +67,9 @@ export type FollowResult =
   { readonly kind: 'followed'; readonly head: EntryMark } | { readonly kind: 'diverged' }
 
 /**
- * Calls run one after the other. A call that rejects has an unknown outcome: a commit may be stored, or may still become
- * stored. A `renew` or an `acquire` that resolves afterwards is a barrier: everything before it is durable, and in `head`.
+ * Calls run one after the other. A call that rejects with a `Refusal` has stored nothing. One that rejects otherwise has an
+ * unknown outcome: a commit may be stored, or may still become stored. A `renew` or an `acquire` that resolves afterwards is a
+ * barrier: everything before it is durable, and in `head`.
  */
 export interface Journal {
   readonly environment: string

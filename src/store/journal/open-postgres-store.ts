@@ -6,9 +6,10 @@ import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { diskBytesFree, diskBytesFreeMin } from '../lmdb/files.js'
 import { openLmdbParts, type LmdbStoreOptions } from '../lmdb/open-lmdb-store.js'
+import { StoreError } from '../store-error.js'
 import { openJournalStore, type JournalStore } from './journal-store.js'
 import { PostgresJournal } from './postgres-journal.js'
-import type { ReplicaParts } from './replica.js'
+import type { ReplicaParts } from './replica-parts.js'
 
 export interface PostgresStoreOptions {
   /** postgres:// with one or more hosts. */
@@ -31,6 +32,8 @@ export async function openStoreOnPostgres(options: PostgresStoreOptions): Promis
   let journal: PostgresJournal | undefined
   try {
     journal = await PostgresJournal.open({ url, environment })
+    const { problem } = await journal.state()
+    if (problem !== null) throw new StoreError('unusable', problem)
     return await openJournalStore({
       ...{ journal, view, log },
       canServe: async () => hasModel() && (await hasRoom()),
@@ -39,8 +42,9 @@ export async function openStoreOnPostgres(options: PostgresStoreOptions): Promis
       sleep: (ms, signal) => delay(ms, null, { signal }).then(nothing, nothing),
     })
   } catch (error) {
-    await journal?.close()
-    await view.close()
+    // The first error is the one to report.
+    await Promise.allSettled([journal?.close()])
+    await Promise.allSettled([view.close()])
     throw error
   }
 }

@@ -9,7 +9,7 @@ import { cyclesOf, packChanges, PartJoiner, type PartRow } from './changes.js'
 import { JournalConnection, UnknownOutcome, type Row } from './connection.js'
 import {
   originMark,
-  leaseMs,
+  Refusal,
   type ApplyChanges,
   type EntryMark,
   type EnvironmentState,
@@ -19,6 +19,20 @@ import {
   type NewEntry,
 } from './journal.js'
 import { checkSchemaVersion } from './schema.js'
+import {
+  acquireStatement,
+  appendStatement,
+  beginImportStatement,
+  beginReading,
+  createStatement,
+  emptyStatements,
+  endImportStatement,
+  endStoppedStatement,
+  pruneStatement,
+  releaseStatement,
+  renewStatement,
+  stateStatement,
+} from './statements.js'
 
 const statementMsMax = 10_000
 /** Rows of at most 1 MiB that are read at a time. */
@@ -28,78 +42,6 @@ const closeMsMax = 1000
 /** Removals that are pruned in one statement. */
 const pruneCount = 5000
 const lockNotAvailable = '55P03'
-
-const leaseEnd = `clock_timestamp() + ${leaseMs} * interval '1 ms'`
-/** After a jump of the database's clock to an earlier time, a lease ends implausibly late: it is free too. */
-const leaseIsFree = `(owner is null or lease_until < clock_timestamp() or lease_until > clock_timestamp() + ${2 * leaseMs} * interval '1 ms')`
-
-const appendStatement = `
-with fenced as (
-  update understudy.environment set head = head + 1, token = $4, lease_until = ${leaseEnd}
-  where name = $1 and epoch = $2 and head = $3
-  returning head
-), entry as (
-  insert into understudy.entry (environment, number, token, epoch, committed_at)
-  select $1, head, $4, $2, clock_timestamp() from fenced
-), cycles as (
-  insert into understudy.cycle (environment, cycle_id, position)
-  select $1, c.cycle_id, c.position from fenced, unnest($5::text[], $6::bigint[]) as c (cycle_id, position)
-), part as (
-  select kind, part, part_last, substring($7::bytea from key_at for key_bytes) as key,
-    case when value_bytes < 0 then null else substring($7::bytea from value_at for value_bytes) end as value
-  from unnest($8::smallint[], $9::smallint[], $10::smallint[], $11::integer[], $12::integer[], $13::integer[], $14::integer[])
-    as p (kind, part, part_last, key_at, key_bytes, value_at, value_bytes)
-), shortened as (
-  delete from understudy.record r using fenced, part p
-  where r.environment = $1 and p.part = p.part_last and r.kind = p.kind and r.key = p.key and r.part > p.part_last
-), written as (
-  insert into understudy.record (environment, kind, key, part, entry, value)
-  select $1, p.kind, p.key, p.part, fenced.head, p.value from fenced, part p
-  on conflict (environment, kind, key, part) do update set entry = excluded.entry, value = excluded.value
-)
-select head from fenced`
-
-const isSynchronous = `current_setting('synchronous_standby_names') <> '' as is_synchronous`
-
-const renewStatement = `
-update understudy.environment set lease_until = ${leaseEnd} where name = $1 and epoch = $2
-returning epoch, head, token, ${isSynchronous}`
-
-const acquireStatement = `
-update understudy.environment set owner = $2, epoch = epoch + 1, lease_until = ${leaseEnd}
-where name = $1 and (owner = $2 or ${leaseIsFree}) returning epoch, head, token, ${isSynchronous}`
-
-const stateStatement = `
-select id, head, token, epoch, owner, ${leaseIsFree} as is_free, ${isSynchronous},
-  extract(epoch from lease_until - clock_timestamp()) * 1000 as lease_ms_left
-from understudy.environment where name = $1`
-
-/**
- * The entries go first, and all of them: a view whose entry is gone reads everything again, so it cannot miss a removal. The
- * removals, of which there may be many, go in parts that end in time for the lease.
- */
-const pruneStatement = `
-with horizon as (
-  select max(n.number) as number from understudy.entry n join understudy.environment e on e.name = n.environment
-  where e.name = $1 and e.epoch = $2 and n.committed_at < clock_timestamp() - $3 * interval '1 ms'
-), entries as (
-  delete from understudy.entry n using horizon where n.environment = $1 and n.number < horizon.number
-), removals as (
-  select r.kind, r.key, r.part from understudy.record r, horizon
-  where r.environment = $1 and r.entry <= horizon.number and r.value is null limit $4
-), removed as (
-  delete from understudy.record r using removals m
-  where r.environment = $1 and r.kind = m.kind and r.key = m.key and r.part = m.part returning 1
-)
-select count(*) from removed`
-
-/**
- * Connections of an environment's processes that wait for their client inside a transaction: a process that was stopped
- * between two messages holds locks. None of them is committing.
- */
-const endStoppedStatement = `
-select pg_terminate_backend(pid) from pg_stat_activity
-where application_name = $1 and pid <> pg_backend_pid() and wait_event = 'ClientRead' and backend_xid is not null`
 
 export interface PostgresJournalOptions {
   /** postgres:// with one or more hosts. */
@@ -133,11 +75,7 @@ export class PostgresJournal implements Journal {
     try {
       await checkSchemaVersion(connection)
       if (options.create === true)
-        await connection.query(
-          `insert into understudy.environment (name, id, head, token, epoch, lease_until)
-           values ($1, $2, 0, $3, 0, clock_timestamp()) on conflict do nothing`,
-          [options.environment, randomUUID(), originMark.token],
-        )
+        await connection.query(createStatement, [options.environment, randomUUID(), originMark.token])
       return new PostgresJournal(options, connection, await idOf(connection, options))
     } catch (error) {
       connection.close()
@@ -176,12 +114,7 @@ export class PostgresJournal implements Journal {
   }
 
   async release(epoch: number): Promise<void> {
-    await this.#run((connection) =>
-      connection.query(
-        'update understudy.environment set owner = null, lease_until = clock_timestamp() where name = $1 and epoch = $2',
-        [this.environment, epoch],
-      ),
-    )
+    await this.#run((connection) => connection.query(releaseStatement, [this.environment, epoch]))
   }
 
   state(): Promise<EnvironmentState> {
@@ -192,13 +125,14 @@ export class PostgresJournal implements Journal {
         owner: row['owner'] === null ? null : String(row['owner']),
         leaseMsLeft: Number(row['lease_ms_left']),
         isFree: row['is_free'] === true,
+        problem: problemOf(row),
       }
     })
   }
 
   follow(from: EntryMark, apply: ApplyChanges, partial: EntryMark | null = null): Promise<FollowResult> {
     return this.#run(async (connection) => {
-      await connection.query('begin isolation level repeatable read read only')
+      await connection.query(beginReading)
       const row = await this.#environmentRow(connection)
       const head = markOf(row)
       for (const { number, token } of [from, partial ?? originMark]) {
@@ -257,27 +191,20 @@ export class PostgresJournal implements Journal {
    */
   async beginImport(epoch: number): Promise<void> {
     await this.#run(async (connection) => {
-      const [row] = await connection.query(
-        `update understudy.environment set is_complete = false, head = 0, token = $3
-         where name = $1 and epoch = $2 and (head = 0 or not is_complete) returning name`,
-        [this.environment, epoch, originMark.token],
-      )
+      const values = [this.environment, epoch, originMark.token]
+      const [row] = await connection.query(beginImportStatement, values)
       if (row === undefined)
         throw new StoreError(
           'unusable',
           `the environment ${this.environment} has data; import into a new one`,
         )
-      for (const table of ['record', 'entry', 'cycle'])
-        await connection.query(`delete from understudy.${table} where environment = $1`, [this.environment])
+      for (const statement of emptyStatements) await connection.query(statement, [this.environment])
     })
   }
 
   async endImport(epoch: number): Promise<void> {
     const isEnded = await this.#run((connection) =>
-      connection.query(
-        'update understudy.environment set is_complete = true where name = $1 and epoch = $2 returning name',
-        [this.environment, epoch],
-      ),
+      connection.query(endImportStatement, [this.environment, epoch]),
     )
     if (isEnded.length === 0) throw new StoreError('standby', 'another process has become the owner')
   }
@@ -298,8 +225,8 @@ export class PostgresJournal implements Journal {
         try {
           return await work(this.#connection)
         } catch (error) {
-          // A transaction that failed midway ends with its connection.
-          this.#connection.drop(error)
+          // A transaction that failed midway ends with its connection. One statement that was refused has ended already.
+          if (!(error instanceof Refusal) || this.#connection.isInTransaction) this.#connection.drop(error)
           throw error
         }
       })
@@ -330,11 +257,13 @@ export class PostgresJournal implements Journal {
     const [row] = await connection.query(stateStatement, [this.environment])
     if (row === undefined)
       throw new StoreError('unusable', `the journal no longer has environment ${this.environment}`)
+    // PgBouncer may have connected to another server since.
+    if (row['is_standby'] === true) throw new StoreError('failed', 'the server of the journal is a standby')
     return row
   }
 
   async #endStopped(): Promise<void> {
-    const connection = await connect(this.#options)
+    const connection = await connect(this.#options, this.#connection.server)
     await connection.query(endStoppedStatement, [applicationName(this.environment)])
     connection.close()
     // They release their locks before the next attempt.
@@ -374,6 +303,15 @@ async function idOf(connection: JournalConnection, options: PostgresJournalOptio
       `the import of the environment ${environment} is not complete; run \`understudy journal import\` again`,
     )
   return String(row['id'])
+}
+
+/** Why its user could not be the owner; null: nothing is known. */
+function problemOf(row: Row): string | null {
+  if (row['rights_missing'] !== null)
+    return `the user ${String(row['user_name'])} cannot write to the journal: it lacks ${String(row['rights_missing'])}; it must own the database`
+  if (row['is_read_only'] === true)
+    return 'the database of the journal is read-only: default_transaction_read_only is on'
+  return null
 }
 
 function markOf(row: Row): EntryMark {

@@ -9,35 +9,11 @@ import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 import type { EnvironmentRole, FollowedChanges, Replication } from '../store.js'
 import type { Change } from './changes.js'
-import { leaseMs, type Lease } from './journal.js'
-import {
-  attemptMsMax,
-  holdOffMs,
-  leaseMarginMs,
-  neverAbleMsMax,
-  pollMs,
-  pruneAgeMs,
-  pruneMs,
-  renewMs,
-  stopMsMax,
-  unableMsMax,
-  yieldMs,
-} from './times.js'
-import { View, type ViewParts } from './view.js'
-
-export interface ReplicaParts extends ViewParts {
-  /** Milliseconds of a clock that never jumps. */
-  readonly now: () => number
-  /** False: this process leaves the environment to others, for a while. */
-  readonly canServe: () => Promise<boolean>
-  /** Resolves after `ms`, or when `signal` is aborted. */
-  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  readonly log: {
-    info(fields: object, message: string): void
-    warn(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
-}
+import { JournalProblems } from './journal-problems.js'
+import { leaseMs, Refusal, type Lease } from './journal.js'
+import type { ReplicaParts } from './replica-parts.js'
+import * as times from './times.js'
+import { View } from './view.js'
 
 /**
  * standby: another process is the owner, or none. uncertain: this one holds the lease, and must take it again. following: it
@@ -63,7 +39,7 @@ export class Replica implements EnvironmentRole {
   #epoch = 0
   #isSynchronous = true
   #startedAt = Infinity
-  #problem: string | null = null
+  readonly #problems: JournalProblems
   /** Settles when no commit and no reading of the journal is in progress. */
   #viewInUse: Promise<unknown> = Promise.resolve()
   #settling: Promise<void> = Promise.resolve()
@@ -76,6 +52,7 @@ export class Replica implements EnvironmentRole {
   constructor(parts: ReplicaParts) {
     this.#parts = parts
     this.#view = new View(parts)
+    this.#problems = new JournalProblems(parts.log)
   }
 
   /** The owner may serve requests. */
@@ -89,10 +66,13 @@ export class Replica implements EnvironmentRole {
   }
 
   get replication(): Replication {
-    return {
-      ...{ epoch: this.#epoch, entry: this.#view.mark.number },
-      ...{ isSynchronous: this.#isSynchronous, problem: this.#problem },
-    }
+    const { number: entry } = this.#view.mark
+    return { epoch: this.#epoch, entry, isSynchronous: this.#isSynchronous, problem: this.#problems.message }
+  }
+
+  /** False while the server refuses all writes. */
+  get isHealthy(): boolean {
+    return !this.#problems.refusesAllWrites
   }
 
   onFollowed(listener: Listener): void {
@@ -109,7 +89,7 @@ export class Replica implements EnvironmentRole {
 
   /** Polls the lease immediately. Resolves when this process is the owner, when it cannot be, or after some seconds. */
   async tryToOwn(): Promise<void> {
-    await Promise.race([this.#attempt(), this.#parts.sleep(attemptMsMax, this.#ended.signal)])
+    await Promise.race([this.#attempt(), this.#parts.sleep(times.attemptMsMax, this.#ended.signal)])
   }
 
   async #attempt(): Promise<void> {
@@ -129,7 +109,7 @@ export class Replica implements EnvironmentRole {
 
   /**
    * Commits changes to the journal, then to the view. Rejects with a StoreError: `standby` if another process is the owner;
-   * `failed` if the outcome is unknown. One at a time.
+   * `failed` if the outcome is unknown, and with a `Refusal` if nothing was stored. One at a time.
    */
   commit(changes: readonly Change[]): Promise<void> {
     return this.#withView(async () => {
@@ -144,7 +124,12 @@ export class Replica implements EnvironmentRole {
       try {
         isStored = await journal.append({ epoch: lease.epoch, after, token, changes })
       } catch (error) {
-        this.#becomeUncertain(lease)
+        if (error instanceof Refusal) {
+          this.#problems.writeRefused(error)
+          if (error.isOfAllWrites) this.#wake.abort()
+          throw error
+        }
+        this.#becomeUncertain(lease, error)
         throw new StoreError('failed', 'the outcome of a write to the journal is unknown', { cause: error })
       }
       if (!isStored) {
@@ -152,10 +137,11 @@ export class Replica implements EnvironmentRole {
         throw standbyError()
       }
       this.#extend(lease, startedAt)
+      this.#problems.endRefusal()
       try {
         await this.#view.apply(changes, { number: after + 1, token })
       } catch (error) {
-        this.#becomeUncertain(lease)
+        this.#becomeUncertain(lease, error)
         throw error
       }
     })
@@ -166,7 +152,8 @@ export class Replica implements EnvironmentRole {
     const { journal, sleep, log } = this.#parts
     this.#ended.abort()
     this.#wake.abort()
-    await Promise.race([this.#idle(), sleep(stopMsMax)])
+    const idle = Promise.allSettled([this.#running]).then(() => Promise.allSettled([this.#settling]))
+    await Promise.race([idle, sleep(times.stopMsMax)])
     const lease = this.#lease
     this.#lease = null
     this.#phase = 'standby'
@@ -174,12 +161,7 @@ export class Replica implements EnvironmentRole {
     const releasing = journal.release(lease.epoch).catch((error: unknown) => {
       log.warn({ err: error }, 'the lease could not be released: a standby takes over when it expires')
     })
-    await Promise.race([releasing, sleep(stopMsMax)])
-  }
-
-  async #idle(): Promise<void> {
-    await Promise.allSettled([this.#running])
-    await Promise.allSettled([this.#settling])
+    await Promise.race([releasing, sleep(times.stopMsMax)])
   }
 
   // ---- the loop
@@ -193,23 +175,20 @@ export class Replica implements EnvironmentRole {
   }
 
   async #loop(): Promise<void> {
-    const { sleep, log } = this.#parts
+    const { sleep } = this.#parts
     while (!this.#isEnding()) {
       this.#wake = new AbortController()
       try {
         await (this.#lease === null ? this.#standBy() : this.#own(this.#lease))
-        if (this.#problem !== null) log.info({}, 'journal available again')
-        this.#problem = null
+        this.#problems.useSucceeded()
       } catch (error) {
-        const problem = error instanceof Error ? error.message : String(error)
-        if (problem !== this.#problem) log.warn({ err: error }, 'journal unavailable; retrying')
-        this.#problem = problem
+        this.#problems.useFailed(error)
         this.#loseIfExpired()
       }
       for (const resolve of this.#waiting.splice(0)) resolve()
       if (this.#isEnding()) return
-      const isCalm = this.#phase === 'owner' && this.#problem === null
-      await sleep(isCalm ? renewMs : pollMs, this.#wake.signal)
+      const isCalm = this.#phase === 'owner' && !this.#problems.hasLastUseFailed && this.isHealthy
+      await sleep(isCalm ? times.renewMs : times.pollMs, this.#wake.signal)
     }
   }
 
@@ -229,17 +208,19 @@ export class Replica implements EnvironmentRole {
 
   async #standBy(): Promise<void> {
     const { journal, now, log } = this.#parts
-    const { head, isFree, owner, epoch, leaseMsLeft, isSynchronous } = await journal.state()
+    const { head, isFree, owner, epoch, leaseMsLeft, isSynchronous, problem } = await journal.state()
     this.#epoch = epoch
     this.#noteReplication(isSynchronous)
     const { mark, isMemoryStale } = this.#view
     if (isMemoryStale || head.number !== mark.number || head.token !== mark.token) await this.#follow()
-    if (!isFree && owner !== this.#view.node) return
-    const isYielding = leaseMsLeft > -yieldMs || now() - this.#startedAt < yieldMs
+    if (problem !== null) throw new StoreError('unusable', problem)
+    // After a takeover that failed, an acquisition that only finds the lease taken shows that the next one can succeed.
+    if (!isFree && owner !== this.#view.node && !this.#problems.hasTakeoverFailed) return
+    const isYielding = leaseMsLeft > -times.yieldMs || now() - this.#startedAt < times.yieldMs
     if (isYielding && !(await this.#parts.canServe())) return
     if (!this.#view.isHealthy || now() < this.#holdOffUntil || this.#isEnding()) return
     const startedAt = now()
-    const lease = await journal.acquire(this.#view.node)
+    const lease = await this.#acquire()
     if (lease === null) return
     if (this.#isEnding()) {
       await journal.release(lease.epoch)
@@ -253,12 +234,23 @@ export class Replica implements EnvironmentRole {
     this.#settle(lease)
   }
 
+  async #acquire(): Promise<Lease | null> {
+    try {
+      const lease = await this.#parts.journal.acquire(this.#view.node)
+      if (lease === null) this.#problems.takeoverCanSucceed()
+      return lease
+    } catch (error) {
+      this.#problems.takeoverFailed(error)
+      throw error
+    }
+  }
+
   async #own(lease: Lease): Promise<void> {
     const { journal, now } = this.#parts
     const startedAt = now()
     // A statement that the server executes late has the epoch of before, and changes nothing.
     const isUncertain = this.#phase === 'uncertain'
-    const renewed = await (isUncertain ? journal.acquire(this.#view.node) : journal.renew(lease.epoch))
+    const renewed = await (isUncertain ? this.#acquire() : journal.renew(lease.epoch))
     if (renewed === null) {
       this.#lose(lease, 'another process has become the owner')
       return
@@ -271,7 +263,8 @@ export class Replica implements EnvironmentRole {
     this.#hold(renewed, startedAt)
     if (isUncertain) this.#settle(renewed)
     else if (this.#phase === 'owner') {
-      if (now() - this.#prunedAt > pruneMs && (await journal.prune(renewed.epoch, pruneAgeMs)))
+      if (!this.isHealthy) await this.#problems.checkRights(journal)
+      if (now() - this.#prunedAt > times.pruneMs && (await journal.prune(renewed.epoch, times.pruneAgeMs)))
         this.#prunedAt = now()
       await this.#leaveIfUnable(renewed)
     }
@@ -279,7 +272,7 @@ export class Replica implements EnvironmentRole {
 
   async #leaveIfUnable(lease: Lease): Promise<void> {
     const { canServe, journal, now, log } = this.#parts
-    if (await canServe()) this.#leaveAt = now() + unableMsMax
+    if (await canServe()) this.#leaveAt = now() + times.unableMsMax
     if (now() < this.#leaveAt || !this.#isIn('owner', lease)) return
     log.error({ epoch: lease.epoch }, 'cannot serve; releasing the lease')
     this.#lose(lease, 'it cannot serve')
@@ -312,7 +305,8 @@ export class Replica implements EnvironmentRole {
     await this.#notify({ isComplete: false, imagesStored: [], imagesRemoved: [] })
     if (!this.#isIn('preparing', lease)) return
     this.#phase = 'owner'
-    this.#leaveAt = this.#parts.now() + neverAbleMsMax
+    this.#problems.takeoverCanSucceed()
+    this.#leaveAt = this.#parts.now() + times.neverAbleMsMax
     log.info({ environment: journal.environment, epoch: lease.epoch, entry: number }, 'became owner')
   }
 
@@ -320,12 +314,17 @@ export class Replica implements EnvironmentRole {
   async #giveUp(lease: Lease, error: unknown): Promise<void> {
     const { journal, now, log } = this.#parts
     if (this.#lease?.epoch !== lease.epoch || this.#phase === 'uncertain') return
-    if (error instanceof StoreError && error.code === 'failed' && this.#view.isHealthy) {
+    this.#problems.takeoverFailed(error)
+    const isRefused = error instanceof Refusal
+    if (error instanceof StoreError && error.code === 'failed' && !isRefused && this.#view.isHealthy) {
+      log.warn({ err: error, epoch: lease.epoch }, 'the takeover was interrupted; trying again')
       this.#phase = 'uncertain'
       return
     }
+    // The listeners run again, so that a cause which lasts is noticed before the next attempt.
+    this.#view.isMemoryStale = true
     log.error({ err: error, epoch: lease.epoch }, 'this process cannot become the owner')
-    this.#holdOffUntil = now() + holdOffMs
+    this.#holdOffUntil = now() + times.holdOffMs
     this.#lose(lease, 'the takeover failed')
     // It expires otherwise.
     await journal.release(lease.epoch).catch(() => undefined)
@@ -343,14 +342,14 @@ export class Replica implements EnvironmentRole {
   }
 
   #extend(lease: Lease, startedAt: number): void {
-    if (this.#lease?.epoch === lease.epoch) this.#validUntil = startedAt + leaseMs - leaseMarginMs
+    if (this.#lease?.epoch === lease.epoch) this.#validUntil = startedAt + leaseMs - times.leaseMarginMs
   }
 
-  #becomeUncertain(lease: Lease): void {
+  #becomeUncertain(lease: Lease, error: unknown): void {
     if (this.#lease?.epoch !== lease.epoch) return
     this.#phase = 'uncertain'
     this.#parts.log.warn(
-      { epoch: lease.epoch },
+      { err: error, epoch: lease.epoch },
       'commit outcome unknown; requests receive 503 until it is resolved',
     )
     this.#wake.abort()
@@ -361,6 +360,7 @@ export class Replica implements EnvironmentRole {
     this.#lease = null
     this.#phase = 'standby'
     this.#validUntil = -Infinity
+    this.#problems.endRefusal()
     this.#parts.log.warn({ epoch: lease.epoch, reason }, 'became standby')
     this.#wake.abort()
   }

@@ -10,6 +10,7 @@
  */
 import { StoreError } from '../store-error.js'
 import type { JournalConnection } from './connection.js'
+import { beginWriting } from './statements.js'
 
 /** Migration i leads to version i + 1. Migrations that were released never change. */
 const migrations: readonly string[] = [
@@ -69,7 +70,7 @@ async function readSchemaVersion(connection: JournalConnection): Promise<number>
 export async function migrateSchema(
   connection: JournalConnection,
 ): Promise<{ readonly from: number; readonly to: number }> {
-  await connection.query('begin')
+  await connection.query(beginWriting)
   await connection.query('create schema if not exists understudy')
   await connection.query(
     'create table if not exists understudy.schema_version (version integer not null, id integer primary key default 1 check (id = 1))',
