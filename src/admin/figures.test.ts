@@ -48,6 +48,7 @@ function partsOf(problems: readonly object[] = [], found?: readonly Check[]) {
       embeddingBacklog: { texts: 71, images: 72, quarantined: 73 },
       weights: { versionAt: () => 'weights-3' },
       models: { shadows: { skippedCount: 74 } },
+      clocks: { smallestMs: () => 77_500, refused: () => null },
     },
   } as unknown as ServerSources
   const listeners: ObserverEvents[] = []
@@ -85,6 +86,7 @@ test('/api/now has each figure under its name', async () => {
     ...{ time: '2026-03-02T04:00:10.000Z', version: '0.9.1', status: 'ok', pending: 4321 },
     checks: expect.any(Array) as Check[],
     model: { version: 'v-1', kind: 'trained', provider: 'cpu' },
+    loading_version: null,
     shadows: ['s-2'],
     failed_versions: [
       {
@@ -117,6 +119,7 @@ describe('/metrics', () => {
       understudy_pending_posts: 4321,
       understudy_pool_age_seconds: 610,
       understudy_last_cycle_timestamp_seconds: Date.parse('2026-03-02T03:55:30.000Z') / 1000,
+      understudy_clock_difference_seconds: 77.5,
       understudy_cycles_queued: 2,
       understudy_cycles_queued_limit: 5,
       understudy_owner: 0,
