@@ -3,11 +3,12 @@
  * service, and clients and servers that are killed.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
-import { ApiError, Client, type Failure } from '../../src/client/index.js'
+import { ApiError, Client, type Failure, type Reply } from '../../src/client/index.js'
+import { Spool } from '../../src/client/spool.js'
 import { jsonBodyBytesMax, type CycleRequest, type CycleResponse } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { FaultyServer } from '../helpers/faulty-server.js'
@@ -149,6 +150,101 @@ describe('a server', () => {
     await Promise.all(restarts)
     expect(response.results).toHaveLength(1)
     expect((await server.call({ path: `/v1/scores/${cycle.cycle_id}` })).json).toEqual(response)
+  })
+})
+
+test('a cycle that the clock of a real service has not reached is delivered when it has', async () => {
+  const index = 3
+  const project = scratchDir()
+  const [clock, behind] = [join(project, 'clock.mjs'), join(project, 'behind')]
+  writeFileSync(behind, '')
+  writeFileSync(
+    clock,
+    `import { existsSync } from 'node:fs'
+     Date.now = () => ${cycleMs(index)} - (existsSync(${JSON.stringify(behind)}) ? 5000 : 0)`,
+  )
+  const server = await started({ NODE_OPTIONS: `--import ${clock}` })
+  const failures: Failure[] = []
+  const client = clientOf(server, (failure) => {
+    failures.push(failure)
+    if (failures.length === 3) rmSync(behind)
+  })
+  const directory = join(scratchDir(), 'spool')
+  const responses: CycleResponse[] = []
+  const spool = await Spool.open({
+    client,
+    directory,
+    onResponse: (response) => void responses.push(response),
+  })
+  const cycles = [cycleBody(index - 1), cycleBody(index)]
+  for (const cycle of cycles) await spool.add(cycle)
+  await spool.deliver()
+  await spool.close()
+  expect(responses.map(({ cycle_id }) => cycle_id)).toEqual(cycles.map(({ cycle_id }) => cycle_id))
+  expect(failures.map(({ outcome }) => (outcome as Reply).status)).toEqual([422, 422, 422])
+  expect(readdirSync(directory)).toEqual([])
+})
+
+describe('two processes with one spool', () => {
+  /** Opens the spool, adds ten cycles, delivers them, and holds the spool until it is killed, if `hold` is its argument. */
+  const program = `
+    import { appendFileSync, writeFileSync } from 'node:fs'
+    import { Client } from 'understudy/client'
+    import { Spool } from 'understudy/client/spool'
+    const [index, hold] = process.argv.slice(2)
+    const client = new Client({ url: process.env.URL_OF_SERVER, apiKey: 'key-for-the-tests-0123456789' })
+    const onResponse = ({ cycle_id }) => appendFileSync('responses', cycle_id + '\\n')
+    const spool = await Spool.open({ client, directory: 'spool', onResponse }).catch((error) => {
+      writeFileSync('error', error.name + ': ' + error.message)
+      process.exit(3)
+    })
+    for (let minute = 0; minute < 50; minute += 5) {
+      const two = String(minute).padStart(2, '0')
+      await spool.add({
+        cycle_id: '20240301T0' + index + two, cycle_time: '2024-03-01T0' + index + ':' + two + ':00+09:00',
+        candidates: [], engagement: [], candidate_scores: [], removals: [],
+      })
+    }
+    await spool.deliver()
+    writeFileSync('delivered-' + index, '')
+    if (hold !== undefined) setInterval(() => undefined, 1000)`
+  const ended = (child: ChildProcess): Promise<number | null> =>
+    new Promise((resolve) => child.once('exit', (code) => resolve(code)))
+
+  test('the second one gets a clear error, and can open it when the first one was killed', async () => {
+    const project = otherProject({ 'client.js': program })
+    const server = await started()
+    const env = { URL_OF_SERVER: `http://127.0.0.1:${server.port}` }
+    const first = run(project, ['client.js', '1', 'hold'], env)
+    await until(() => existsSync(join(project, 'delivered-1')))
+    // A half-written cycle of the first process: another one must not remove it.
+    const partial = join(project, 'spool', '20240301T0500.json.partial')
+    writeFileSync(partial, '{"half')
+    expect(await ended(run(project, ['client.js', '2'], env))).toBe(3)
+    expect(readFileSync(join(project, 'error'), 'utf8')).toMatch(
+      /^DirectoryLockedError: the directory .*\/spool is in use by another process$/,
+    )
+    expect(existsSync(partial)).toBe(true)
+    await kill(first)
+    expect(await ended(run(project, ['client.js', '2'], env))).toBe(0)
+    expect(readdirSync(join(project, 'spool'))).toEqual([])
+    const ids = readFileSync(join(project, 'responses'), 'utf8').trim().split('\n')
+    expect(ids).toHaveLength(20)
+    expect(new Set(ids).size).toBe(20)
+  })
+
+  test('that start at the same time deliver each cycle once', async () => {
+    const project = otherProject({ 'client.js': program })
+    const server = await started()
+    const env = { URL_OF_SERVER: `http://127.0.0.1:${server.port}` }
+    const codes = await Promise.all(
+      [1, 2, 3].map((index) => ended(run(project, ['client.js', String(index)], env))),
+    )
+    expect(codes).toContain(0)
+    expect(codes.every((code) => code === 0 || code === 3)).toBe(true)
+    const ids = readFileSync(join(project, 'responses'), 'utf8').trim().split('\n')
+    expect(ids).toHaveLength(10 * codes.filter((code) => code === 0).length)
+    expect(new Set(ids).size).toBe(ids.length)
   })
 })
 
