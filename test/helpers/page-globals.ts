@@ -4,3 +4,6 @@ import { vi } from 'vitest'
 vi.stubGlobal('matchMedia', () => ({ matches: false, addEventListener: () => undefined }))
 vi.stubGlobal('location', { hash: '' })
 vi.stubGlobal('localStorage', { getItem: () => null })
+vi.stubGlobal('reportError', (error: unknown) => {
+  throw error
+})

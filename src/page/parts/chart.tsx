@@ -99,7 +99,7 @@ function Plot(props: ChartProps & { readonly onPointed: (index: number | null) =
 }
 
 /** uPlot draws in order, so the highest of the stacked areas comes first. */
-function plotData(
+export function plotData(
   times: readonly number[],
   series: readonly ChartSeries[],
   isStacked: boolean,

@@ -44,6 +44,23 @@ export function useIsNarrow(): boolean {
 /** Rows above and below the visible ones. */
 const overscan = 6
 
+interface View {
+  readonly top: number
+  readonly height: number
+}
+
+/** The rows that exist, the second one excluded: the visible ones and some more. */
+export function rowRange(
+  { top, height }: View,
+  rowHeight: number,
+  count: number,
+): [first: number, end: number] {
+  return [
+    Math.max(0, Math.min(count, Math.floor(top / rowHeight) - overscan)),
+    Math.min(count, Math.ceil((top + height) / rowHeight) + overscan),
+  ]
+}
+
 export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const { kind, caption, count, rowHeights, at, rowKey, isSelected, onRange } = props
   const scrollerRef = useRef<HTMLDivElement>(null)
@@ -51,8 +68,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const isNarrow = useIsNarrow()
   const rowHeight = rowHeights[isNarrow ? 1 : 0]
   const columns = props.columns.filter(({ from }) => from === undefined || (!isNarrow && view.width >= from))
-  const first = Math.max(0, Math.min(count, Math.floor(view.top / rowHeight) - overscan))
-  const end = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + overscan)
+  const [first, end] = rowRange(view, rowHeight, count)
   useLayoutEffect(() => watchScrolling(scrollerRef.current, setView), [])
   useEffect(() => onRange?.(first, end), [onRange, first, end, count])
   const current = useRef(0)

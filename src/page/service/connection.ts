@@ -29,7 +29,7 @@ const heartbeatMsDefault = 5000
 /** How long a hidden tab keeps its stream. */
 const hiddenMsMax = 60_000
 
-class Connection {
+export class Connection {
   readonly events = new Topic<[name: EventName, data: never]>()
   readonly stateChanged = new Topic<[]>()
   #state: ConnectionState = 'connecting'
@@ -60,6 +60,7 @@ class Connection {
     for (const name of serverEvents) listen(name, (data) => this.events.emit(name, data))
     listen('heartbeat', ({ time, interval_ms }: { readonly time: string; readonly interval_ms: number }) => {
       this.#heartbeatMs = interval_ms
+      this.#expectHeartbeat()
       setServerTime(Date.parse(time))
     })
     source.onopen = () => {

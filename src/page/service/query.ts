@@ -69,15 +69,16 @@ const stale = new Map<object, StaleData>()
 const staleChanged = new Topic<[]>()
 
 /** All stale data of the views that are shown. */
+export function staleData(): readonly StaleData[] {
+  return [...stale.values()]
+}
+
 export function useStaleData(): readonly StaleData[] {
-  return useWatched(
-    () => [...stale.values()],
-    (onChange) => staleChanged.on(onChange),
-  )
+  return useWatched(staleData, (onChange) => staleChanged.on(onChange))
 }
 
 /** Reads one path, one request at a time. Requests during a read, or while the tab is hidden, cause one read afterwards. */
-class Loader<T> {
+export class Loader<T> {
   readonly #path: string
   readonly #read: NonNullable<QueryOptions['read']>
   readonly #onResponse: (change: Partial<Query<T>>) => void

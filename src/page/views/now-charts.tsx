@@ -70,7 +70,7 @@ function usePoints(): { readonly points: readonly CyclePoint[] | null; readonly 
  * By `cycle_time`, each cycle once: an event and a response that is on its way may have the same cycle, and either may come
  * first.
  */
-function merge(before: readonly CyclePoint[], points: readonly CyclePoint[]): CyclePoint[] {
+export function merge(before: readonly CyclePoint[], points: readonly CyclePoint[]): CyclePoint[] {
   const byId = new Map([...before, ...points].map((point) => [point.cycle_id, point]))
   return [...byId.values()]
     .sort((a, b) => Date.parse(a.cycle_time) - Date.parse(b.cycle_time))

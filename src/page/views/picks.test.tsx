@@ -41,6 +41,13 @@ test('each pending post has its columns', () => {
   expect(html).toContain('href="#/posts/g1/31"')
 })
 
+test('each row is the one at its place, also in a window that begins later', () => {
+  const rows = rowsOf(render({ offset: 1, matching: 4 }), 'Pending posts by rank')
+  expect(rows.map(({ Rank, Score }) => `${Rank} ${Score}`)).toEqual([
+    ...['pending pending', '5 0.812', '– missing clock', 'pending pending'],
+  ])
+})
+
 test('each head has its value, and a bar of its share', () => {
   const heads = [...render().matchAll(/aria-label="([^"]*)" title="[^"]*"><span style="width:\s*([\d.]+)%/g)]
   expect(heads.map(([, text, width]) => [text, Number(width)])).toEqual([
