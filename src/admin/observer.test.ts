@@ -1,12 +1,8 @@
 import { expect, test, vi } from 'vitest'
-import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
-import { FakeModel } from '../../test/helpers/fake-model.js'
-import { referenceCodec } from '../codec/index.js'
+import { candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
+import { endedRequest as request, observed } from '../../test/helpers/observed-cycles.js'
 import { formatInstant, type CycleRequest } from '../contract/index.js'
-import { CycleService, StageClock } from '../cycle/index.js'
-import type { EndedRequest, ServerSources } from '../server/index.js'
-import { createMemoryStore } from '../store/index.js'
-import { Observer } from './observer.js'
+import type { EndedRequest } from '../server/index.js'
 import { picks, picksQuery } from './page-data/picks.js'
 import type { Titles } from './page-data/titles.js'
 import type * as scoreTracks from './score-tracks.js'
@@ -16,37 +12,6 @@ vi.mock('./score-tracks.js', async (original) => {
   const module = await original<typeof scoreTracks>()
   return { ...module, rankOf: vi.fn(module.rankOf) }
 })
-
-const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-
-async function observed() {
-  const store = createMemoryStore()
-  const model = new FakeModel()
-  const cycles = await CycleService.open({
-    ...{ codec: referenceCodec, store, model: () => model, clock: () => cycleMs(100), log },
-    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-    initialWeights: { version: 'w', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } },
-    textEncodeMsMax: 1000,
-  })
-  const sources = { store, cycles, log, clock: () => cycleMs(100) } as unknown as ServerSources
-  const observer = new Observer(sources)
-  const post = async (body: CycleRequest, receivedMs = cycleMs(100)): Promise<void> => {
-    const stages = Object.assign(new StageClock(0), { cycleId: body.cycle_id })
-    await cycles.submit({ json: bytesOf(body), gzip: null }, receivedMs, stages)
-    const ended = { ...request, stages } satisfies EndedRequest
-    await new Promise<void>((resolve) => {
-      observer.listen({ onCall: () => resolve() })
-      observer.requestEnded(ended)
-    })
-  }
-  return { sources, observer, post }
-}
-
-const request: EndedRequest = {
-  ...{ method: 'POST', path: '/v1/cycles', operation: 'POST /v1/cycles', status: 200 },
-  ...{ code: undefined, problem: undefined, receivedAtMs: 0, startedAt: 0, endedAt: 1 },
-  ...{ bytesIn: 1, bytesOut: 1, stages: null, trace: null },
-}
 
 const extracted = (ms: number) => ({ extracted_at: formatInstant(ms) })
 
