@@ -71,6 +71,11 @@ test('a version that could not be loaded is a warning while another one serves, 
   }
   // It failed once, and serves now.
   expect((await checksOf([{ ...serving, version: 'v2' }]).run())[1]).toMatchObject({ status: 'ok' })
+  const shadow = { version: 's2', role: 'shadow', state: 'failed' }
+  const reason = async (state: string): Promise<string | undefined> =>
+    (await checksOf([serving, { ...shadow, state }]).run())[1]?.reason
+  expect(await reason('failed')).toBe('a model serves; s2 failed to load: no graph')
+  expect(await reason('shadow')).toBe('a model serves')
 })
 
 test('the storage check names the role and the entry of a process with a journal, and warns if that cannot be used', async () => {
@@ -98,7 +103,7 @@ test('cycles that were refused for the future are a warning with their number an
   expect(await clockOf(null)).toEqual([])
 })
 
-/** A service without problems, in which v2 could not be loaded. */
+/** A service without problems, in which v2 and the shadow s2 could not be loaded. */
 function checksOf(
   versions: readonly object[],
   store: Pick<Store, 'role' | 'replication'> = { role: 'owner', replication: null },
@@ -110,7 +115,10 @@ function checksOf(
 ): HealthChecks {
   const cycles = { problems: () => [], lastCycle, clocks: { refused } }
   const settings = () => ({ dataDir: '/nowhere' })
-  const failures = [{ version: 'v2', role: 'active', problem: 'no file', atMs: 0 }]
+  const failures = [
+    { version: 'v2', role: 'active', problem: 'no file', atMs: 0 },
+    { version: 's2', role: 'shadow', problem: 'no graph', atMs: 0 },
+  ]
   const models = { versions, status: { failures } }
   return new HealthChecks({ clock, cycles, settings, models, store } as unknown as ServerSources)
 }

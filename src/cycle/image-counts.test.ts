@@ -70,3 +70,21 @@ test('images that are stored and removed while the counts are loaded are counted
   await loading
   expect(differences(counts)).toEqual([])
 })
+
+test('positions are ascending, each once; removing one that is not there removes no other', async () => {
+  const counts = new ImageCounts(createMemoryStore())
+  await counts.load()
+  const key = (position: number, postNo = 1) => ({ gallId: 'g', postNo, position })
+  for (const position of [3, 1, 5, 3]) counts.add(key(position))
+  counts.add(key(9, 2))
+  for (const position of [0, 2, 4, 6]) counts.remove(key(position))
+  expect(counts.positions('g', 1)).toEqual([1, 3, 5])
+  counts.remove(key(3))
+  expect([counts.positions('g', 1), counts.positions('g', 2), counts.positions('h', 1)]).toEqual([
+    [1, 5],
+    [9],
+    [],
+  ])
+  const column = counts.column(['h', 'g'], Uint32Array.of(1, 0, 1), Float64Array.of(1, 1, 2))
+  expect([...column]).toEqual([2, 0, 1])
+})

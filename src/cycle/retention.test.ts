@@ -22,6 +22,8 @@ const minuteMs = 60_000
 const perDay = 288
 const dayMs = perDay * 5 * minuteMs
 const retainCyclesDays = 10
+/** In force: the same, unless a test changes it. */
+let retainedDays: number
 const key = { gallId: 'g', postNo: 1, position: 1 }
 const image = { sha256: new Uint8Array(32).fill(7), uploadedBytes: 9, width: 9, height: 9 }
 
@@ -32,13 +34,14 @@ let service: CycleService
 
 beforeEach(async () => {
   retainOutcomesDays = 0
+  retainedDays = retainCyclesDays
   dataDir = mkdtempSync(join(tmpdir(), 'understudy-retention-'))
   store = await openLmdbStore({ dataDir })
   service = await CycleService.open({
     ...{ codec: referenceCodec, store, model: () => new FakeModel(), textEncodeMsMax: 1000 },
     clock: () => cycleMs(100 * perDay),
     limits: () => ({ clockSkewMs: 365 * dayMs, cyclesWaitingMax: 4 }),
-    retention: () => ({ retainCyclesDays, retainImagesDays: 1, retainOutcomesDays }),
+    retention: () => ({ retainCyclesDays: retainedDays, retainImagesDays: 1, retainOutcomesDays }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     log: { warn: () => undefined, error: (fields) => expect.fail(JSON.stringify(fields)) },
   })
@@ -81,6 +84,25 @@ describe('a cycle', () => {
     expect(isStored(5 * perDay)).toBe(true)
     await submit(cycleBody((retainCyclesDays + 6) * perDay))
     expect(isStored(5 * perDay)).toBe(false)
+  })
+
+  test('is kept while the newest cycle is not past the limit by its arrival and by its cycle_time', async () => {
+    await submit(cycleBody(0))
+    await submit(cycleBody(1), cycleMs((retainCyclesDays + 1) * perDay))
+    expect(isStored(0)).toBe(true)
+    await submit(cycleBody((retainCyclesDays + 1) * perDay), cycleMs(2))
+    expect(isStored(0)).toBe(true)
+    await submit(cycleBody((retainCyclesDays + 1) * perDay + 1))
+    expect(isStored(0)).toBe(false)
+  })
+
+  test('is kept for eight days with a shorter limit: departures are known for seven', async () => {
+    retainedDays = 1
+    await submit(cycleBody(0))
+    await submit(cycleBody(8 * perDay))
+    expect(isStored(0)).toBe(true)
+    await submit(cycleBody(8 * perDay + 1))
+    expect(isStored(0)).toBe(false)
   })
 })
 

@@ -4,6 +4,7 @@
  */
 import type { Candidate, CycleRequest, CycleResponse, ResultRow } from '../../src/contract/index.js'
 import { kstDay, naiveInterval, type Observation } from './naive-intervals.js'
+import { naiveLedger, type LedgerVisit } from './naive-ledger.js'
 
 export interface NaiveCycle {
   readonly request: CycleRequest
@@ -12,15 +13,13 @@ export interface NaiveCycle {
   readonly shadows?: Readonly<Record<string, readonly number[]>>
 }
 
-interface Visit {
+interface Visit extends LedgerVisit {
   readonly key: string
-  readonly gallId: string
-  readonly candidate: Candidate | undefined
-  readonly began: number
   fate: string
   d: number
   tier: string | null
-  scoredIn: number[]
+  readonly scoredIn: number[]
+  readonly results: [cycle: number, result: string][]
 }
 
 interface Row {
@@ -33,7 +32,6 @@ const below = (value: number | null | undefined): number => value ?? -Infinity
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
 const mean = (values: readonly number[]): number | null =>
   values.length === 0 ? null : sum(values) / values.length
-const fiveMinutes = 300_000
 
 export interface NaiveOptions {
   readonly fromMs?: number
@@ -247,7 +245,7 @@ export function naiveReport(
         ci95: ofVisits(both),
       }
     }),
-    first_score: ledger(visits, times),
+    first_score: naiveLedger(visits, times),
     by: {
       gallery: same(({ gallId }) => gallId),
       tier: same(({ tier }) => tier),
@@ -282,7 +280,7 @@ function readVisits(
   ): Visit => {
     const visit: Visit = {
       ...{ key: key(row), gallId: row.gall_id, candidate, began },
-      ...{ fate: 'open', d: Infinity, tier: null, scoredIn: [] },
+      ...{ fate: 'open', d: Infinity, tier: null, scoredIn: [], results: [] },
     }
     visits.push(visit)
     open.set(visit.key, visit)
@@ -314,6 +312,7 @@ function readVisits(
       const visit =
         open.get(key(result)) ?? (isFirst ? begin(result, -1, before.get(key(result))) : undefined)
       const number = result.status === 'scored' ? place++ : -1
+      visit?.results.push([c, result.reason ?? result.status])
       if (visit === undefined || number < 0) continue
       visit.scoredIn.push(c)
       scored.push({ visit, values: valuesOf(result, request, visit, shadows, number) })
@@ -343,28 +342,6 @@ function valuesOf(
       Object.entries(shadows).map(([name, scores]) => [`shadow:${name}`, scores[place] ?? null]),
     ),
   }
-}
-
-function ledger(visits: readonly Visit[], times: readonly number[]): object {
-  const counts = { on_time: 0, late: 0, never: 0, excluded: 0 }
-  for (const { began, candidate, scoredIn, d } of visits) {
-    if (began < 0) continue
-    const extracted = candidate?.extracted_at ?? null
-    if (extracted === null) {
-      counts.excluded++
-      continue
-    }
-    let boundary = Math.floor(Date.parse(extracted) / fiveMinutes) * fiveMinutes
-    if (boundary < Date.parse(extracted)) boundary += fiveMinutes
-    const deadline = boundary + fiveMinutes
-    const first = times[scoredIn[0] ?? -1]
-    if (first !== undefined && first <= deadline) counts.on_time++
-    else if (deadline > (times.at(-1) ?? 0) || d <= deadline) counts.excluded++
-    else if (first !== undefined) counts.late++
-    else counts.never++
-  }
-  const evaluated = counts.on_time + counts.late + counts.never
-  return { ...counts, share: evaluated === 0 ? null : counts.on_time / evaluated, target: 0.99 }
 }
 
 type Labelled = readonly { readonly score: number; readonly isSaved: boolean }[]

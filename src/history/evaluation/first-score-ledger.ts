@@ -72,8 +72,17 @@ export function firstScoreFigures({
     share: evaluated > 0 ? counts.on_time / evaluated : null,
     target: firstScoreTarget,
     reasons,
-    worst: lateVisits.sort((a, b) => b.minutesLate - a.minutesLate).slice(0, worstMax),
+    worst: lateVisits.sort(longestFirst).slice(0, worstMax),
   }
+}
+
+/** Those that waited equally long are in order of their posts, so that a report repeats itself. */
+function longestFirst(a: LateVisit, b: LateVisit): number {
+  const [first, second] = [a.gallId ?? '', b.gallId ?? '']
+  return (
+    b.minutesLate - a.minutesLate ||
+    (first < second ? -1 : first > second ? 1 : (a.postNo ?? 0) - (b.postNo ?? 0))
+  )
 }
 
 /**

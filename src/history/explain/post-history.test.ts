@@ -1,0 +1,61 @@
+/** The past of a post: its rank in each cycle, and its newest reading with counters. */
+import { expect, test } from 'vitest'
+import { candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
+import { observed } from '../../../test/helpers/observed-cycles.js'
+import { isPendingAt, visitsOf, type ArrivalVisit } from '../arrival-visits.js'
+import { cyclesOf, lastReading, scoredCycle } from './post-history.js'
+
+const key = { gall_id: 'g', post_no: 2 }
+
+/** Post 2 is one of two with the same score in the first cycle, has no reading in the second, and leaves with the fourth. */
+async function history() {
+  const { sources, post } = await observed()
+  const views = (index: number, counts: readonly number[]) =>
+    counts.map((views, i) => reading('g', i + 1, cycleMs(index), { views }))
+  await post(
+    cycleBody(0, {
+      candidates: [1, 2, 3, 4].map((n) => candidate('g', n)),
+      engagement: views(0, [170, 150, 150, 110]),
+    }),
+  )
+  await post(cycleBody(1, { engagement: views(1, [170]) }))
+  const missing = reading('g', 2, cycleMs(2), { status: 'missing', views: 199 })
+  await post(cycleBody(2, { engagement: [...views(2, [110]), missing] }))
+  await post(cycleBody(3, { engagement: views(3, [120]), removals: [removal('g', 2)] }))
+  const { store } = sources
+  const [visit] = visitsOf(store, key)
+  return { store, cycles: cyclesOf(store, visit!, key) }
+}
+
+test('each cycle of a visit has the rank among the scored posts, ties sharing theirs, and the scores of that cycle', async () => {
+  const { store, cycles } = await history()
+  expect(
+    cycles.map(({ cycle_id, status, reason, rank, scored }) => [cycle_id, status, reason, rank, scored]),
+  ).toEqual([
+    ['20240301T0000', 'scored', null, 2.5, 4],
+    ['20240301T0005', 'waiting', null, null, 1],
+    ['20240301T0010', 'not_scored', 'post_unavailable', null, 1],
+  ])
+  expect(cycles[0]).toMatchObject({ weights_version: 'w', model_version: 'fake-1' })
+  expect(cycles[0]?.score).toBeCloseTo(0.5, 6)
+  expect(Object.keys(cycles[0]?.heads ?? {})).toEqual(['p_views', 'p_comments'])
+  expect(scoredCycle(store, '20240301T0000', { ...key, post_no: 4 })).toMatchObject({ rank: 4, scored: 4 })
+  expect(() => scoredCycle(store, '20240301T0005', key)).toThrow('has no score of g/2: waiting')
+})
+
+test('the last reading is the newest one with counters', async () => {
+  const { store, cycles } = await history()
+  expect(await lastReading(store, cycles, key)).toMatchObject({ post_no: 2, status: 'ok', views: 150 })
+  expect(await lastReading(store, cycles, { ...key, post_no: 9 })).toBeNull()
+})
+
+test('a post is pending from the cycle that brings it on, and no longer after the one that removes it', () => {
+  const visit: ArrivalVisit = {
+    ...{ gallId: 'g', postNo: 1, entered: { position: 2, row: 0 } },
+    left: { position: 4, reason: 0, tier: 0, decidedMs: 0 },
+  }
+  const pendingAt = (one: ArrivalVisit): number[] => [1, 2, 3, 4, 5].filter((at) => isPendingAt(one, at))
+  expect(pendingAt(visit)).toEqual([2, 3])
+  expect(pendingAt({ ...visit, left: null })).toEqual([2, 3, 4, 5])
+  expect(pendingAt({ ...visit, entered: null })).toEqual([1, 2, 3])
+})
