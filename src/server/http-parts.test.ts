@@ -149,9 +149,18 @@ describe('a response', () => {
   const response = { status: 200, headers: { A: 'b' }, body: Buffer.from('x'.repeat(5000)) }
 
   test('is compressed for clients that accept gzip, and for no others', async () => {
-    for (const accepted of ['gzip', 'br, GZIP;q=0.5', '*', 'x-gzip'])
+    // The name counts more than the star.
+    for (const accepted of ['gzip', 'br, GZIP;q=0.5', '*', 'x-gzip', '*;q=0, gzip', 'gzip;q=0.1, *;q=0'])
       expect(acceptsCoding(accepted, 'gzip'), accepted).toBe(true)
-    for (const refused of ['', 'br', 'gzip;q=0', '*;q=0', 'identity, gzip; q=0.0']) {
+    for (const refused of [
+      '',
+      'br',
+      'gzip;q=0',
+      '*;q=0',
+      'identity, gzip; q=0.0',
+      'gzip;q=0, *',
+      '*, gzip;q=0',
+    ]) {
       expect(acceptsCoding(refused, 'gzip'), refused).toBe(false)
     }
     expect([shouldGzip(response, 'gzip'), shouldGzip(response, 'br')]).toEqual([true, false])
