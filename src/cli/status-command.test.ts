@@ -28,10 +28,14 @@ interface State {
   readonly journalProblem?: string
   readonly failedVersion?: string
   readonly lastCycleAgeMs?: number
+  /** By how much the `cycle_time` of a refused cycle was ahead. */
+  readonly refusedAheadMs?: number
 }
 
 /** A server in this state, with an empty store. */
-function sourcesOf({ problems = [], journalProblem, failedVersion, lastCycleAgeMs }: State): ServerSources {
+function sourcesOf(state: State): ServerSources {
+  const { problems = [], journalProblem, failedVersion, lastCycleAgeMs, refusedAheadMs } = state
+  const refused = { count: 1, last: { cycleId: '20260302T1305', aheadMs: refusedAheadMs } }
   const replication = { epoch: 1, entry: 2, problem: journalProblem ?? null, isSynchronous: true }
   const failures = [{ version: failedVersion, role: 'active', problem: 'no file', atMs: nowMs }]
   const serving = { version: 'v-1', role: 'active', state: 'serving', processes: [] }
@@ -56,6 +60,7 @@ function sourcesOf({ problems = [], journalProblem, failedVersion, lastCycleAgeM
       problems: () => problems,
       lastCycle: () => (lastCycleAgeMs === undefined ? undefined : { cycleId: '20260302T1255', receivedAt }),
       pool: { newestCycleMs: -Infinity },
+      clocks: { smallestMs: () => null, refused: () => (refusedAheadMs === undefined ? null : refused) },
       ...{ pendingCount: 0, queuedCount: 0, embeddingBacklog: { texts: 0, images: 0, quarantined: 0 } },
       weights: { versionAt: () => 'w' },
       models: { shadows: { skippedCount: 0 } },
@@ -95,11 +100,12 @@ async function shown(state: State) {
     )
     return {
       readyz: `${readyz.status} ${status}`,
-      // The disk of the machine that runs the test may be nearly full.
-      checks: checks.filter(({ check }) => check !== 'disk').map((one) => `${one.check} ${one.status}`),
+      checks: Object.fromEntries(checks.map(({ check, status: found }) => [check, found])),
       ready: Number(/^understudy_ready (\S+)$/m.exec(metrics)?.[1]),
-      values: [...metrics.matchAll(/^understudy_check_ok\{check="(?!disk)\w+"\} (\S+)$/gm)].map(([, value]) =>
-        Number(value),
+      values: Object.fromEntries(
+        [...metrics.matchAll(/^understudy_check_ok\{check="(\w+)"\} (\S+)$/gm)].map(
+          ([, name = '', value]) => [name, Number(value)] as const,
+        ),
       ),
       ...{ code, problem, text },
     }
@@ -108,16 +114,16 @@ async function shown(state: State) {
   }
 }
 
-const names = ['service', 'model', 'storage', 'last_cycle']
-const checksAt = (which: string, state: string): string[] =>
-  names.map((name) => `${name} ${name === which ? state : 'ok'}`)
+/** Without the disk: that of the machine that runs the test may be nearly full. */
+const fine = { service: 'ok', model: 'ok', storage: 'ok', last_cycle: 'ok' }
+const fineValues = { service: 1, model: 1, storage: 1, last_cycle: 1, clock: 1 }
 const minute = 60_000
 
 describe('a server', () => {
   test('without problems is ready everywhere', async () => {
     expect(await shown({})).toMatchObject({
-      ...{ readyz: '200 ready', ready: 1, code: 0, problem: '', checks: checksAt('none', '') },
-      values: [1, 1, 1, 1],
+      ...{ readyz: '200 ready', ready: 1, code: 0, problem: '', checks: fine },
+      values: fineValues,
     })
   })
 
@@ -125,10 +131,11 @@ describe('a server', () => {
     ['a version that failed to load', 'model', { failedVersion: 'v-2' }],
     ['a journal that cannot be used', 'storage', { journalProblem: 'refused' }],
     ['no cycle for more than 15 minutes', 'last_cycle', { lastCycleAgeMs: 15 * minute + 1 }],
+    ['a cycle that was refused for the future', 'clock', { refusedAheadMs: 5000 }],
   ])('with %s warns, and is ready everywhere', async (_, check, state) => {
     expect(await shown(state)).toMatchObject({
-      ...{ readyz: '200 ready', ready: 1, code: 0, problem: '', checks: checksAt(check, 'warn') },
-      values: names.map((name) => (name === check ? 0.5 : 1)),
+      ...{ readyz: '200 ready', ready: 1, code: 0, problem: '', checks: { ...fine, [check]: 'warn' } },
+      values: { ...fineValues, [check]: 0.5 },
       text: expect.stringMatching(new RegExp(`^${check} +warn +`, 'm')) as string,
     })
   })
@@ -136,8 +143,8 @@ describe('a server', () => {
   test.each(['service', 'model', 'storage'])('with a problem of %s is not ready anywhere', async (check) => {
     const found = await shown({ problems: [{ check, reason: 'the reason' }], lastCycleAgeMs: 15 * minute })
     expect(found).toMatchObject({
-      ...{ readyz: '503 not ready', ready: 0, code: 1, checks: checksAt(check, 'fail') },
-      values: names.map((name) => (name === check ? 0 : 1)),
+      ...{ readyz: '503 not ready', ready: 0, code: 1, checks: { ...fine, [check]: 'fail' } },
+      values: { ...fineValues, [check]: 0 },
       problem: 'understudy: not ready: the reason\n',
       text: expect.stringMatching(new RegExp(`^${check} +fail +the reason$`, 'm')) as string,
     })
@@ -150,7 +157,7 @@ describe('a server', () => {
     ]
     expect(await shown({ problems, failedVersion: 'v-2' })).toMatchObject({
       ...{ readyz: '503 not ready', code: 1, problem: 'understudy: not ready: first; second\n' },
-      checks: ['service fail', 'model warn', 'storage fail', 'last_cycle ok'],
+      checks: { service: 'fail', model: 'warn', storage: 'fail', last_cycle: 'ok' },
     })
   })
 })
