@@ -1,4 +1,4 @@
-# The native codec: our sources, and the C++ sources in the npm package simdjson, whose own addon is not built.
+# The addon, mostly the native codec: our sources, and the C++ sources in the npm package simdjson, whose own addon is not built.
 {
   "variables": {
     "simdjson_dir": "node_modules/simdjson/simdjson/src",
@@ -11,6 +11,7 @@
         "<(simdjson_dir)/simdjson.cpp",
         "src/codec/native/text_measures.cc",
         "src/codec/native/addon.cc",
+        "src/base/native/descriptors.cc",
         "src/codec/native/column_program.cc",
         "src/codec/native/date_time.cc",
         "src/codec/native/decoder.cc",
@@ -25,7 +26,7 @@
         "src/codec/native/scalars.cc",
         "src/codec/native/structural_index.cc",
       ],
-      "include_dirs": ["<(simdjson_dir)", "node_modules/node-addon-api"],
+      "include_dirs": ["<(simdjson_dir)", "node_modules/node-addon-api", "src/base/native"],
       # NODE_API_…: where a worker is being terminated no exception can be thrown, and the C++ wrapper would abort the process.
       # SIMDJSON_…: processors without AVX2 use the portable code; each kernel takes the compiler seconds.
       "defines": ["NAPI_VERSION=8", "NAPI_CPP_EXCEPTIONS", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS",

@@ -66,6 +66,13 @@ const backgroundRules = [
   },
 ]
 
+/** Children that are started elsewhere inherit the open database and the debugger's signal. */
+const processRule = {
+  selector: 'ImportDeclaration[importKind!="type"][source.value="node:child_process"]',
+  message: 'src/base/processes.ts starts child processes.',
+}
+const sourceRules = [...backgroundRules, processRule]
+
 /** The import rules of one folder. */
 function importRules(folder) {
   const allowed = Object.keys(levels).filter(
@@ -129,8 +136,12 @@ export default defineConfig(
     ignores: ['**/*.test.ts'],
     rules: {
       '@typescript-eslint/no-floating-promises': ['error', { ignoreVoid: false }],
-      'no-restricted-syntax': ['error', ...backgroundRules],
+      'no-restricted-syntax': ['error', ...sourceRules],
     },
+  },
+  {
+    files: ['src/base/processes.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...backgroundRules] },
   },
   {
     // Comparisons that end at the first difference tell a client how much of a key it has guessed.
@@ -139,7 +150,7 @@ export default defineConfig(
     rules: {
       'no-restricted-syntax': [
         'error',
-        ...backgroundRules,
+        ...sourceRules,
         ...[
           'BinaryExpression[operator=/^[=!]==?$/] > :matches(Identifier, MemberExpression > Identifier)[name=/^(authorization|apiKeys?)$/i]',
           'CallExpression[callee.property.name=/^(includes|indexOf|equals|compare|has)$/] > Identifier[name=/^(authorization|apiKeys?)$/i].arguments',
@@ -154,7 +165,7 @@ export default defineConfig(
     rules: {
       'no-restricted-syntax': [
         'error',
-        ...backgroundRules,
+        ...sourceRules,
         {
           selector:
             ':matches(Identifier, JSXIdentifier)[name=/^(innerHTML|outerHTML|dangerouslySetInnerHTML|insertAdjacentHTML|setHTMLUnsafe|createContextualFragment|DOMParser|srcdoc|srcDoc)$/]',

@@ -63,8 +63,13 @@ function build(nodeGyp) {
 
 /** The files of this project that the addon depends on. Packages change with `npm ci`, which always builds. */
 function inputs() {
-  const sources = readdirSync(join(root, 'src/codec/native')).filter((name) => /\.(cc|h)$/.test(name))
-  return ['binding.gyp', ...sources.sort().map((name) => join('src/codec/native', name))]
+  const sources = ['src/base/native', 'src/codec/native'].flatMap((folder) =>
+    readdirSync(join(root, folder))
+      .filter((name) => /\.(cc|h)$/.test(name))
+      .sort()
+      .map((name) => join(folder, name)),
+  )
+  return ['binding.gyp', ...sources]
 }
 
 async function main() {

@@ -65,13 +65,15 @@ int main(int argc, char **argv) {
   char *bin = joined(root, '/', "bin");
   char *node = joined(root, '/', "bin/node");
   char *program = joined(root, '/', "dist/cli/main.js");
-  char **arguments = calloc((size_t)argc + 2, sizeof *arguments);
+  char **arguments = calloc((size_t)argc + 3, sizeof *arguments);
   if (bin == NULL || node == NULL || program == NULL || arguments == NULL || extend_path(bin) != 0)
     return fail(called, strerror(ENOMEM));
   arguments[0] = node;
-  arguments[1] = program;
+  /* As in bin/understudy of the sources: SIGUSR1 would open a debugger. */
+  arguments[1] = "--disable-sigusr1";
+  arguments[2] = program;
   /* The copy includes the null pointer at the end. */
-  if (argc > 0) memcpy(arguments + 2, argv + 1, (size_t)argc * sizeof *arguments);
+  if (argc > 0) memcpy(arguments + 3, argv + 1, (size_t)argc * sizeof *arguments);
   execv(node, arguments);
   return fail(node, strerror(errno));
 }

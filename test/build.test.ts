@@ -22,7 +22,7 @@ const built = (): string => readFileSync(join(project, 'dist/a.ts'), 'utf8')
 
 beforeEach(() => {
   project = scratchDir()
-  for (const directory of ['scripts', 'src/deep', 'src/codec/native'])
+  for (const directory of ['scripts', 'src/deep', 'src/base/native', 'src/codec/native'])
     mkdirSync(join(project, directory), { recursive: true })
   for (const script of ['build', 'build-page', 'build-native', 'patch-lmdb', 'source-hash'])
     copyFileSync(join(projectDir, `scripts/${script}.mjs`), join(project, `scripts/${script}.mjs`))

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { nodeFlags } from '../src/base/index.js'
 import { projectDir } from './helpers/server-process.js'
 import { scratchDir } from './helpers/servers.js'
 
@@ -27,7 +28,7 @@ describe.skipIf(!hasCompiler || process.platform !== 'linux')('bin/understudy of
     launcher = compile('bundle-launcher.c', 'understudy')
     symlinkSync(process.execPath, join(bundle, 'bin/node'))
     const program = `console.log(JSON.stringify({
-      args: process.argv.slice(2), file: process.argv[1], cwd: process.cwd(), pid: process.pid, path: process.env.PATH }))`
+      args: process.argv.slice(2), flags: process.execArgv, file: process.argv[1], cwd: process.cwd(), pid: process.pid, path: process.env.PATH }))`
     writeFileSync(join(bundle, 'dist/cli/main.js'), program)
   })
 
@@ -39,7 +40,8 @@ describe.skipIf(!hasCompiler || process.platform !== 'linux')('bin/understudy of
   test('runs the program with its arguments, in the same process, without any environment', () => {
     const { stdout, pid } = launch(launcher, ['serve', '--host', 'a b', ''], { argv0: 'any text' })
     const file = join(bundle, 'dist/cli/main.js')
-    expect(JSON.parse(stdout)).toMatchObject({ args: ['serve', '--host', 'a b', ''], file, cwd: bundle, pid })
+    const args = ['serve', '--host', 'a b', '']
+    expect(JSON.parse(stdout)).toMatchObject({ args, flags: nodeFlags, file, cwd: bundle, pid })
   })
 
   test('adds the programs of the bundle to the end of the PATH', () => {

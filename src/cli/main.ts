@@ -43,6 +43,8 @@ const context = processContext()
 // As one line, like other messages of the program.
 process.removeAllListeners('warning')
 process.on('warning', ({ message }) => context.printMessage(`understudy: warning: ${message}\n`))
+// Without the flag of bin/understudy, Node would open its debugger.
+process.on('SIGUSR1', () => undefined)
 const code = await run(process.argv.slice(2), context)
 await Promise.all([process.stdout, process.stderr].map(written))
 // Explicit exit: threads and sockets that a command left open must not keep the process alive.

@@ -4,7 +4,7 @@
  */
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
-import { inBackground } from '../base/index.js'
+import { areDescriptorsPrivate, inBackground } from '../base/index.js'
 import { lockDirectory } from '../store/index.js'
 import { adminStarter, adminWarnings, ensureAdminToken, refuseKeyAsToken } from './admin-listener.js'
 import { ensureGeneratedKey } from './api-keys.js'
@@ -48,6 +48,8 @@ async function serve(flags: Record<string, unknown>, context: CommandContext): P
   const sources = { flags, env: moveSecrets(context.env), directory }
   const effective = readSettings(sources)
   warn(effective.warnings, printMessage)
+  if (!areDescriptorsPrivate())
+    warn(['without the compiled addon, model processes inherit the open database'], printMessage)
   warn(adminWarnings(effective.settings), printMessage)
   const { journal, environment } = effective.settings
   if ((journal === undefined) !== (environment === undefined))

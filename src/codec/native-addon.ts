@@ -49,7 +49,7 @@ export interface NativeRows {
 }
 
 /** Increment here and in native/addon.cc with every change of `NativeAddon`, so that an older addon is not loaded. */
-const interfaceVersion = 4
+const interfaceVersion = 5
 
 export interface NativeAddon {
   readonly interfaceVersion: number
@@ -62,6 +62,8 @@ export interface NativeAddon {
   encodeRows(rows: NativeRows, before: number, after: number): Uint8Array<ArrayBuffer>
   readonly columnOperations: readonly string[]
   readonly textMeasureNames: readonly string[]
+  /** Only src/base uses it. */
+  readonly closeOnExec: () => void
   readonly bodyPaddingBytes: number
 }
 

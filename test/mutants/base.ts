@@ -18,4 +18,15 @@ export const baseMutants: readonly MutantGroup[] = [
       },
     ],
   },
+  {
+    file: 'src/base/processes.ts',
+    killedBy: ['src/base/processes.test.ts'],
+    mutants: [
+      {
+        breaks: 'a child has no variables that hold secrets',
+        find: '!privateNames.test(name)',
+        replace: 'name !== privateNames.source',
+      },
+    ],
+  },
 ]

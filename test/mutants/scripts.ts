@@ -77,8 +77,8 @@ export const scriptsMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'all arguments are passed on',
-        find: 'arguments + 2, argv + 1',
-        replace: 'arguments + 2, argv + 2',
+        find: 'arguments + 3, argv + 1',
+        replace: 'arguments + 3, argv + 2',
       },
       {
         breaks: 'system programs take precedence',

@@ -50,7 +50,7 @@ function running(command: string): number[] {
   const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8')
   const isCommand = (pid: string): boolean => {
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[3] === command
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(command)
     } catch {
       return false
     }

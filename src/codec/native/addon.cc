@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "column_program.h"
+#include "descriptors.h"
 #include "js_column_program.h"
 #include "js_decoder.h"
 #include "js_response_rows.h"
@@ -21,12 +22,14 @@ Napi::Array texts(Napi::Env env, const char* const (&list)[count]) {
 
 Napi::Object start(Napi::Env env, Napi::Object exports) {
   // Changes with every change of this list, in native-addon.ts as well.
-  exports.Set("interfaceVersion", Napi::Number::New(env, 4));
+  exports.Set("interfaceVersion", Napi::Number::New(env, 5));
   exports.Set("Decoder", js_decoder::define(env));
   exports.Set("runColumns", Napi::Function::New<run_js_columns>(env));
   exports.Set("columnOperations", texts(env, column_operation_names));
   exports.Set("encodeRows", Napi::Function::New<encode_js_rows>(env));
   exports.Set("textMeasureNames", texts(env, text_measure_names));
+  // For src/base.
+  exports.Set("closeOnExec", Napi::Function::New<close_on_exec>(env));
   exports.Set("bodyPaddingBytes", Napi::Number::New(env, body_padding_bytes));
   return exports;
 }

@@ -2,14 +2,13 @@
  * Starts a child process and reports its exit. Its working directory is empty and its own, so that no graph can
  * name a file of this machine by a relative path; ONNX Runtime refuses the other paths.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { inBackground } from '../../base/index.js'
+import { inBackground, nodeFlags, publicEnvironment, startProcess, type ChildProcess } from '../../base/index.js'
 import { PayloadFile } from './messages.js'
 
 /** Nothing is ever written here: the child's end of it ends when the parent does, however that happens. */
@@ -23,11 +22,7 @@ export const payloadDescriptor = 4
  * ONNX Runtime sends telemetry unless this is set: it looks up a host of Microsoft's and keeps a database in the home
  * directory (1.30, core/platform/posix/telemetry.cc).
  */
-const environment = {
-  ORT_DISABLE_TELEMETRY: '1',
-  // What an operator loads into the service, such as an OpenTelemetry SDK, must not run in each model process.
-  NODE_OPTIONS: undefined,
-}
+const environment = { ORT_DISABLE_TELEMETRY: '1' }
 
 /** Nothing strips types in a child: from source, too, it runs the built file. */
 const childFile = fileURLToPath(
@@ -70,7 +65,9 @@ export async function startChild(spawnChild = spawnModelProcess): Promise<Starte
 }
 
 function spawnModelProcess(options: SpawnOptions): ChildProcess {
-  return spawn(process.execPath, [childFile], { ...options, env: { ...process.env, ...environment } })
+  // What an operator loads into the service by NODE_OPTIONS, such as an OpenTelemetry SDK, must not run in each process.
+  const env = { ...publicEnvironment(process.env), ...environment }
+  return startProcess(process.execPath, [...nodeFlags, childFile], { ...options, env })
 }
 
 function followChild(child: ChildProcess, directory: string, payloads: PayloadFile): StartedChild {

@@ -58,7 +58,9 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
     const vectors = new Float32Array(images.length * dim)
     const encoded = new Uint8Array(images.length)
     const failures: ItemFailure[] = []
-    const onError = (item: number, reason: string): void => void failures.push({ item, reason })
+    const onError = (item: number, reason: string): void => {
+      failures.push({ item, reason })
+    }
     const encode = async (inputs: readonly ImageInput[]): Promise<void> => {
       const output = await this.#runGraph(inputs)
       for (const [row, { item }] of inputs.entries()) {

@@ -6,7 +6,6 @@
  * Node has no call for flock. On Linux the program flock(1) locks the file that it inherits: such a lock belongs to the
  * open file, which this process keeps. macOS locks at open (O_EXLOCK).
  */
-import { spawn } from 'node:child_process'
 import {
   closeSync,
   constants,
@@ -20,6 +19,7 @@ import {
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { startProcess } from '../../base/index.js'
 import { describe, StoreError } from '../store-error.js'
 import { changeOwner, codeOf, isSameFile, notPlain } from './files.js'
 
@@ -92,7 +92,7 @@ function openLockFile(path: string, dataDir: string): number {
 
 async function lockFile(fd: number, path: string, dataDir: string): Promise<void> {
   if (process.platform === 'darwin') return
-  const child = spawn('flock', ['-x', '-n', '3'], { stdio: ['ignore', 'ignore', 'pipe', fd] })
+  const child = startProcess('flock', ['-x', '-n', '3'], { stdio: ['ignore', 'ignore', 'pipe', fd] })
   const ended = new Promise<number | null>((resolve, reject) => {
     child.on('error', reject)
     child.on('close', resolve)
