@@ -126,7 +126,17 @@ function startServer(
   const flags = ['--host', host, '--port', String(port), '--data-dir', dataDir, '--models-dir', modelsDir]
   const child = startProcess(
     process.execPath,
-    [...nodeFlags, ...endWithParent, program, 'serve', ...flags, '--api-keys-file', keyFile, '--log-level', 'warn'],
+    [
+      ...nodeFlags,
+      ...endWithParent,
+      program,
+      'serve',
+      ...flags,
+      '--api-keys-file',
+      keyFile,
+      '--log-level',
+      'warn',
+    ],
     {
       env: Object.fromEntries(Object.entries(env).filter(([name]) => !removed.has(name))),
       stdio: ['pipe', 'inherit', 'inherit'],

@@ -8,7 +8,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { inBackground, nodeFlags, publicEnvironment, startProcess, type ChildProcess } from '../../base/index.js'
+import {
+  inBackground,
+  nodeFlags,
+  publicEnvironment,
+  startProcess,
+  type ChildProcess,
+} from '../../base/index.js'
 import { PayloadFile } from './messages.js'
 
 /** Nothing is ever written here: the child's end of it ends when the parent does, however that happens. */
