@@ -1,6 +1,7 @@
 /** The figures of the disk: shared by all callers, and a disk that hangs delays none of them for long. */
 import { expect, test } from 'vitest'
 import { DiskSpace, HealthChecks } from './checks.js'
+import type { ServiceProblem } from '../cycle/index.js'
 import { diskBytesFreeMin, type Store } from '../store/index.js'
 import type { ServerSources } from '../server/index.js'
 
@@ -78,6 +79,20 @@ test('a version that could not be loaded is a warning while another one serves, 
   expect(await reason('shadow')).toBe('a model serves')
 })
 
+test('a model that fails cycles is a warning, what stops the service is a failure, and a failure outweighs a warning', async () => {
+  const warn = { check: 'model', severity: 'warn', reason: 'v1 fails' } as const
+  const fail = { check: 'model', severity: 'fail', reason: 'no model is loaded' } as const
+  const modelCheck = async (...problems: (typeof warn | typeof fail)[]) =>
+    (await checksOf([], undefined, { problems: () => problems }).run())[1]
+  expect(await modelCheck()).toMatchObject({ status: 'ok', reason: 'a model serves' })
+  expect(await modelCheck(warn)).toMatchObject({ status: 'warn', reason: 'v1 fails' })
+  expect(await modelCheck(fail)).toMatchObject({ status: 'fail', reason: 'no model is loaded' })
+  expect(await modelCheck(warn, fail)).toMatchObject({
+    status: 'fail',
+    reason: 'v1 fails; no model is loaded',
+  })
+})
+
 test('the storage check names the role and the entry of a process with a journal, and warns if that cannot be used', async () => {
   const storage = async (problem: string | null, isSynchronous = true) => {
     const replication = { epoch: 3, entry: 812, problem, isSynchronous }
@@ -111,9 +126,10 @@ function checksOf(
     clock = (): number => 0,
     lastCycle = (): object | undefined => undefined,
     refused = (): object | null => null,
+    problems = (): readonly ServiceProblem[] => [],
   } = {},
 ): HealthChecks {
-  const cycles = { problems: () => [], lastCycle, clocks: { refused } }
+  const cycles = { problems, lastCycle, clocks: { refused } }
   const settings = () => ({ dataDir: '/nowhere' })
   const failures = [
     { version: 'v2', role: 'active', problem: 'no file', atMs: 0 },

@@ -55,15 +55,21 @@ export class HealthChecks {
     }
   }
 
-  /** The same reasons that make health `degraded`. A version that failed to load while another one serves warns. */
+  /**
+   * The same reasons that make health `degraded`. A model that fails cycles only warns, for the same reason as the age of
+   * the last cycle; so does a version that failed to load while another one serves.
+   */
   #problems(isStandbyOk: boolean): Check[] {
     const { cycles, models } = this.#sources
     const problems = cycles.problems(isStandbyOk)
     return (['service', 'model', 'storage'] as const).map((check) => {
-      const reasons = problems.filter((problem) => problem.check === check).map(({ reason }) => reason)
-      const status = reasons.length > 0 ? 'fail' : 'ok'
+      const ofCheck = problems.filter((problem) => problem.check === check)
+      const reasons = ofCheck.map(({ reason }) => reason)
+      const hasFailed = ofCheck.some(({ severity }) => severity === 'fail')
+      const status = hasFailed ? 'fail' : reasons.length > 0 ? 'warn' : 'ok'
       if (reasons.length === 0) reasons.push(okReasons[check])
-      const failures = check === 'model' ? failedVersions(models) : []
+      // A version that failed its cycles is among the problems.
+      const failures = check === 'model' ? failedVersions(models).filter(({ kind }) => kind !== 'cycles') : []
       for (const { version, problem } of failures) reasons.push(`${version} failed to load: ${problem}`)
       return {
         ...{ check, reason: reasons.join('; ') },

@@ -13,6 +13,7 @@ export const backgroundWorkNames = [
   'image counts',
   'image encoding',
   'journal',
+  'model failure',
   'model files',
   'model process',
   'outcome check',

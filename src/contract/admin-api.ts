@@ -56,6 +56,8 @@ export interface Series {
 /** A version that `ACTIVE` or `SHADOW` names and that could not be loaded. */
 export interface FailedVersion {
   readonly version: string
+  /** `load`: it could not be loaded. `cycles`: it failed its cycles, and the version that served before has taken over. */
+  readonly kind: 'load' | 'cycles'
   readonly role: 'active' | 'shadow'
   readonly problem: string
   readonly at: string
@@ -248,6 +250,8 @@ export interface ModelFacts {
   readonly version: string
   readonly uses: readonly ModelUse[]
   readonly failure: FailedVersion | null
+  /** How its files on disk differ from those that the server has loaded; null: they do not, or it is not loaded. */
+  readonly changed: string | null
   /** Why the package cannot be read; the members below are then missing. */
   readonly problem: string | null
   readonly kind?: string
@@ -267,6 +271,13 @@ export interface ModelFacts {
 /** `/api/models` */
 export interface Models {
   readonly serving: string | null
+  /** `version` serves instead of `failed` until `ACTIVE` is written; null: no version has been replaced. */
+  readonly fallback: {
+    readonly version: string
+    readonly failed: string
+    readonly problem: string
+    readonly at: string
+  } | null
   /** Where a rollback leads: the version of the cycles before the serving one. Null if there is none to activate. */
   readonly previous: string | null
   readonly models_dir: string

@@ -35,7 +35,8 @@ export {
   savedNames,
   type SavedEntries,
 } from './saved-state.js'
-export { CycleService, type CycleServiceParts, type ServiceProblem } from './service.js'
+export { scoredBefore } from './scored-before.js'
+export { CycleService, type CycleServiceParts, type Fallback, type ServiceProblem } from './service.js'
 export { packHeads, unpackHeads } from './shadows.js'
 export { StageClock, stageNames, type StageName } from './stage-clock.js'
 export { changeWeights, type InitialWeights } from './stored-weights.js'

@@ -14,9 +14,8 @@ export interface ScoringAttempt {
   }
 }
 
-/** Adds version, cycle and, for an error of one row, the post to a `ModelError`. Returns other errors unchanged. */
-export function placedFailure(error: unknown, { version, what, plan }: ScoringAttempt): unknown {
-  if (!(error instanceof ModelError)) return error
+/** Adds version, cycle and, for an error of one row, the post to a `ModelError`. */
+export function placedFailure(error: ModelError, { version, what, plan }: ScoringAttempt): ModelError {
   const post = error instanceof ModelRowError ? `, post ${postOfRow(plan, error.row)}` : ''
   return new ModelError(`${version}, ${what}${post}: ${error.message}`, { cause: error })
 }

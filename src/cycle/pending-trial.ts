@@ -2,7 +2,7 @@
  * Tries a model on the pending posts before it takes over: it may pass every check and fail on posts of one age.
  */
 import { cycleBoundaryMs, statusOk } from '../contract/index.js'
-import type { Model } from '../model/index.js'
+import { ModelError, type Model } from '../model/index.js'
 import type { PoolInputs, PoolState } from '../pool/index.js'
 import type { Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
@@ -26,6 +26,7 @@ export async function tryOnPending(
   for (const cycleAtMs of [scoring.cycleAtMs, scoring.cycleAtMs + cycleBoundaryMs]) {
     if (scoring.count === 0) return
     await model.predict({ ...scoring, ...inputs, cycleAtMs }).catch((error: unknown) => {
+      if (!(error instanceof ModelError)) throw error
       const next = { galleries, gallery, postNo }
       throw placedFailure(error, {
         version: model.version,

@@ -1,5 +1,5 @@
 /** Failures of storage and of the model: they change nothing, and the same call succeeds later. */
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
@@ -17,6 +17,7 @@ import {
   type MemoryContents,
   type Store,
 } from '../store/index.js'
+import type { ModelAbsence } from '../model/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
 
@@ -26,6 +27,8 @@ const silent = { warn: () => undefined, error: () => undefined }
 let contents: MemoryContents
 let model: FakeModel
 let storeFails: boolean
+let serving: () => FakeModel | null
+let absence: ModelAbsence | null
 let service: CycleService
 
 function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
@@ -35,7 +38,8 @@ function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
   return {
     codec: referenceCodec,
     store: createMemoryStore({ contents, beforeWrite }),
-    model: () => model,
+    model: () => serving(),
+    modelAbsence: () => absence,
     clock: () => nowMs,
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
@@ -49,6 +53,8 @@ beforeEach(async () => {
   contents = createMemoryContents()
   model = new FakeModel()
   storeFails = false
+  serving = () => model
+  absence = null
   service = await CycleService.open(parts())
 })
 
@@ -102,6 +108,7 @@ describe('a failure', () => {
       expect(await refusal(Promise.resolve().then(() => service.response(second().cycle_id)))).toMatchObject({
         status: 404,
       })
+      expect(service.problems()).toHaveLength(1)
       setFailing(false)
       const { results } = await responseTo(second())
       expect(results.map((row) => [row.post_no, row.status])).toEqual([[2, 'scored']])
@@ -165,7 +172,7 @@ describe('a failure', () => {
     await expect(submit(one)).rejects.toMatchObject({ cause: { message } })
   })
 
-  test('of a model in one row makes the service not ready until the model succeeds, or another one serves', async () => {
+  test('of a model in one row degrades the service until the model succeeds, or another one serves', async () => {
     model.wrongRow = 0
     await refusal(submit(first()))
     expect(service.problems()).toHaveLength(1)
@@ -179,6 +186,73 @@ describe('a failure', () => {
     await refusal(submit(second()))
     expect(service.problems()).toHaveLength(1)
     model = new FakeModel()
+    expect(service.problems()).toEqual([])
+  })
+
+  test('of a model degrades the service, ready all the same, with the reason, until a cycle succeeds', async () => {
+    model.failing = true
+    await refusal(submit(first()))
+    const reason = `fake-1, cycle ${first().cycle_id}: the fake model fails on purpose`
+    expect(service.problems()).toEqual([{ check: 'model', severity: 'warn', reason }])
+    await refusal(submit(first()))
+    expect(service.problems()).toEqual([
+      { check: 'model', severity: 'warn', reason: `${reason} (2 cycles in a row)` },
+    ])
+    // The process restarts: still the same problem, and no other one.
+    const { failures } = service
+    const fake = model
+    serving = () => null
+    absence = { version: 'fake-1', reason: 'its process restarts', isRestarting: true }
+    expect(service.problems()).toMatchObject([{ severity: 'warn', reason: `${reason} (2 cycles in a row)` }])
+    // A repeat of the cycle meanwhile is no other failure, another cycle is.
+    await refusal(submit(first()))
+    expect(failures.current?.cycleCount).toBe(2)
+    await refusal(submit(second()))
+    await refusal(submit(second()))
+    expect(failures.current).toMatchObject({ cycleCount: 3, reason })
+    serving = () => fake
+    model.failing = false
+    await submit(first())
+    expect(service.problems()).toEqual([])
+  })
+
+  test('to load a version counts each cycle once, and the service is not ready', async () => {
+    serving = () => null
+    expect(service.problems()).toEqual([{ check: 'model', severity: 'fail', reason: 'no model is loaded' }])
+    absence = { version: 'v9', reason: 'v9 failed to load: no file', isRestarting: false }
+    for (const body of [first(), first(), second()]) await refusal(submit(body))
+    expect(service.failures.current).toMatchObject({ version: 'v9', cycleCount: 2 })
+    expect(service.problems()).toEqual([
+      { check: 'model', severity: 'fail', reason: 'v9 failed to load: no file (2 cycles in a row)' },
+    ])
+  })
+
+  test('that ends the process of the model names its post, found by bisection without the cycle', async () => {
+    const posts = Array.from({ length: 300 }, (_, index) => index + 1)
+    const all = cycleBody(0, {
+      candidates: posts.map((post) => candidate('g', post)),
+      engagement: posts.map((post) => reading('g', post, cycleMs(0), { views: post })),
+    })
+    model.crashingViews = 213
+    const { message } = await refusal(submit(all))
+    expect(message).toBe('the model failed')
+    const reason = `fake-1, cycle ${all.cycle_id}, post g/213: the process of the model has crashed`
+    await vi.waitUntil(() => service.problems()[0]?.reason === reason)
+    expect(model.crashCount).toBeLessThan(12)
+    model.crashingViews = null
+    model.isDown = false
+    await submit(all)
+    expect(service.problems()).toEqual([])
+  })
+
+  test('of a process once names no post, and scores no cycle twice', async () => {
+    model.crashesOnce = true
+    await refusal(submit(first()))
+    await vi.waitUntil(() => model.seen.length > 0)
+    expect(service.problems()).toMatchObject([
+      { reason: `fake-1, cycle ${first().cycle_id}: the process of the model has crashed` },
+    ])
+    await submit(first())
     expect(service.problems()).toEqual([])
   })
 

@@ -13,7 +13,7 @@ import {
   type CycleColumns,
   type HeadColumns,
 } from '../contract/index.js'
-import { ModelRowError, type Model } from '../model/index.js'
+import { ModelError, type Model } from '../model/index.js'
 import {
   weightsInForce,
   type CyclePlan,
@@ -28,6 +28,7 @@ import { missingInputWarnings, modelKindWarnings, type Embeddings } from './embe
 import type { ImageCounts } from './image-counts.js'
 import type { CycleLimits, NewCycle } from './intake/index.js'
 import { placedFailure } from './model-failure.js'
+import type { ModelFailures } from './model-failures.js'
 import { nextTurn } from './next-turn.js'
 import { checkPendingCount } from './pending-limit.js'
 import { countsOf, resultsOf } from './results.js'
@@ -43,6 +44,7 @@ export interface CyclePipelineParts {
   readonly weights: StoredWeights
   readonly images: ImageCounts
   readonly embeddings: Embeddings
+  readonly failures: ModelFailures
   readonly log: {
     warn(fields: object, message: string): void
     error(fields: object, message: string): void
@@ -66,7 +68,6 @@ export class CyclePipeline {
   #pool: Pool
   /** True while the pool may lack a stored cycle: it is loaded again before its next use. */
   #isPoolStale = false
-  #modelWithInvalidRow: Model | null = null
 
   /** Loads the pool from the store. Throws when it cannot be read. */
   constructor(parts: CyclePipelineParts) {
@@ -95,11 +96,6 @@ export class CyclePipeline {
     }
   }
 
-  /** True when `model` returned an invalid value for the newest rows that were scored. */
-  returnedInvalidRow(model: Model | null): boolean {
-    return model !== null && model === this.#modelWithInvalidRow
-  }
-
   /** True for a post that is pending, and for one that left the pool in the last seven days, by cycle time. */
   isRecent(gallId: string, postNo: number): boolean {
     return this.#pool.state.index.findPost(gallId, postNo) >= 0 || this.#pool.hasTombstone(gallId, postNo)
@@ -123,7 +119,12 @@ export class CyclePipeline {
     checkPendingCount(plan, limits().pendingPostsMax ?? pendingPostsMax)
     const weights = weightsInForce(stored.history, cycle.cycleAt.ms)
     stages.lap('plan')
-    const texts = await embeddings.encodeEntering(model, plan, enteringRecords(json, cycle, plan))
+    const texts = await embeddings
+      .encodeEntering(model, plan, enteringRecords(json, cycle, plan))
+      .catch((error: unknown) => {
+        if (error instanceof ModelError) this.#parts.failures.failed(cycle.cycleId, model, error)
+        throw error
+      })
     try {
       const planned: PlannedCycle = { call, model, plan, weights }
       const { columns, saved, imagesStored, evaluationOf } = await this.#predict(planned)
@@ -159,13 +160,13 @@ export class CyclePipeline {
 
   /** Predicts in the model's process, and meanwhile packs what the store keeps of the plan. */
   async #predict({ call, model, plan, weights }: PlannedCycle): Promise<PredictedCycle> {
-    const { clock, images, embeddings } = this.#parts
+    const { clock, images, embeddings, failures } = this.#parts
     const { cycle, json, receivedAtMs, stages } = call
     const { next, scoring } = plan
     const imagesStored = images.column(next.galleries, next.gallery, next.postNo)
     const inputs = embeddings.inputs(model, next, imagesStored)
-    const predicting =
-      scoring.count === 0 ? Promise.resolve(noHeads) : model.predict({ ...scoring, ...inputs, imagesStored })
+    const modelInputs = { ...scoring, ...inputs, imagesStored }
+    const predicting = scoring.count === 0 ? Promise.resolve(noHeads) : model.predict(modelInputs)
     stages.lap('features')
     const available = availabilityOf(model, plan, { ...inputs, imagesStored }, { images, embeddings })
     // Until they are awaited, a failure is not unhandled.
@@ -176,10 +177,14 @@ export class CyclePipeline {
     const saved = { ...saveCycle(cycle, plan), availability }
     const evaluationOf = packEvaluation(cycle, plan)
     const heads = await predicting.catch((error: unknown) => {
-      if (error instanceof ModelRowError) this.#modelWithInvalidRow = model
-      throw placedFailure(error, { version: model.version, what: `cycle ${cycle.cycleId}`, plan })
+      if (!(error instanceof ModelError)) throw error
+      const attempt = { version: model.version, what: `cycle ${cycle.cycleId}`, plan }
+      const placed = placedFailure(error, attempt)
+      failures.failed(cycle.cycleId, model, placed)
+      failures.search(model, error, { inputs: modelInputs, attempt })
+      throw placed
     })
-    if (scoring.count > 0) this.#modelWithInvalidRow = null
+    if (scoring.count > 0) failures.scored(model)
     stages.lap('infer')
     const results = resultsOf(cycle, plan, heads, weights)
     assert(

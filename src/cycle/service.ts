@@ -5,13 +5,14 @@
 import { inBackground } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
-import { ModelError, type Model } from '../model/index.js'
+import { ModelError, type Model, type ModelAbsence } from '../model/index.js'
 import type { PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
 import type { FollowedChanges, ImageKey, Store, StoredCycle } from '../store/index.js'
 import { ClockDifference } from './clock-difference.js'
 import { Embeddings, type EmbeddingBacklog } from './embeddings/index.js'
 import { ImageCounts } from './image-counts.js'
 import { Intake, SerialQueue, type CycleLimits, type NewCycle } from './intake/index.js'
+import { ModelFailures, type ModelFailure } from './model-failures.js'
 import { findContradictions, type Contradictions } from './outcome-check.js'
 import { CyclePipeline, type CycleStored } from './pipeline.js'
 import type { RequestBody } from './request-body.js'
@@ -26,6 +27,10 @@ export interface CycleServiceParts {
   readonly store: Store
   /** The serving model, or null while none is loaded. */
   readonly model: () => Model | null
+  /** Why `model` returns null; null if no version is named. Default: null. */
+  readonly modelAbsence?: () => ModelAbsence | null
+  /** The version that serves instead of one that failed; null: none does. Default: null. */
+  readonly fallback?: () => Fallback | null
   /** Milliseconds since 1970. */
   readonly clock: () => number
   /** Read for each call: they may change. */
@@ -44,6 +49,19 @@ export interface CycleServiceParts {
 /** Why the service is degraded. */
 export interface ServiceProblem {
   readonly check: 'model' | 'storage' | 'service'
+  /**
+   * `warn`: the service is ready all the same. A model that fails is one: only a cycle that it scores shows that it works
+   * again, and a load balancer must not keep that cycle away.
+   */
+  readonly severity: 'warn' | 'fail'
+  readonly reason: string
+}
+
+/** The version that served before has taken over. */
+export interface Fallback {
+  readonly version: string
+  /** The version that failed. */
+  readonly failed: string
   readonly reason: string
 }
 
@@ -60,6 +78,7 @@ export class CycleService {
   readonly models: ScoringModels
   readonly clocks: ClockDifference
   readonly #queue = new SerialQueue()
+  readonly failures: ModelFailures
   readonly #embeddings: Embeddings
   readonly #pipeline: CyclePipeline
   readonly #intake: Intake
@@ -71,18 +90,14 @@ export class CycleService {
     const queue = this.#queue
     const images = new ImageCounts(store)
     const embeddings = new Embeddings(parts)
+    const ended = (): boolean => this.#closing
+    const isBusy = (): boolean => queue.count('cycle') > 0
+    const failures = new ModelFailures({ model: parts.model, isBusy, ended, log })
     const pipeline = new CyclePipeline({
-      codec,
-      store,
-      clock,
+      ...{ codec, store, clock, weights, images, embeddings, failures, log },
       limits: parts.limits,
-      weights,
-      images,
-      embeddings,
-      log,
     })
     const state = (): CyclePipeline['state'] => pipeline.state
-    const ended = (): boolean => this.#closing
     const models = new ScoringModels({ store, embeddings, images, queue, state, ended, textEncodeMsMax, log })
     const retention = new Retention({
       store,
@@ -102,6 +117,7 @@ export class CycleService {
     this.images = images
     this.retention = retention
     this.models = models
+    this.failures = failures
     this.#embeddings = embeddings
     this.#pipeline = pipeline
     this.clocks = new ClockDifference(log)
@@ -178,16 +194,32 @@ export class CycleService {
 
   /** Why health is `degraded`; empty if it is `ok`. `isStandbyOk`: to be a standby is not a problem. */
   problems(isStandbyOk = false): ServiceProblem[] {
-    const { store, model } = this.#parts
-    const serving = model()
-    const found: ServiceProblem[] = []
-    if (serving === null) found.push({ check: 'model', reason: 'no model is loaded' })
-    else if (this.#pipeline.returnedInvalidRow(serving))
-      found.push({ check: 'model', reason: `${serving.version} returned an invalid value` })
+    const { store } = this.#parts
+    const found = this.#modelProblems()
+    const fail = (check: ServiceProblem['check'], reason: string): void => {
+      found.push({ check, severity: 'fail', reason })
+    }
     if (store.role === 'standby' && !isStandbyOk)
-      found.push({ check: 'service', reason: 'this process is a standby of its environment' })
-    if (!store.healthy) found.push({ check: 'storage', reason: 'storage refuses writes' })
-    if (this.#closing) found.push({ check: 'service', reason: 'the service is shutting down' })
+      fail('service', 'this process is a standby of its environment')
+    if (!store.healthy) fail('storage', 'storage refuses writes')
+    if (this.#closing) fail('service', 'the service is shutting down')
+    return found
+  }
+
+  #modelProblems(): ServiceProblem[] {
+    const { model, modelAbsence, fallback } = this.#parts
+    const found: ServiceProblem[] = []
+    const failure = this.failures.current
+    const isLoaded = model() !== null || (failure !== null && modelAbsence?.()?.isRestarting === true)
+    if (failure !== null)
+      found.push({ check: 'model', severity: isLoaded ? 'warn' : 'fail', reason: failureText(failure) })
+    else if (!isLoaded) found.push({ check: 'model', severity: 'fail', reason: 'no model is loaded' })
+    const replaced = fallback?.() ?? null
+    if (replaced !== null) {
+      const { version, failed, reason } = replaced
+      const text = `${version} serves instead of ${failed} until ACTIVE changes: ${reason}`
+      found.push({ check: 'model', severity: 'warn', reason: text })
+    }
     return found
   }
 
@@ -201,18 +233,20 @@ export class CycleService {
   }
 
   async #score(call: NewCycle): Promise<Uint8Array> {
-    this.#requireModel()
+    this.#requireModel(call)
     return unavailableWhenModelFails(() =>
-      this.#queue.run('cycle', () => this.#pipeline.process(call, this.#requireModel())),
+      this.#queue.run('cycle', () => this.#pipeline.process(call, this.#requireModel(call))),
     )
   }
 
   /** The model for a cycle that would begin now. Throws `unavailable`. */
-  #requireModel(): Model {
+  #requireModel({ cycle }: NewCycle): Model {
     this.#throwIfClosing()
     const model = this.#parts.model()
-    if (model === null) throw new ServiceError('unavailable', 'no model is loaded')
-    return model
+    if (model !== null) return model
+    const absence = this.#parts.modelAbsence?.() ?? null
+    if (absence !== null) this.failures.absent(cycle.cycleId, absence)
+    throw new ServiceError('unavailable', 'no model is loaded')
   }
 
   #throwIfClosing(): void {
@@ -292,6 +326,10 @@ export class CycleService {
     await this.#queue.drained()
     await this.retention.done()
   }
+}
+
+function failureText({ reason, cycleCount }: ModelFailure): string {
+  return cycleCount === 1 ? reason : `${reason} (${cycleCount} cycles in a row)`
 }
 
 /** Turns a `ModelError` into 503. */

@@ -5,7 +5,7 @@
  */
 import { packTable, unpackTable } from '../codec/index.js'
 import { headNames, type CycleColumns, type HeadColumns, type HeadName } from '../contract/index.js'
-import type { Model } from '../model/index.js'
+import { ModelError, type Model } from '../model/index.js'
 import type { CyclePlan, PoolState } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
 import type { Embeddings } from './embeddings/index.js'
@@ -92,7 +92,8 @@ export class Shadows {
         await this.#parts.store.models.putShadowScores(position, model.version, packHeads(heads))
     } catch (error) {
       const what = `cycle ${stored.cycle.cycleId}`
-      const reason = placedFailure(error, { version: model.version, what, plan: stored.plan })
+      const attempt = { version: model.version, what, plan: stored.plan }
+      const reason = error instanceof ModelError ? placedFailure(error, attempt) : error
       this.#skip(shadow, position, reason instanceof Error ? reason.message : String(reason))
     } finally {
       shadow.busy = false

@@ -207,6 +207,7 @@ class Replayer {
       const { inputs } = await replayedInputs(this.#store, model, replayedCycle, rows, encoding)
       return await model.predict(inputs)
     } catch (error) {
+      if (!(error instanceof ModelError)) throw error
       throw placedFailure(error, {
         version: this.version,
         what: `cycle ${replayedCycle.cycle.cycleId}`,

@@ -17,6 +17,7 @@ import {
 } from './model.js'
 import { featureNames, missingEmbeddings } from './package/parse-manifest.js'
 import { imageEncoderHash, modelIdentity, textEncoderHash } from './package/identity.js'
+import { PackageFiles } from './package/package-files.js'
 import { readPackage, type ModelPackage } from './package/read-package.js'
 import type { Manifest } from './package/manifest.js'
 import {
@@ -47,6 +48,8 @@ export interface LoadedModel extends Model {
   /** False while the process of the heads is being replaced: `predict` rejects immediately. */
   readonly available: boolean
   readonly processes: readonly { readonly role: Role; readonly pid: number }[]
+  /** null: there is no private copy. */
+  readonly files: PackageFiles | null
   /** `predict` for rows whose features are known: for golden cases and checks. */
   predictRows(rows: FeatureRows): Promise<HeadColumns>
   close(): Promise<void>
@@ -66,9 +69,17 @@ interface Hosts {
  * names the problem of the package, or why no provider can serve it; then nothing is left running.
  */
 export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
-  const modelPackage = await readPackage(options.modelsDir, options.version)
-  const plans = planModel(modelPackage, options)
-  return assemble(modelPackage, plans.heads, await openHosts(plans, options), options)
+  const { modelsDir, version, copiesDir, log } = options
+  const modelPackage = await readPackage(modelsDir, version)
+  const files =
+    copiesDir === undefined ? null : await PackageFiles.copy(modelPackage, { modelsDir, copiesDir, log })
+  try {
+    const plans = planModel(modelPackage, options, files)
+    return assemble({ modelPackage, files }, plans.heads, await openHosts(plans, options), options)
+  } catch (error) {
+    await files?.remove()
+    throw error
+  }
 }
 
 /** One after the other: each start blocks the event loop for milliseconds. One that fails closes the others. */
@@ -107,19 +118,19 @@ async function warmUp(
 }
 
 function assemble(
-  { manifest, features }: ModelPackage,
+  { modelPackage, files }: { readonly modelPackage: ModelPackage; readonly files: PackageFiles | null },
   plan: HeadsPlan,
   hosts: Hosts,
   options: LoadOptions,
 ): LoadedModel {
+  const { manifest, features } = modelPackage
   const { codec = referenceCodec, timeLimitMs = timeLimitMsDefault } = options
   const fillFeatures = compileFeatures(features, { codec, missing: manifest.missing ?? 'imputed' })
   // In the order of the replies.
   const { heads } = plan
-  const predict = async (rows: HeadRows): Promise<HeadColumns> => {
+  const predict = async (rows: HeadRows, limitMs = timeLimitMs): Promise<HeadColumns> => {
     const { count } = rows
-    const columns =
-      count === 0 ? heads.map(() => new Float32Array(0)) : await hosts.heads.run(rows, timeLimitMs)
+    const columns = count === 0 ? heads.map(() => new Float32Array(0)) : await hosts.heads.run(rows, limitMs)
     assert(
       columns.every(({ length }) => length === count),
       'the reply to a batch has one value per row and head',
@@ -139,6 +150,7 @@ function assemble(
     version: manifest.model_version,
     identity: modelIdentity(manifest),
     kind: manifest.kind,
+    files,
     get provider() {
       return hosts.heads.provider
     },
@@ -153,9 +165,9 @@ function assemble(
     },
     text: textEncoder(manifest, hosts.text, timeLimitMs),
     image: imageEncoder(manifest, hosts.image, timeLimitMs),
-    predict: (inputs) => {
+    predict: (inputs, limitMs) => {
       const fill = (matrices: Matrices): void => fillMatrices(matrices, inputs, fillFeatures, missing)
-      return predict({ count: inputs.count, fill })
+      return predict({ count: inputs.count, fill }, limitMs)
     },
     predictRows: (rows) => {
       const fill = (matrices: Matrices): void => {
@@ -169,6 +181,7 @@ function assemble(
     },
     async close() {
       await Promise.all([hosts.heads.close(), hosts.text?.close(), hosts.image?.close()])
+      await files?.remove()
     },
   }
 }

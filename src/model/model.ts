@@ -18,9 +18,9 @@ export interface Model {
   /**
    * One batch for all rows. Heads come as `inputs.count` float32 values each, finite and in 0..1. Rejects with a
    * `ModelError` when the model fails or a head is outside that range. When this function returns, the features are
-   * computed and sent to the process of the model, unless other batches wait.
+   * computed and sent to the process of the model, unless other batches wait. `timeLimitMs`: default that of the model.
    */
-  predict(inputs: ModelInputs): Promise<HeadColumns>
+  predict(inputs: ModelInputs, timeLimitMs?: number): Promise<HeadColumns>
 }
 
 export interface TextEncoder {
@@ -97,7 +97,7 @@ export class ModelError extends Error {
   override name = 'ModelError'
 }
 
-/** A head is not a share in some rows; `row`, an index in the batch, is the first of them. */
+/** The graph returns an error for a row, or a head is not a share in some rows; `row`, an index in the batch, is the first. */
 export class ModelRowError extends ModelError {
   constructor(
     message: string,

@@ -11,6 +11,7 @@ import { ModelError, type ModelLog } from './model.js'
 import { featureNames, headGraphs, headsOf, namedGraphs } from './package/parse-manifest.js'
 import { imageSettings, textSettings, type ImageSettings, type TextSettings } from './package/settings.js'
 import type { GraphManifest, HeadManifest, Manifest } from './package/manifest.js'
+import type { PackageFiles } from './package/package-files.js'
 import type { ModelPackage } from './package/read-package.js'
 
 const intraOpThreadsDefault = Math.min(2, availableParallelism())
@@ -20,6 +21,8 @@ export interface FilePlan {
   /** Absolute path. */
   readonly file: string
   readonly sha256: string
+  /** A private copy, which is read instead. Default: there is none. */
+  readonly copy?: string
 }
 
 /** An ONNX graph and how to run it. */
@@ -43,7 +46,8 @@ export interface HeadsPlan {
 }
 
 export type HeadGraphPlan = GraphPlan & HeadPorts
-export type TextPlan = TextSettings & GraphPlan & { readonly role: 'text' }
+export type TextPlan = Omit<TextSettings, 'tokenizer'> &
+  GraphPlan & { readonly role: 'text'; readonly tokenizer: FilePlan }
 export type ImagePlan = ImageSettings & GraphPlan & { readonly role: 'image' }
 
 export interface PlanOptions {
@@ -61,6 +65,8 @@ export const latencyMsMaxDefault = 1000
 export interface LoadOptions extends PlanOptions {
   readonly modelsDir: string
   readonly version: string
+  /** For private copies of the files, which processes read. Default: they read the package. */
+  copiesDir?: string
   /** For one batch; past it the process is replaced. Texts have it on top of their budget. Default 30 s. */
   readonly timeLimitMs?: number
   /** For the median batch of a full pool: a slower model fails its checks. Default 1 s. */
@@ -82,9 +88,16 @@ export interface ModelPlans {
 }
 
 /** Throws a `ModelError` when a graph is left without a provider. */
-export function planModel({ directory, manifest }: ModelPackage, options: PlanOptions): ModelPlans {
+export function planModel(
+  { directory, manifest }: ModelPackage,
+  options: PlanOptions,
+  files: Pick<PackageFiles, 'copyOf'> | null = null,
+): ModelPlans {
   const providers = chooseProviders(manifest, options)
-  const planFile = ({ file, sha256 }: FilePlan): FilePlan => ({ file: join(directory, file), sha256 })
+  const planFile = ({ file, sha256 }: FilePlan): FilePlan => {
+    const copy = files?.copyOf(file)
+    return { file: join(directory, file), sha256, ...(copy === undefined ? {} : { copy }) }
+  }
   const planGraph = (graph: GraphManifest): GraphPlan => ({
     ...planFile(graph),
     providers: providers.get(graph) as readonly string[],

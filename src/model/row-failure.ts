@@ -4,7 +4,7 @@
  */
 import { matrixNames, type MatrixName, type MatrixWidths } from './graph-ports/head-ports.js'
 import { ModelRowError } from './model.js'
-import type { HeadRows, Matrices } from './sessions/batches.js'
+import { byMatrix, type HeadRows, type Matrices } from './sessions/batches.js'
 
 const causesShownMax = 5
 
@@ -54,10 +54,6 @@ export async function withCause(error: ModelRowError, batch: FailedBatch): Promi
   const more = causes.length - causesShownMax
   const shown = causes.slice(0, causesShownMax).join(', ') + (more > 0 ? ` and ${more} more` : '')
   return new ModelRowError(`${error.message}; caused by ${shown}`, error.row)
-}
-
-function byMatrix(make: (name: MatrixName) => Float32Array): Matrices {
-  return { features: make('features'), text: make('text'), image: make('image') }
 }
 
 /** Features of 0, and embeddings of length 1. */

@@ -2,13 +2,21 @@
  * Assembles the server from its parts, starts it, and shuts it down. Read `startServer` first. `request-handler.ts`
  * processes requests.
  */
+import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino, type Logger } from 'pino'
 import { inBackground } from '../base/index.js'
 import { loadCodec, type Codec } from '../codec/index.js'
-import { CycleService, warmUp, type CycleServiceParts } from '../cycle/index.js'
+import { CycleService, scoredBefore, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
-import { ModelLifecycle, StatusFile, versionLoader, type Model, type ProcessRole } from '../model/index.js'
+import {
+  FallbackFile,
+  ModelLifecycle,
+  StatusFile,
+  versionLoader,
+  type Model,
+  type ProcessRole,
+} from '../model/index.js'
 import {
   databasePath,
   openLmdbStore,
@@ -176,8 +184,16 @@ async function startParts({
   const cycleParts: CycleServiceParts = {
     ...{ store, codec, model, clock, log, initialWeights, textEncodeMsMax },
     ...{ limits: inForce, retention: inForce },
+    modelAbsence: () => models.absence,
+    fallback: () => models.fallback,
   }
   const cycles = await CycleService.open(cycleParts)
+  cycles.failures.onFailed(({ version, cycleCount, reason: problem }) => {
+    const { fallbackAfterFailures } = inForce()
+    if (fallbackAfterFailures === 0 || cycleCount < fallbackAfterFailures) return
+    inBackground('model failure', models.fallBack({ version, cycleCount, problem }))
+  })
+  cycles.failures.onScored(({ version }) => models.scored(version))
 
   const imageSemaphore = new ImageSemaphore({ waitingBytesMax: waitingImageBytesMax(settings) })
   const images = new ImageUploads(store, imageSemaphore, (key) => cycles.imageStored(key))
@@ -249,8 +265,15 @@ function openModels({
     latencyMsMax: settings.modelLatencyMsMax,
     processBytesMax: settings.modelProcessBytesMax,
     claimVersion: (version, identity) => store.models.claimVersion(version, identity),
+    copiesDir: join(settings.dataDir, 'models-loaded'),
   })
-  return new ModelLifecycle({ modelsDir, load, log, clock, statusFile: new StatusFile(settings.dataDir) })
+  const { dataDir } = settings
+  return new ModelLifecycle({
+    ...{ modelsDir, load, log, clock },
+    statusFile: new StatusFile(dataDir),
+    fallbackFile: new FallbackFile(dataDir),
+    scoredBefore: (version) => scoredBefore(store, version),
+  })
 }
 
 function running(parts: Parts): RunningServer {

@@ -197,6 +197,12 @@ const rows = {
     description: 'Resident memory of one model process. A process that exceeds it is replaced. Linux only.',
     needsRestart: 'change',
   },
+  fallbackAfterFailures: {
+    kind: integer(0, 1000),
+    defaultValue: () => 3,
+    description:
+      'Consecutive cycles that a model may fail. After as many, the version that served before takes over until a version is activated. 0: never.',
+  },
   textEncodeMsMax: {
     kind: integer(1, 600_000),
     defaultValue: () => 2000,

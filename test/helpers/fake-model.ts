@@ -1,7 +1,7 @@
 /**
  * A model without a session: predictions that follow from the inputs by a formula, and a switch to make it fail.
  */
-import { ModelError, ModelRowError, type Model } from '../../src/model/index.js'
+import { ModelDownError, ModelError, ModelRowError, type Model } from '../../src/model/index.js'
 import type { HeadColumns } from '../../src/contract/index.js'
 import type { ScoringInputs } from '../../src/pool/index.js'
 
@@ -14,6 +14,11 @@ export class FakeModel implements Model {
   failing = false
   /** A row with a prediction that is not a share. */
   wrongRow: number | null = null
+  /** A row with as many views ends the process; the next batch finds none. */
+  crashingViews: number | null = null
+  crashesOnce = false
+  crashCount = 0
+  isDown = false
   /** Inputs of the batches so far. */
   readonly seen: ScoringInputs[] = []
   /** When set, predictions wait for this promise. */
@@ -22,6 +27,17 @@ export class FakeModel implements Model {
   async predict(inputs: ScoringInputs): Promise<HeadColumns> {
     await this.blockedBy
     if (this.failing) throw new ModelError('the fake model fails on purpose')
+    if (this.isDown) {
+      this.isDown = false
+      throw new ModelDownError('the model is down')
+    }
+    const { engagement, readings } = inputs
+    if (this.crashesOnce || readings.some((row) => engagement.views[row] === this.crashingViews)) {
+      this.crashesOnce = false
+      this.isDown = true
+      this.crashCount++
+      throw new ModelError('the process of the model has crashed')
+    }
     if (this.wrongRow !== null) throw new ModelRowError('head p_up: row', this.wrongRow)
     this.seen.push(structuredClone(inputs)) // Columns serve the next cycle again.
     const share = Float32Array.from(inputs.readings, (row) => {

@@ -61,11 +61,13 @@ export const nowFixture: Now = {
   shadows: ['shadow-8', 'shadow-9'],
   failed_versions: [
     {
-      ...{ version: 'v-bad', role: 'active', problem: 'no such file', at: '2026-03-02T03:31:00.000Z' },
+      ...{ version: 'v-bad', kind: 'load', role: 'active' },
+      ...{ problem: 'no such file', at: '2026-03-02T03:31:00.000Z' },
       commands: ['verify v-bad', 'activate serving-7'],
     },
     {
-      ...{ version: 's-bad', role: 'shadow', problem: 'bad graph', at: '2026-03-02T03:32:00.000Z' },
+      ...{ version: 's-bad', kind: 'load', role: 'shadow' },
+      ...{ problem: 'bad graph', at: '2026-03-02T03:32:00.000Z' },
       commands: ['verify s-bad'],
     },
   ],

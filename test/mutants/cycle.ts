@@ -70,14 +70,19 @@ export const cycleMutants: readonly MutantGroup[] = [
     killedBy: ['src/cycle/pipeline.test.ts'],
     mutants: [
       {
-        breaks: 'a model that returned an invalid row is not ready',
-        find: 'if (error instanceof ModelRowError) this.#modelWithInvalidRow = model',
+        breaks: 'a model that fails a cycle degrades the service',
+        find: 'failures.failed(cycle.cycleId, model, placed)',
         replace: '',
       },
       {
-        breaks: 'a model that succeeds again is ready',
-        find: 'if (scoring.count > 0) this.#modelWithInvalidRow = null',
+        breaks: 'a model that scores again no longer degrades the service',
+        find: 'if (scoring.count > 0) failures.scored(model)',
         replace: '',
+      },
+      {
+        breaks: 'a cycle without rows does not show that the model works again',
+        find: 'if (scoring.count > 0) failures.scored(model)',
+        replace: 'failures.scored(model)',
       },
       {
         breaks: 'a pool that could not be loaded is loaded before the next cycle',
@@ -107,8 +112,8 @@ export const cycleMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'no model is 503',
-        find: "if (model === null) throw new ServiceError('unavailable', 'no model is loaded')",
-        replace: "if (model === null) throw new ServiceError('server_error', 'no model is loaded')",
+        find: "throw new ServiceError('unavailable', 'no model is loaded')",
+        replace: "throw new ServiceError('server_error', 'no model is loaded')",
       },
     ],
   },

@@ -62,6 +62,8 @@ export function gaugeValues({ now, sources, streams, loopDelay }: MetricState): 
     })),
     weights: [{ version: now.weights_version }],
     loadFailures: models.loadFailureCounts,
+    failedCycles: cycles.failures.current?.cycleCount ?? 0,
+    fallback: Number(models.fallback !== null),
     processes: Object.fromEntries(processRoles.map((role) => [role, countOf(role)])),
     shadowSkips: cycles.models.shadows.skippedCount,
     textsInProgress: now.queue.texts,

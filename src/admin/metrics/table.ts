@@ -177,6 +177,14 @@ export const metricTable = {
     'Loads of model versions that failed, by role of the version.',
     { role: modelRoles },
   ),
+  failedCycles: gauge(
+    'understudy_model_failed_cycles',
+    'Consecutive cycles that the serving model has failed; 0 once it has scored one.',
+  ),
+  fallback: gauge(
+    'understudy_model_fallback',
+    '1 while the version that served before serves instead of one that failed its cycles.',
+  ),
   restarts: counter(
     'understudy_model_process_losses_total',
     'Model processes that ended while they served and were replaced.',

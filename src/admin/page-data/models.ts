@@ -3,8 +3,8 @@
  * the commands that change them; the checks of a version; its comparison with the serving one. The admin listener itself
  * changes nothing.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ServiceError, type CyclePoint, type ModelFacts, type Models } from '../../contract/index.js'
+import { scoredBefore } from '../../cycle/index.js'
 import { featureNames, headsOf, listModels, readManifest, residentBytes } from '../../model/index.js'
 import type { ServerSources } from '../../server/index.js'
 import { failedVersions } from '../failed-versions.js'
@@ -13,8 +13,6 @@ import type { Observer } from '../observer.js'
 
 /** Cycles that `models compare` reads: a day. */
 const comparedCycleCount = 288
-/** Stored cycles that the event loop reads at a time. */
-const scanStep = 200
 
 interface ModelParts {
   readonly sources: ServerSources
@@ -35,6 +33,7 @@ export async function models({ sources, observer }: ModelParts): Promise<Models>
     models_dir: modelsDir,
     shadow_cycles_skipped: cycles.models.shadows.skippedCount,
     serving,
+    fallback: fallbackOf(sources),
     previous: previous !== null && packages.includes(previous) ? previous : null,
     models: await Promise.all(
       versions.map(async (version) => {
@@ -42,6 +41,7 @@ export async function models({ sources, observer }: ModelParts): Promise<Models>
         return {
           version,
           uses: uses.map(({ role, state, provider }) => ({ role, state, provider })),
+          changed: uses.find(({ changed }) => changed !== null)?.changed ?? null,
           failure: failures.find((one) => one.version === version) ?? null,
           ...(await manifestFacts(modelsDir, version)),
           memory_bytes: await memoryOf(uses.flatMap(({ processes }) => processes)),
@@ -77,27 +77,23 @@ function servingVersion({ models }: ServerSources): string | null {
   return models.versions.find(({ state }) => state === 'serving')?.version ?? null
 }
 
+function fallbackOf({ models }: ServerSources): Models['fallback'] {
+  const { fallback } = models
+  if (fallback === null) return null
+  const { version, failed, reason, atMs } = fallback
+  return { version, failed, problem: reason, at: new Date(atMs).toISOString() }
+}
+
 /** The last result of `previousVersion`: it changes with the serving version only. */
 const lastPrevious = new WeakMap<
   ServerSources,
   { readonly serving: string; readonly previous: string | null }
 >()
 
-/** The version of the newest stored cycle that is not of the serving version. */
 async function previousVersion(sources: ServerSources, serving: string): Promise<string | null> {
   const known = lastPrevious.get(sources)
   if (known?.serving === serving) return known.previous
-  const { store } = sources
-  let previous: string | null = null
-  const first = store.expiry.firstPosition()
-  for (let end = (store.lastCycle()?.position ?? 0) + 1; end > first && previous === null; end -= scanStep) {
-    for (const { position, modelVersion } of store.tail(Math.max(first, end - scanStep))) {
-      if (position >= end) break
-      if (modelVersion !== serving) previous = modelVersion
-    }
-    await nextTurn()
-    if (store.closed) return null
-  }
+  const previous = await scoredBefore(sources.store, serving)
   lastPrevious.set(sources, { serving, previous })
   return previous
 }

@@ -25,7 +25,11 @@ interface Entry extends Partial<ReturnType<typeof packageFacts>> {
   /** The state of the version in the server: `wanted`, `loading`, `serving`, …; null if it has none or no server runs. */
   readonly state: string | null
   /** The last failure since the server started. */
-  readonly failure: { readonly at: string; readonly problem: string } | null
+  readonly failure: { readonly at: string; readonly problem: string; readonly kind: 'load' | 'cycles' } | null
+  /** How the files differ from those that the server has loaded; null: they do not, or it has not loaded them. */
+  readonly changed: string | null
+  /** The version that failed its cycles, if this one serves in its place. */
+  readonly serves_instead_of: string | null
   readonly problem: string | null
 }
 
@@ -65,9 +69,19 @@ export async function list(flags: Flags, context: CommandContext): Promise<void>
 function listText(entries: readonly Entry[], cellsMax: number | undefined): string {
   const head = ['', 'version', 'state', 'kind', 'features', 'reads', 'size', 'heads']
   const table = formatTable(head, entries.map(cells), { cellsMax, column: head.length - 1 })
-  const problems = entries.flatMap(({ version, problem, failure }) => [
+  const problems = entries.flatMap(({ version, problem, failure, changed, serves_instead_of: failed }) => [
     ...(problem === null ? [] : [`${version} is not valid: ${problem}\n`]),
-    ...(failure === null ? [] : [`${version} failed to load at ${failure.at}: ${failure.problem}\n`]),
+    ...(failure === null
+      ? []
+      : [
+          `${version} failed ${failure.kind === 'cycles' ? 'its cycles' : 'to load'} at ${failure.at}: ${failure.problem}\n`,
+        ]),
+    ...(failed === null ? [] : [`${version} serves instead of ${failed}, until a version is activated\n`]),
+    ...(changed === null
+      ? []
+      : [
+          `warning: ${version} has changed on disk since the server loaded it: ${changed}; the server keeps what it has loaded, and a restart refuses the change\n`,
+        ]),
   ])
   return problems.length === 0 ? table : `${table}\n${problems.join('')}`
 }
@@ -81,8 +95,14 @@ async function entryOf(
   // A version that serves and was then named as a shadow has both roles for a while.
   const state = status?.versions.find((one) => one.version === version)?.state ?? null
   const last = status?.failures.find((one) => one.version === version)
-  const failure = last === undefined ? null : { at: new Date(last.atMs).toISOString(), problem: last.problem }
-  const entry = { version, role, state, failure }
+  const failure =
+    last === undefined
+      ? null
+      : ({ at: new Date(last.atMs).toISOString(), problem: last.problem, kind: last.kind ?? 'load' } as const)
+  const changed = status?.versions.find((one) => one.version === version && one.changed)?.changed ?? null
+  const fallback = status?.fallback
+  const serves_instead_of = fallback?.version === version ? fallback.failed : null
+  const entry = { version, role, state, failure, changed, serves_instead_of }
   try {
     return { ...entry, ...packageFacts(await readPackage(modelsDir, version)), problem: null }
   } catch (error) {

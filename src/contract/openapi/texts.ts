@@ -80,8 +80,9 @@ export const operationTexts: Readonly<
     tag: 'Operation',
     summary: 'Status of the service',
     description:
-      'Needs no key. `degraded` means that no model is loaded, the model returned an invalid value, or storage refuses ' +
-      'writes. `ok` does not prove that cycles arrive: watch `last_cycle_received_at`.',
+      'Needs no key. `degraded` means that no model is loaded, the model failed the last cycle, an earlier version serves ' +
+      'in the place of one that failed, or storage refuses writes. `ok` does not prove that cycles arrive: watch ' +
+      '`last_cycle_received_at`.',
   },
   postOutcomes: {
     tag: 'Reference',

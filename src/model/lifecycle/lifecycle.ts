@@ -6,10 +6,21 @@
 import { inBackground } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import type { LoadedModel } from '../loaded-model.js'
-import { ModelError, type Model, type ModelLog } from '../model.js'
-import { activeVersion, shadowVersions } from '../package/selection.js'
-import type { LoadVersion } from '../verification/verified-model.js'
+import { ModelError, type Model } from '../model.js'
+import { activeStamp, activeVersion, shadowVersions } from '../package/selection.js'
+import { absenceOf, fallbackFacts, statusOf } from './facts.js'
+import type { StoredFallback } from './fallback-file.js'
+import type {
+  FailedCycles,
+  FallbackFacts,
+  LifecycleParts,
+  ModelAbsence,
+  ModelUsers,
+  Run,
+  VersionFacts,
+} from './lifecycle-parts.js'
 import {
+  fallbackInEffect,
   initialLifecycle,
   servingEntry,
   transition,
@@ -18,47 +29,9 @@ import {
   type Event,
   type Role,
 } from './machine.js'
-import type { LifecycleStatus, StatusFile, VersionFailure } from './status-file.js'
+import type { LifecycleStatus, VersionFailure } from './status-file.js'
 
 const pollMs = 1000
-
-/** The users of models: implemented by `src/cycle`. */
-export interface ModelUsers {
-  /**
-   * Prepares `model` and calls `takeOver` between two cycles; from then on `before` is not used. Rejects if a step
-   * fails or `takeOver` throws; then nothing has changed. An aborted `signal` ends the preparation.
-   */
-  adopt(model: Model, before: Model | null, takeOver: () => void, signal: AbortSignal): Promise<void>
-  /** Once it has resolved, `model` scores every cycle after its response. */
-  addShadow(model: Model, signal: AbortSignal): Promise<void>
-  /** Resolves when the model is no longer used. */
-  removeShadow(model: Model): Promise<void>
-}
-
-export interface LifecycleParts {
-  readonly modelsDir: string
-  readonly load: LoadVersion
-  readonly log: ModelLog
-  /** Milliseconds since 1970. */
-  readonly clock: () => number
-  /** Shows the states of the versions to other processes. Default: they are not shown. */
-  readonly statusFile?: Pick<StatusFile, 'write' | 'remove'>
-}
-
-/** A version that is named or in use. The members of its model are null while none is loaded. */
-export interface VersionFacts extends Pick<Entry, 'version' | 'role' | 'state'> {
-  readonly kind: Model['kind'] | null
-  readonly provider: string | null
-  readonly processes: LoadedModel['processes']
-}
-
-/** The model of an entry, from its load until it is closed. */
-interface Run {
-  readonly cancel: AbortController
-  model: LoadedModel | null
-  /** Resolves when the load and the adoption have succeeded or failed. */
-  done: Promise<void>
-}
 
 export class ModelLifecycle {
   readonly #parts: LifecycleParts
@@ -72,6 +45,12 @@ export class ModelLifecycle {
   /** Work that `close` waits for. */
   readonly #work = new Set<Promise<void>>()
   #users: ModelUsers | null = null
+  /** The version that served before the one that serves. */
+  #servedBefore: string | null = null
+  /** Versions for which it was logged that no other one can take over. */
+  readonly #withoutFallback = new Set<string>()
+  /** Logged differences of the files on disk. */
+  readonly #changes = new WeakMap<LoadedModel, string | null>()
   /** Logged problems of `ACTIVE` and `SHADOW`, by file: each is logged once. */
   readonly #problems = new Map<string, string>()
   #timer: NodeJS.Timeout | undefined
@@ -90,14 +69,57 @@ export class ModelLifecycle {
   }
 
   get status(): LifecycleStatus {
-    const versions = this.#machine.entries.map(({ version, role, state }) => ({ version, role, state }))
-    return { versions, failures: [...this.#failures.values()] }
+    return statusOf(this.versions, fallbackInEffect(this.#machine), this.#failures)
+  }
+
+  /** Why `current` returns null; null while a model scores, and when no version is named. */
+  get absence(): ModelAbsence | null {
+    return this.current() === null ? absenceOf(this.#machine, this.#failures) : null
+  }
+
+  /** null while no version serves in the place of another one. */
+  get fallback(): FallbackFacts | null {
+    return fallbackFacts(this.#machine, this.#failures)
+  }
+
+  /**
+   * The version that served before takes over from `version`, until `ACTIVE` is written. Without one, or if it cannot be loaded,
+   * `version` continues to serve. Call it for each further cycle that fails.
+   */
+  async fallBack({ version: failed, cycleCount, problem }: FailedCycles): Promise<void> {
+    const hasFallback = (): boolean => this.#machine.fallback !== null
+    if (hasFallback()) return
+    const version = (await this.#parts.scoredBefore?.(failed)) ?? this.#servedBefore
+    const fields = { model_version: failed, failed_cycles: cycleCount, problem }
+    if (version === null || version === failed) {
+      if (!this.#withoutFallback.has(failed))
+        this.#parts.log.error(fields, 'model failed its cycles; no earlier version can take over')
+      this.#withoutFallback.add(failed)
+      return
+    }
+    if (hasFallback()) return
+    this.#dispatch({ kind: 'abandoned', failed, version })
+    if (!hasFallback()) return
+    this.#failures.set(failed, {
+      ...{ version: failed, role: 'active', kind: 'cycles', problem, atMs: this.#parts.clock() },
+    })
+    this.#parts.log.error(
+      { ...fields, fallback: version },
+      'model failed its cycles; loading the version before it',
+    )
+  }
+
+  /** To be called when `version` has scored a cycle. */
+  scored(version: string): void {
+    this.#withoutFallback.delete(version)
+    if (this.#machine.fallback?.failed === version) this.#dispatch({ kind: 'scored', version })
   }
 
   get versions(): VersionFacts[] {
     return this.#machine.entries.map(({ id, version, role, state }) => {
       const model = this.#runs.get(id)?.model ?? null
       return {
+        changed: model?.files?.changed ?? null,
         ...{ version, role, state, kind: model?.kind ?? null, provider: model?.provider ?? null },
         processes: model?.processes ?? [],
       }
@@ -107,6 +129,8 @@ export class ModelLifecycle {
   /** Follows `ACTIVE` and `SHADOW` from now on. Resolves when a version serves, has failed, or none is named. */
   async open(users: ModelUsers): Promise<void> {
     this.#users = users
+    const fallback = (await this.#parts.fallbackFile?.read()) ?? null
+    if (fallback !== null) this.#restore(fallback)
     await this.poll()
     await this.#firstResult.promise
   }
@@ -115,12 +139,30 @@ export class ModelLifecycle {
   async poll(): Promise<void> {
     try {
       await (this.#polling ??= this.#readOnce())
+      for (const { model } of this.#runs.values()) if (model !== null) this.#track(this.#checkFiles(model))
     } finally {
       // Also after a failure, such as an I/O error of the disk: the files may be readable later.
       clearTimeout(this.#timer)
       if (!this.#machine.closed)
         this.#timer = setTimeout(() => inBackground('model files', this.poll()), pollMs).unref()
     }
+  }
+
+  /** Logs a change of the files of a loaded version once. The copy of the files remains in use. */
+  async #checkFiles(model: LoadedModel): Promise<void> {
+    const { version, files } = model
+    await files?.check()
+    const changed = files?.changed ?? null
+    if ((this.#changes.get(model) ?? null) === changed) return
+    this.#changes.set(model, changed)
+    const { log } = this.#parts
+    if (changed === null) log.info({ model_version: version }, 'model files are again those that were loaded')
+    else
+      log.warn(
+        { model_version: version, problem: changed },
+        'model files have changed on disk; the server keeps those that it has loaded, and a restart refuses the changed ones',
+      )
+    this.#publishing = this.#publishing.then(() => this.#publish())
   }
 
   /** Cancels what is loading and ends all models. */
@@ -134,6 +176,17 @@ export class ModelLifecycle {
     await this.#parts.statusFile?.remove().catch(() => undefined)
   }
 
+  /** The fallback of an earlier process of this data directory: it ends if `ACTIVE` was written since. */
+  #restore({ problem, atMs, ...fallback }: StoredFallback): void {
+    const { failed } = fallback
+    this.#machine = { ...this.#machine, fallback }
+    this.#failures.set(failed, { version: failed, role: 'active', kind: 'cycles', problem, atMs })
+    this.#parts.log.warn(
+      { model_version: failed, fallback: fallback.version, problem },
+      'model failed its cycles before the restart; loading the version before it',
+    )
+  }
+
   async #readOnce(): Promise<void> {
     try {
       await this.#read()
@@ -144,11 +197,13 @@ export class ModelLifecycle {
 
   async #read(): Promise<void> {
     const { modelsDir } = this.#parts
+    // Before the content: what is written in between is noticed at the next poll.
+    const stamp = await activeStamp(modelsDir)
     const [active, shadows] = await Promise.all([
       this.#readFile('ACTIVE', activeVersion(modelsDir)),
       this.#readFile('SHADOW', shadowVersions(modelsDir)),
     ])
-    this.#dispatch({ kind: 'selected', active, shadows })
+    this.#dispatch({ kind: 'selected', active, stamp, shadows })
     if (active === null) this.#firstResult.resolve(undefined)
   }
 
@@ -172,10 +227,25 @@ export class ModelLifecycle {
   }
 
   #dispatch(event: Event): void {
-    const { next, commands } = transition(this.#machine, event, performance.now())
+    const before = this.#machine
+    const { next, commands } = transition(before, event, performance.now())
     this.#machine = next
     for (const command of commands) this.#track(this.#execute(command))
+    // In the next turn the problem is known.
+    if (next.fallback !== before.fallback)
+      this.#publishing = this.#publishing.then(() => this.#saveFallback())
     this.#publishing = this.#publishing.then(() => this.#publish())
+  }
+
+  /** A file that cannot be written costs the memory of the fallback at a restart. */
+  async #saveFallback(): Promise<void> {
+    const { fallback } = this.#machine
+    const { problem = '', atMs = 0 } = (fallback && this.#failures.get(fallback.failed)) ?? {}
+    await this.#parts.fallbackFile
+      ?.save(fallback && { ...fallback, problem, atMs })
+      .catch((error: unknown) => {
+        this.#parts.log.warn({ err: error }, 'cannot write models-fallback.json')
+      })
   }
 
   /** Writes the current state. Only a command that waits depends on the file, so a failure is not an error. */
@@ -233,9 +303,16 @@ export class ModelLifecycle {
       this.#dispatch({ kind: 'adopted', id })
     }
     await this.#usersOf().adopt(model, before, takeOver, signal)
+    if (before !== null) this.#servedBefore = before.version
     const { kind, provider } = model
     const fields = { model_version: version, kind, provider, ...(before && { before: before.version }) }
     this.#parts.log.info(fields, kind === 'trained' ? 'model now serving' : transportTest)
+    const { fallback } = this
+    if (fallback?.version === version)
+      this.#parts.log.error(
+        { model_version: version, failed: fallback.failed, problem: fallback.reason },
+        'model serves instead of the version that failed its cycles, until ACTIVE is written',
+      )
     this.#firstResult.resolve(undefined)
   }
 

@@ -20,6 +20,7 @@ class Run {
   lifecycle: Lifecycle = initialLifecycle
   nowMs = 0
   #commands: Command[] = []
+  #writeCount = 0
 
   send(event: Event): this {
     const { next, commands } = transition(this.lifecycle, event, this.nowMs)
@@ -29,7 +30,17 @@ class Run {
   }
 
   select(active: string | null, ...shadows: readonly string[]): this {
-    return this.send({ kind: 'selected', active, shadows })
+    return this.send({ kind: 'selected', active, stamp: active && `${active} ${this.#writeCount}`, shadows })
+  }
+
+  /** Writes `ACTIVE`, whatever it named before. */
+  write(active: string, ...shadows: readonly string[]): this {
+    this.#writeCount++
+    return this.select(active, ...shadows)
+  }
+
+  abandon(failed: string, version: string): this {
+    return this.send({ kind: 'abandoned', failed, version })
   }
 
   adopted(version: string, role: Role = 'active'): this {
@@ -153,7 +164,7 @@ describe('the versions that SHADOW names', () => {
   test('do not change while SHADOW cannot be read', () => {
     const run = serving('s').adopted('s', 'shadow')
     run.commands()
-    run.send({ kind: 'selected', active: 'a', shadows: null })
+    run.send({ kind: 'selected', active: 'a', stamp: 'a 0', shadows: null })
     expect([run.commands(), run.states()]).toEqual([[], ['a serving', 's shadow']])
   })
 
@@ -170,6 +181,125 @@ describe('the versions that SHADOW names', () => {
   test('do not delay a change of ACTIVE: a shadow and a new version load at the same time', () => {
     const run = serving('s').select('b', 's')
     expect([run.commands(), run.states()]).toEqual([['load b'], ['a serving', 's loading', 'b loading']])
+  })
+})
+
+describe('a version that failed its cycles', () => {
+  /** `b` serves after `a`, and was abandoned. */
+  const abandoned = (...shadows: readonly string[]): Run => {
+    const run = serving(...shadows)
+      .select('b', ...shadows)
+      .adopted('b')
+    run.commands()
+    return run.abandon('b', 'a')
+  }
+
+  test('serves until the one before it has been loaded again, and is then failed until ACTIVE is written', () => {
+    const run = abandoned()
+    expect([run.commands(), run.states()]).toEqual([['load a'], ['b serving', 'a loading']])
+    run.adopted('a')
+    expect([run.commands(), run.states()]).toEqual([['release b'], ['a serving', 'b failed']])
+    run.nowMs = 10 * retryMsMax
+    expect(run.select('b').commands()).toEqual([])
+    run.write('b')
+    expect([run.commands(), run.states()]).toEqual([['load b'], ['a serving', 'b loading']])
+    expect(run.adopted('b').commands()).toEqual(['release a'])
+  })
+
+  test('is replaced once: the version before it is never replaced by it', () => {
+    const run = abandoned().adopted('a').abandon('a', 'b').abandon('a', 'z')
+    run.commands()
+    expect([run.select('b').commands(), run.states()]).toEqual([[], ['a serving', 'b failed']])
+  })
+
+  test('continues to serve if the one before it cannot be loaded, which is tried again', () => {
+    const run = abandoned().fail('a')
+    run.commands()
+    expect(run.states()).toEqual(['b serving', 'a failed'])
+    run.nowMs = retryMsMin
+    expect(run.select('b').commands()).toEqual(['load a'])
+  })
+
+  test('continues to serve if it scores again first', () => {
+    const run = abandoned()
+    run.commands()
+    run.send({ kind: 'scored', version: 'b' })
+    expect([run.commands(), run.states()]).toEqual([['cancel a'], ['b serving']])
+    // Once it was replaced, a late score changes nothing.
+    run.abandon('b', 'a').adopted('a').send({ kind: 'scored', version: 'b' })
+    expect(run.states()).toEqual(['a serving', 'b failed'])
+  })
+
+  test('is forgotten when ACTIVE names another one: that one is loaded, or serves already', () => {
+    const other = abandoned().adopted('a').select('c')
+    expect(other.states()).toEqual(['a serving', 'c loading'])
+    const rolledBack = abandoned().adopted('a')
+    rolledBack.commands()
+    expect([rolledBack.select('a').commands(), rolledBack.states()]).toEqual([[], ['a serving']])
+    const early = abandoned().select('c')
+    expect([early.commands(), early.states()]).toEqual([
+      ['load a', 'cancel a', 'load c'],
+      ['b serving', 'c loading'],
+    ])
+  })
+
+  test('stays failed while ACTIVE is deleted, and when the same file is back', () => {
+    const run = abandoned().adopted('a').select(null)
+    run.commands()
+    expect([run.select('b').commands(), run.states()]).toEqual([[], ['a serving', 'b failed']])
+    expect(run.select(null).write('b').states()).toEqual(['a serving', 'b loading'])
+  })
+
+  test('is not replaced by the version that ACTIVE names: that one is being loaded', () => {
+    const run = serving().select('b')
+    run.commands()
+    expect(run.abandon('a', 'b').commands()).toEqual([])
+    expect(run.adopted('b').states()).toEqual(['b serving'])
+    expect(run.lifecycle.fallback).toBeNull()
+  })
+
+  test('is replaced while another swap loads or fails, which still takes over when it succeeds', () => {
+    const run = serving().select('b').adopted('b').select('c').abandon('b', 'a')
+    expect(run.states()).toEqual(['b serving', 'c loading', 'a wanted'])
+    run.commands()
+    expect(run.fail('c').commands()).toEqual(['load a'])
+    expect(run.adopted('a').states()).toEqual(['c failed', 'a serving'])
+    run.nowMs = retryMsMin
+    run.select('c').commands()
+    expect(run.adopted('c').states()).toEqual(['c serving'])
+    expect(run.lifecycle.fallback).toBeNull()
+  })
+
+  test('and the one before it, as shadows, keep their rules', () => {
+    const run = abandoned('a').adopted('a', 'shadow')
+    expect(run.states()).toEqual(['b serving', 'a shadow', 'a loading'])
+    expect(run.adopted('a').states()).toEqual(['a serving', 'b failed'])
+    expect(run.select('b', 'b').states()).toEqual(['a serving', 'b failed', 'b loading'])
+  })
+
+  test('that could not be loaded at the start is tried until the one before it serves', () => {
+    const run = new Run().select('b').fail('b').abandon('b', 'a')
+    expect(run.states()).toEqual(['b failed', 'a loading'])
+    run.fail('a').commands()
+    run.nowMs = retryMsMin
+    expect(run.select('b').commands()).toEqual(['load b'])
+    run.fail('b').adopted('a').commands()
+    run.nowMs = retryMsMax
+    expect([run.select('b').commands(), run.states()]).toEqual([[], ['a serving', 'b failed']])
+  })
+
+  test('before a restart is not tried again, unless the one before it cannot be loaded', () => {
+    const restarted = (stamp: string): Run => {
+      const run = new Run()
+      run.lifecycle = { ...initialLifecycle, fallback: { version: 'a', failed: 'b', stamp } }
+      return run.select('b')
+    }
+    const run = restarted('b 0')
+    expect([run.commands(), run.states()]).toEqual([['load a'], ['a loading', 'b wanted']])
+    expect(run.adopted('a').states()).toEqual(['a serving', 'b failed'])
+    expect(restarted('b 0').fail('a').commands()).toEqual(['load a', 'load b'])
+    // ACTIVE was written in between.
+    expect(restarted('another').commands()).toEqual(['load b'])
   })
 })
 
@@ -191,6 +321,11 @@ const step = fc.oneof(
   }),
   fc.record({ kind: fc.constant('result' as const), pick: fc.nat(5), isGood: fc.boolean() }),
   fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(2 * retryMsMax) }),
+  fc.record({
+    kind: fc.constantFrom('abandoned' as const, 'scored' as const),
+    failed: fc.constantFrom('a', 'b', 'c'),
+    version: fc.constantFrom('a', 'b', 'c'),
+  }),
 )
 
 test('in any order of events, every load ends in one release, cancel or failure, and the named versions finally score', () => {
@@ -220,14 +355,16 @@ test('in any order of events, every load ends in one release, cancel or failure,
       const loading = (): Entry[] => lifecycle.entries.filter(({ state }) => state === 'loading')
       for (const one of steps) {
         if (one.kind === 'wait') nowMs += one.ms
-        if (one.kind === 'select') send({ kind: 'selected', active: one.active, shadows: one.shadows })
+        if (one.kind === 'select')
+          send({ kind: 'selected', active: one.active, stamp: one.active, shadows: one.shadows })
+        if (one.kind === 'abandoned' || one.kind === 'scored') send(one)
         const entry = one.kind === 'result' ? loading()[one.pick] : undefined
         if (one.kind === 'result' && entry !== undefined) result(entry, one.isGood)
       }
 
       // From any state, good loads lead to what is named.
       nowMs += retryMsMax
-      send({ kind: 'selected', active: 'a', shadows: ['b', 'c'] })
+      send({ kind: 'selected', active: 'a', stamp: 'written again', shadows: ['b', 'c'] })
       for (let count = 0; count < 20; count++) for (const entry of loading().slice(0, 1)) result(entry, true)
       expect(lifecycle.entries.map(({ version, state }) => `${version} ${state}`).sort()).toEqual([
         'a serving',

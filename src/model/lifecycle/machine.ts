@@ -10,6 +10,9 @@
  *
  * A version that is no longer named leaves the machine from any state: its load is cancelled immediately, its model is
  * released. The serving version is the exception: it leaves when another one has been adopted.
+ *
+ * Fallback: a version that fails its cycles is abandoned, and the one that served before is loaded. Once that one serves,
+ * the abandoned version is failed and not tried again, until `ACTIVE` is written.
  */
 import { assert } from '../../contract/index.js'
 
@@ -25,8 +28,27 @@ export interface Entry {
   readonly version: string
   readonly role: Role
   readonly state: VersionState
-  /** After the last failure, kept while and after the version is tried again. */
+  /** After the last failure, kept while and after the version is tried again. A failed version without one waits for `ACTIVE`. */
   readonly failure: Failure | null
+}
+
+/** A version that is to serve instead of another one. */
+export interface Fallback {
+  readonly version: string
+  /** The version that failed its cycles. */
+  readonly failed: string
+  /** As in `Selection`, when it failed. */
+  readonly stamp: string | null
+}
+
+/** What the files name. */
+export interface Selection {
+  /** The version that `ACTIVE` names; null if the file cannot be read. */
+  readonly active: string | null
+  /** Changes whenever `ACTIVE` is written; null if the file cannot be read. */
+  readonly stamp: string | null
+  /** What `SHADOW` names; null: it cannot be read, and shadows stay as they are. */
+  readonly shadows: readonly string[] | null
 }
 
 export interface Failure {
@@ -35,11 +57,9 @@ export interface Failure {
   readonly retryMs: number
 }
 
-export interface Lifecycle {
-  /** The version that `ACTIVE` names; null if the file cannot be read. */
-  readonly active: string | null
-  /** What `SHADOW` names; null: it cannot be read, and shadows stay as they are. */
-  readonly shadows: readonly string[] | null
+export interface Lifecycle extends Selection {
+  /** null: no version was abandoned since `ACTIVE` was written. */
+  readonly fallback: Fallback | null
   readonly entries: readonly Entry[]
   readonly nextId: number
   readonly closed: boolean
@@ -47,8 +67,12 @@ export interface Lifecycle {
 
 /** What happened. `nowMs` of `transition` is the time of a monotonic clock. */
 export type Event =
-  | { readonly kind: 'selected'; readonly active: string | null; readonly shadows: readonly string[] | null }
+  | ({ readonly kind: 'selected' } & Selection)
   | { readonly kind: 'adopted' | 'failed'; readonly id: number }
+  /** `failed` has failed too many cycles; `version` served before. */
+  | { readonly kind: 'abandoned'; readonly failed: string; readonly version: string }
+  /** `version` has scored a cycle. */
+  | { readonly kind: 'scored'; readonly version: string }
   | { readonly kind: 'closed' }
 
 /**
@@ -71,7 +95,9 @@ export const retryMsMax = 30_000
 
 export const initialLifecycle: Lifecycle = {
   active: null,
+  stamp: null,
   shadows: null,
+  fallback: null,
   entries: [],
   nextId: 1,
   closed: false,
@@ -92,6 +118,12 @@ export function servingEntry({ entries }: Lifecycle): Entry | undefined {
   return entries.find(({ state }) => state === 'serving')
 }
 
+/** The fallback, once its version serves. */
+export function fallbackInEffect(lifecycle: Lifecycle): Fallback | null {
+  const { fallback } = lifecycle
+  return fallback !== null && servingEntry(lifecycle)?.version === fallback.version ? fallback : null
+}
+
 /** One transition: the state so far, which is replaced as it changes, and the commands so far. */
 class Work {
   next: Lifecycle
@@ -104,7 +136,15 @@ class Work {
   apply(event: Event, nowMs: number): void {
     switch (event.kind) {
       case 'selected':
-        this.next = { ...this.next, active: event.active, shadows: event.shadows }
+        this.#select(event)
+        break
+      case 'abandoned':
+        this.#abandon(event)
+        break
+      case 'scored':
+        // The version works again before the other one has taken over.
+        if (this.next.fallback?.failed === event.version && fallbackInEffect(this.next) === null)
+          this.#endFallback()
         break
       case 'adopted':
         this.#endLoad(event.id, (entry) => this.#adopted(entry))
@@ -127,13 +167,37 @@ class Work {
     if (!this.#isLoading('active')) this.#startFirst('shadow', nowMs)
   }
 
+  #select({ active, stamp, shadows }: Selection): void {
+    const { fallback } = this.next
+    this.next = { ...this.next, active, stamp, shadows }
+    if (fallback !== null && active !== null && stamp !== fallback.stamp) this.#endFallback()
+  }
+
+  /** One fallback at a time: if its version fails as well, there is no other one. */
+  #abandon({ failed, version }: { readonly failed: string; readonly version: string }): void {
+    const { active, stamp, fallback } = this.next
+    const isUsed = failed === (servingEntry(this.next)?.version ?? active)
+    // When `ACTIVE` names it already, it is being loaded anyway.
+    if (fallback !== null || !isUsed || version === failed || version === active) return
+    this.next = { ...this.next, fallback: { version, failed, stamp } }
+  }
+
+  #endFallback(): void {
+    for (const entry of this.#of('active')) if (isGivenUp(entry)) this.#drop(entry)
+    this.next = { ...this.next, fallback: null }
+  }
+
+  /** The fallback first: after a restart it must serve before the version that `ACTIVE` names is tried. */
   #reconcileActive(): void {
-    const { active } = this.next
+    const { active, fallback } = this.next
     const serving = servingEntry(this.next)
+    const named = [...new Set([fallback?.version ?? null, active])].filter((version) => version !== null)
     for (const entry of this.#of('active'))
-      if (entry !== serving && entry.version !== active) this.#drop(entry)
-    if (active === null || active === serving?.version) return
-    if (this.#of('active').every((entry) => entry === serving)) this.#addEntry(active, 'active')
+      if (entry !== serving && !named.includes(entry.version)) this.#drop(entry)
+    const abandoned = fallbackInEffect(this.next)?.failed
+    for (const version of named)
+      if (this.#of('active').every((entry) => entry.version !== version))
+        this.#addEntry(version, 'active', version === abandoned ? 'failed' : 'wanted')
   }
 
   /** The version that serves is not a shadow too. */
@@ -162,12 +226,17 @@ class Work {
     if (entry.role === 'shadow') return { ...entry, state: 'shadow' }
     const serving = servingEntry(this.next)
     if (serving !== undefined) this.#drop(serving)
+    const { fallback, active } = this.next
+    if (fallback !== null && entry.version === fallback.version) {
+      // It may be waiting for a retry. `#reconcileActive` adds it again, as failed.
+      for (const other of this.#of('active')) if (other.version === fallback.failed) this.#drop(other)
+    } else if (entry.version === active) this.#endFallback()
     return { ...entry, state: 'serving' }
   }
 
-  #addEntry(version: string, role: Role): void {
+  #addEntry(version: string, role: Role, state: 'wanted' | 'failed' = 'wanted'): void {
     const { entries, nextId } = this.next
-    const entry: Entry = { id: nextId, version, role, state: 'wanted', failure: null }
+    const entry: Entry = { id: nextId, version, role, state, failure: null }
     this.next = { ...this.next, entries: [...entries, entry], nextId: nextId + 1 }
   }
 
@@ -202,6 +271,10 @@ class Work {
 function toFailed(entry: Entry, nowMs: number): Entry {
   const retryMs = entry.failure === null ? retryMsMin : Math.min(2 * entry.failure.retryMs, retryMsMax)
   return { ...entry, state: 'failed', failure: { retryMs, retryAtMs: nowMs + retryMs } }
+}
+
+function isGivenUp({ state, failure }: Entry): boolean {
+  return state === 'failed' && failure === null
 }
 
 function isInUse({ state }: Entry): boolean {

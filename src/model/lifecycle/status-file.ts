@@ -12,8 +12,13 @@ const ageMsMax = 10_000
 
 export interface LifecycleStatus {
   /** Every version that is named or in use. */
-  readonly versions: readonly Pick<Entry, 'version' | 'role' | 'state'>[]
-  /** The last failure of each version to load, kept when it has loaded since or is no longer named. */
+  readonly versions: readonly (Pick<Entry, 'version' | 'role' | 'state'> & {
+    /** How its files on disk differ from those that the server has loaded. Absent: they do not. */
+    readonly changed?: string
+  })[]
+  /** The version that serves instead of one that failed its cycles. Absent: none does. */
+  readonly fallback?: { readonly version: string; readonly failed: string }
+  /** The last failure of each version, to load or to score, kept when it has loaded since or is no longer named. */
   readonly failures: readonly VersionFailure[]
 }
 
@@ -21,6 +26,8 @@ export interface VersionFailure {
   readonly version: string
   readonly role: Role
   readonly problem: string
+  /** It failed as many consecutive cycles as are allowed. Absent: it could not be loaded. */
+  readonly kind?: 'cycles'
   /** Milliseconds since 1970. */
   readonly atMs: number
 }

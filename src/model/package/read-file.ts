@@ -12,9 +12,12 @@ export function readBytes(file: string, absence?: string): Promise<Buffer> {
   return accessFile(file, () => readFile(file), absence)
 }
 
-/** The bytes of a file whose SHA-256 must be `sha256`: the caller uses exactly the bytes that were checked. */
-export async function readHashed(file: string, sha256: string): Promise<Buffer> {
-  const bytes = await readBytes(file)
+/**
+ * The bytes of a file whose SHA-256 must be `sha256`: the caller uses exactly the bytes that were checked. `copy` is read instead
+ * of the file, which messages name.
+ */
+export async function readHashed(file: string, sha256: string, copy = file): Promise<Buffer> {
+  const bytes = await readBytes(copy)
   const found = createHash('sha256').update(bytes).digest('hex')
   if (found === sha256) return bytes
   const kind = file.endsWith('.json') ? null : foreignKind(bytes)

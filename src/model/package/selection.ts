@@ -38,6 +38,12 @@ export async function activeVersion(modelsDir: string): Promise<string> {
   return version
 }
 
+/** Changes whenever `ACTIVE` is written, also with the same version; null if it cannot be read. */
+export async function activeStamp(modelsDir: string): Promise<string | null> {
+  const stats = await stat(join(modelsDir, activeName), { bigint: true }).catch(() => null)
+  return stats === null ? null : String(stats.mtimeNs)
+}
+
 /** The versions that `SHADOW` names, one per line, in its order; none if the file does not exist. */
 export async function shadowVersions(modelsDir: string): Promise<string[]> {
   const file = join(modelsDir, shadowName)

@@ -1,17 +1,22 @@
 /**
  * Batches of heads and of encoders, and the parts of their messages:
  *
- *   heads     features, text, image: float32 [count, width] each  →  float32 [count] for each head of the plan
+ *   heads     features, text, image: float32 [count, width] each  →  float32 [count] for each head of the plan; or,
+ *             in the header alone, the row for which a graph returns an error
  *   encoder   the bytes of each item  →  vectors, float32 [items, dim]; flags, one byte per item: 1 if it is encoded;
  *             in the header, the items that cannot be encoded, with reasons
  */
 import { matrixNames, type MatrixName } from '../graph-ports/head-ports.js'
-import type { ItemFailure, Vectors } from '../model.js'
+import { ModelRowError, type ItemFailure, type Vectors } from '../model.js'
 import type { HeadsPlan } from '../plans.js'
 import type { ChildFormat, OwnerFormat } from './messages.js'
 
 /** Row-major; without values if the width is 0. */
 export type Matrices = Readonly<Record<MatrixName, Float32Array>>
+
+export function byMatrix(make: (name: MatrixName) => Float32Array): Matrices {
+  return { features: make('features'), text: make('text'), image: make('image') }
+}
 
 /** The parent's request: a number of rows, and a function that writes their matrices. */
 export interface HeadRows {
@@ -46,16 +51,27 @@ export function headsOwnerFormat(plan: HeadsPlan): OwnerFormat<HeadRows, Float32
       fill({ features, text, image })
       return { header: { kind: 'batch', count }, parts }
     },
-    decodeReply: ({ parts }) => parts.map(floats),
+    decodeReply({ header, parts }) {
+      const { failure } = header as { readonly failure: ItemFailure | null }
+      if (failure !== null)
+        throw new ModelRowError(`the graph returns an error: ${failure.reason}`, failure.item)
+      return parts.map(floats)
+    },
   }
 }
 
-export const headsChildFormat: ChildFormat<HeadsBatch, readonly Float32Array[]> = {
+/** `failure`: the first row for which a graph returns an error; then there are no heads. */
+export interface HeadsReply {
+  readonly heads: readonly Float32Array[]
+  readonly failure: ItemFailure | null
+}
+
+export const headsChildFormat: ChildFormat<HeadsBatch, HeadsReply> = {
   decodeRequest({ header, parts }) {
     const [features, text, image] = parts.map(floats) as [Float32Array, Float32Array, Float32Array]
     return { count: (header as { count: number }).count, matrices: { features, text, image } }
   },
-  encodeReply: (heads) => ({ header: { kind: 'done' }, parts: heads }),
+  encodeReply: ({ heads, failure }) => ({ header: { kind: 'done', failure }, parts: heads }),
 }
 
 export const encoderOwnerFormat: OwnerFormat<EncoderRequest, Vectors> = {

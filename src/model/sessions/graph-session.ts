@@ -35,7 +35,7 @@ export async function openGraph(
   problemsOf: (ports: Ports) => readonly string[],
   log: ModelLog,
 ): Promise<GraphSession> {
-  const graph = await readHashed(plan.file, plan.sha256)
+  const graph = await readHashed(plan.file, plan.sha256, plan.copy)
   const known = ort.listSupportedBackends().map((backend) => backend.name)
   let lastReason = ''
   for (const [index, provider] of plan.providers.entries()) {

@@ -21,6 +21,39 @@ const operator = (type: string, input: string, output: string): Operator => ({
   outputs: [output],
 })
 
+describe('a row for which a graph returns an error', () => {
+  /** p_views of a row is a look-up, by its feature, in a table of two rows. */
+  const table = smallGraph({
+    inputs: features(1),
+    outputs: [{ name: 'probs', shape: ['N', 1] }],
+    constants: [{ name: 'table', shape: [2], values: Float32Array.of(0.25, 0.5) }],
+    operators: [
+      { type: 'Cast', inputs: ['features'], outputs: ['index'], attributes: { to: { int: 7 } } },
+      { type: 'Gather', inputs: ['table', 'index'], outputs: ['probs'] },
+    ],
+  })
+  const open = () =>
+    openHeadsProgram(plannedHeads([{ graph: table, heads: [column('p_views', 'probs')] }]), silentLog)
+  const batch = (values: readonly number[]) => ({
+    count: values.length,
+    matrices: {
+      features: Float32Array.from(values),
+      text: new Float32Array(0),
+      image: new Float32Array(0),
+    },
+  })
+
+  test('is found, and the program runs on', async () => {
+    const program = await open()
+    const reason = expect.stringMatching(/Gather.*out of data bounds/) as string
+    const values = Array.from({ length: 700 }, (_, row) => (row === 613 || row === 650 ? 9 : row % 2))
+    expect(await program.run(batch(values))).toEqual({ heads: [], failure: { item: 613, reason } })
+    expect(await program.run(batch([7]))).toEqual({ heads: [], failure: { item: 0, reason } })
+    const { heads, failure } = await program.run(batch([1, 0]))
+    expect([heads, failure]).toEqual([[Float32Array.of(0.5, 0.25)], null])
+  })
+})
+
 describe('heads', () => {
   test('of one graph come from its outputs and columns, in the order of the plan', async () => {
     const graph = smallGraph({
@@ -315,7 +348,9 @@ async function predict(
     text: matrix('text', plan.widths.text),
     image: matrix('image', plan.widths.image),
   }
-  return program.run({ count, matrices })
+  const { heads, failure } = await program.run({ count, matrices })
+  expect(failure).toBeNull()
+  return heads
 }
 
 function expectClose(heads: readonly Float32Array[], expected: readonly (readonly number[])[]): void {

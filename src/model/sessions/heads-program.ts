@@ -3,10 +3,18 @@
  * at their inputs and outputs; everything else is float32.
  */
 import * as ort from 'onnxruntime-node'
-import { headInputs, headPortProblems, type HeadColumn, type HeadInput } from '../graph-ports/head-ports.js'
+import {
+  headInputs,
+  headPortProblems,
+  type HeadColumn,
+  type HeadInput,
+  type MatrixWidths,
+} from '../graph-ports/head-ports.js'
 import type { HeadGraphPlan, HeadsPlan } from '../plans.js'
 import { openGraph, quietly, type GraphSession } from './graph-session.js'
-import type { HeadsBatch, Matrices } from './batches.js'
+import type { ItemFailure } from '../model.js'
+import { byMatrix, type HeadsBatch, type HeadsReply, type Matrices } from './batches.js'
+import { runIsolatingErrors } from './isolate-errors.js'
 import type { OpenProgram } from './program.js'
 
 interface OpenGraph extends GraphSession {
@@ -14,26 +22,65 @@ interface OpenGraph extends GraphSession {
   readonly inputs: readonly HeadInput[]
 }
 
-/** The reply of a batch is the heads in the order of the plan, one value a row. */
-export const openHeadsProgram: OpenProgram<HeadsPlan, HeadsBatch, readonly Float32Array[]> = async (
-  plan,
-  log,
-) => {
+/** A search for a failing row that takes longer is given up. It takes about two batches. */
+const searchMsMax = 5000
+
+/** The heads of a reply are in the order of the plan, one value a row. */
+export const openHeadsProgram: OpenProgram<HeadsPlan, HeadsBatch, HeadsReply> = async (plan, log) => {
   const graphs: OpenGraph[] = []
   for (const graph of plan.graphs) {
     const open = await openGraph(graph, (ports) => headPortProblems(ports, graph, plan.widths), log)
     graphs.push({ ...open, plan: graph, inputs: headInputs(open.ports, graph, plan.widths) })
   }
+  const run = async (batch: HeadsBatch): Promise<Float32Array[]> => {
+    const heads = plan.heads.map(() => new Float32Array(batch.count))
+    for (const graph of graphs) {
+      await runGraph(graph, batch, (head) => heads[plan.heads.indexOf(head)] as Float32Array)
+    }
+    return heads
+  }
   return {
     provider: [...new Set(graphs.map(({ provider }) => provider))].join('+'),
     async run(batch) {
-      const heads = plan.heads.map(() => new Float32Array(batch.count))
-      for (const graph of graphs) {
-        await runGraph(graph, batch, (head) => heads[plan.heads.indexOf(head)] as Float32Array)
+      try {
+        return { heads: await run(batch), failure: null }
+      } catch (error) {
+        const failure = await findFailingRow(batch, plan.widths, run).catch(() => null)
+        if (failure === null) throw error
+        return { heads: [], failure }
       }
-      return heads
     },
   }
+}
+
+/** The first row for which a graph returns an error; null if no single row is the cause. Rejects if the sessions are broken. */
+async function findFailingRow(
+  { count, matrices }: HeadsBatch,
+  widths: MatrixWidths,
+  run: (batch: HeadsBatch) => Promise<unknown>,
+): Promise<ItemFailure | null> {
+  let failure: ItemFailure | null = null
+  const endMs = performance.now() + searchMsMax
+  const rowsOf = (rows: readonly number[]): HeadsBatch => ({
+    count: rows.length,
+    matrices: byMatrix((name) => {
+      const values = new Float32Array(rows.length * widths[name])
+      rows.forEach((row, at) => values.set(rowOf(matrices[name], row, widths[name]), at * widths[name]))
+      return values
+    }),
+  })
+  await runIsolatingErrors([...new Array(count).keys()], {
+    run: (rows) => run(rowsOf(rows)),
+    // As in the warm-up.
+    control: () => run({ count: 1, matrices: byMatrix((name) => new Float32Array(widths[name])) }),
+    onError: (item, reason) => (failure ??= { item, reason }),
+    isLate: () => failure !== null || performance.now() > endMs,
+  })
+  return failure
+}
+
+function rowOf(matrix: Float32Array, row: number, width: number): Float32Array {
+  return matrix.subarray(row * width, (row + 1) * width)
 }
 
 async function runGraph(

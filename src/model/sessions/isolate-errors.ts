@@ -9,9 +9,9 @@ const reasonCharsMax = 500
 
 export interface IsolationParts<Item> {
   /** Runs some of the items. Rejects when the session returns an error. */
-  readonly run: (items: readonly Item[]) => Promise<void>
+  readonly run: (items: readonly Item[]) => Promise<unknown>
   /** Runs an input that every working session accepts: if it fails too, the session is broken, and no item is the cause. */
-  readonly control: () => Promise<void>
+  readonly control: () => Promise<unknown>
   /** Called for each item on which the session returns an error. */
   readonly onError: (item: Item, reason: string) => void
   /** Stops after a failure, but never before one item is run or known to fail: otherwise nothing would ever progress. */
@@ -43,7 +43,7 @@ export async function runIsolatingErrors<Item>(
 }
 
 /** What `run` rejects with; null if it succeeds. */
-async function errorOf(run: () => Promise<void>): Promise<unknown> {
+async function errorOf(run: () => Promise<unknown>): Promise<unknown> {
   try {
     await run()
     return null

@@ -42,7 +42,10 @@ export const openTextProgram: OpenProgram<TextPlan, EncoderRequest, Vectors> = a
   onOpened,
 ) => {
   const { tokenizer: tokenizerFile } = plan
-  const tokenizer = openTokenizer(await readHashed(tokenizerFile.file, tokenizerFile.sha256), plan)
+  const tokenizer = openTokenizer(
+    await readHashed(tokenizerFile.file, tokenizerFile.sha256, tokenizerFile.copy),
+    plan,
+  )
   const { session, provider } = await openGraph(plan, (ports) => textPortProblems(ports, plan), log)
   const program = new TextProgram(plan, tokenizer, session, provider)
   onOpened?.()

@@ -9,6 +9,7 @@ import { loadModel, type LoadedModel } from '../loaded-model.js'
 import { loadCodec } from '../../codec/index.js'
 import type { LoadOptions } from '../plans.js'
 import { ModelError, type ModelLog } from '../model.js'
+import { removeCopies } from '../package/package-files.js'
 import { readPackage } from '../package/read-package.js'
 import { queryProcess, startMsMax } from '../sessions/session-process.js'
 import type { VerificationPlan } from '../sessions/protocol.js'
@@ -37,7 +38,11 @@ export interface VersionLoaderOptions extends Omit<LoadOptions, 'version' | 'sig
 }
 
 export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions): LoadVersion {
+  const { copiesDir } = options
+  // What a server that was killed has left.
+  let clearing: Promise<void> | null = null
   return async (version, { inChildProcess, signal }) => {
+    if (copiesDir !== undefined) await (clearing ??= removeCopies(copiesDir))
     const load = inChildProcess ? loadCandidateModel : loadVerifiedModel
     const model = await load({ ...options, version, signal })
     try {
@@ -82,6 +87,8 @@ export async function loadCandidateModel(options: LoadOptions): Promise<LoadedMo
 
 /** The identity of a version that passes its checks. Logs the warnings of the process only when it fails. */
 async function verifyInProcess({ codec, log, signal, ...options }: LoadOptions): Promise<string> {
+  // That process reads the package itself.
+  delete options.copiesDir
   const lines: (() => void)[] = []
   const buffer: ModelLog = {
     info: () => undefined,

@@ -1,0 +1,145 @@
+/**
+ * The failures of the model that scores: consecutive cycles that failed because of it, since the last one that it scored.
+ * Health is degraded from the first of them until the model scores a cycle, also while its process restarts. If the process
+ * has ended, the post that ends it is searched in the background.
+ */
+import { inBackground } from '../base/index.js'
+import {
+  ModelDownError,
+  ModelRowError,
+  type Model,
+  type ModelAbsence,
+  type ModelInputs,
+} from '../model/index.js'
+import { findFailingRow } from './failing-row.js'
+import { placedFailure, type ScoringAttempt } from './model-failure.js'
+
+export interface ModelFailure {
+  readonly version: string
+  /** What failed, with the cycle, and the post if it is known. */
+  readonly reason: string
+  /** Consecutive. A repeat of the last one counts if the model has run. */
+  readonly cycleCount: number
+}
+
+export interface ModelFailuresParts {
+  /** The model that would score now, also while its process restarts; null: none is loaded. */
+  readonly model: () => Model | null
+  /** True while cycles are scored. */
+  readonly isBusy: () => boolean
+  /** True once the service is closing. */
+  readonly ended: () => boolean
+  readonly log: { error(fields: object, message: string): void }
+}
+
+/** A prediction that failed. */
+export interface FailedPrediction {
+  readonly inputs: ModelInputs
+  readonly attempt: ScoringAttempt
+}
+
+export class ModelFailures {
+  readonly #parts: ModelFailuresParts
+  readonly #listeners: ((failure: ModelFailure) => void)[] = []
+  readonly #scoredListeners: ((model: Model) => void)[] = []
+  #failure: (ModelFailure & { readonly model: Model | null }) | null = null
+  /** The last cycle that failed. */
+  #lastCycle: string | null = null
+  #searchedModel: Model | null = null
+
+  constructor(parts: ModelFailuresParts) {
+    this.#parts = parts
+  }
+
+  /** Calls `listener` after each cycle that failed because of the model. */
+  onFailed(listener: (failure: ModelFailure) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Of the model that would score now; null: it has scored since, or another one has taken over. */
+  get current(): ModelFailure | null {
+    const failure = this.#failure
+    if (failure === null) return null
+    const model = this.#parts.model()
+    return model === null || failure.model === null || failure.model === model ? failure : null
+  }
+
+  /** Calls `listener` after each prediction of a cycle that succeeded. */
+  onScored(listener: (model: Model) => void): void {
+    this.#scoredListeners.push(listener)
+  }
+
+  scored(model: Model): void {
+    this.#failure = null
+    this.#lastCycle = null
+    for (const listener of this.#scoredListeners) listener(model)
+  }
+
+  /**
+   * Counts a cycle that failed with `error`, a `ModelError`. Without a process there was no attempt, so a client that
+   * repeats one cycle while the process restarts counts once.
+   */
+  failed(cycleId: string, model: Model, error: Error): void {
+    this.#count(cycleId, { model, version: model.version, reason: error.message }, isDown(error))
+  }
+
+  /** Counts a cycle that found no process of the model. */
+  absent(cycleId: string, { version, reason }: ModelAbsence): void {
+    this.#count(cycleId, { model: null, version, reason }, true)
+  }
+
+  /** Searches, in the background, the post that ends the process of the model. `inputs` are read before this returns. */
+  search(model: Model, error: unknown, { inputs, attempt }: FailedPrediction): void {
+    if (error instanceof ModelRowError || error instanceof ModelDownError) return
+    if (this.#searchedModel !== null) return
+    this.#searchedModel = model
+    // Copies: the next cycle reuses the memory.
+    const { scoring, next } = attempt.plan
+    const plan = structuredClone({
+      scoring: { slots: scoring.slots },
+      next: { galleries: next.galleries, gallery: next.gallery, postNo: next.postNo },
+    })
+    inBackground('model failure', this.#search(model, structuredClone(inputs), { ...attempt, plan }))
+  }
+
+  async #search(model: Model, inputs: ModelInputs, attempt: ScoringAttempt): Promise<void> {
+    try {
+      await this.#findPost(model, inputs, attempt)
+    } finally {
+      this.#searchedModel = null
+    }
+  }
+
+  async #findPost(model: Model, inputs: ModelInputs, attempt: ScoringAttempt): Promise<void> {
+    const isOver = (): boolean => this.#parts.ended() || this.#failure?.model !== model
+    const found = await findFailingRow(model, inputs, { isBusy: this.#parts.isBusy, isOver })
+    const failure = this.#failure
+    if (found === null || failure?.model !== model) return
+    const rowError = new ModelRowError(found.error.message, found.row)
+    const { message: reason } = placedFailure(rowError, attempt)
+    this.#failure = { ...failure, reason }
+    this.#parts.log.error({ model_version: model.version, problem: reason }, 'the model fails on this post')
+  }
+
+  #count(
+    cycleId: string,
+    failed: { readonly model: Model | null; readonly version: string; readonly reason: string },
+    isDown: boolean,
+  ): void {
+    const last = this.#failure
+    const isSame =
+      last?.version === failed.version && (last.model ?? failed.model) === (failed.model ?? last.model)
+    const before = isSame ? last : null
+    if (isDown && before !== null && this.#lastCycle === cycleId) return
+    this.#lastCycle = cycleId
+    // That there is no process is the consequence of an earlier failure.
+    const reason = isDown && before !== null ? before.reason : failed.reason
+    const model = failed.model ?? before?.model ?? null
+    this.#failure = { ...failed, model, reason, cycleCount: (before?.cycleCount ?? 0) + 1 }
+    for (const listener of this.#listeners) listener(this.#failure)
+  }
+}
+
+function isDown(error: Error): boolean {
+  return error instanceof ModelDownError || error.cause instanceof ModelDownError
+}
