@@ -23,6 +23,7 @@ export async function observed() {
   const observer = new Observer(sources)
   const post = async (body: CycleRequest, receivedMs = cycleMs(100)): Promise<void> => {
     const stages = Object.assign(new StageClock(0), { cycleId: body.cycle_id })
+    stages.lap('receive')
     await cycles.submit({ json: bytesOf(body), gzip: null }, receivedMs, stages)
     const ended = { ...endedRequest, stages } satisfies EndedRequest
     await new Promise<void>((resolve) => {
