@@ -19,19 +19,32 @@ const commandsOf = (version: string): ModelFacts['commands'] => ({
 
 function model(version: string, over: Partial<ModelFacts> = {}): ModelFacts {
   return {
-    ...{ version, uses: [], failure: null, problem: null, kind: 'trained', provenance: null, note: null },
+    ...{
+      version,
+      uses: [],
+      failure: null,
+      changed: null,
+      problem: null,
+      kind: 'trained',
+      provenance: null,
+      note: null,
+    },
     ...{ heads: [], features: [], reads: [], memory_bytes: null, predict_ms: null },
     ...{ commands: commandsOf(version), ...over },
   }
 }
 
 const data: ModelsData = {
+  fallback: null,
   ...{ serving: 'v-now', previous: 'v-old', models_dir: '/srv/models', shadow_cycles_skipped: 13 },
   models: [
     model('v-old', { memory_bytes: 100 * 2 ** 20 }),
     model('v-bad', {
       uses: [{ role: 'active', state: 'failed', provider: null }],
-      failure: { version: 'v-bad', role: 'active', problem: 'no file', at: '2026-03-02T03:31:00Z' },
+      failure: {
+        ...{ version: 'v-bad', kind: 'load', role: 'active' },
+        ...{ problem: 'no file', at: '2026-03-02T03:31:00Z' },
+      },
     }),
     model('v-next', {
       uses: [{ role: 'shadow', state: 'shadow', provider: 'cuda' }],

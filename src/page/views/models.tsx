@@ -58,7 +58,7 @@ function sortOrder({ uses }: ModelFacts): number {
 }
 
 function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data: ModelsData }) {
-  const { version, uses, failure, problem, features = [] } = model
+  const { version, uses, failure, changed, problem, features = [] } = model
   return (
     <section class="panel card" aria-label={version}>
       <header class="card-head">
@@ -76,6 +76,20 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
       {failure !== null && (
         <p class="notice fail">
           <strong>Failed {dayClock(failure.at)} KST:</strong> <Text>{failure.problem}</Text>
+        </p>
+      )}
+      {data.fallback?.version === version && (
+        <p class="notice warn">
+          <strong>
+            Serves instead of <Text>{data.fallback.failed}</Text> since {dayClock(data.fallback.at)} KST,
+          </strong>{' '}
+          which failed its cycles, until a version is activated: <Text>{data.fallback.problem}</Text>
+        </p>
+      )}
+      {changed !== null && (
+        <p class="notice warn">
+          <strong>Changed on disk:</strong> <Text>{changed}</Text>. The server keeps the files that it has
+          loaded; a restart refuses the changed ones.
         </p>
       )}
       {problem === null ? (

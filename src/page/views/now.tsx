@@ -66,24 +66,22 @@ interface FailedProps {
   readonly serving: string | null
 }
 
-/** What was to be activated and could not be loaded, what the service does instead, and what the operator can do. */
+/** What could not be loaded, or failed its cycles, what the service does instead, and what the operator can do. */
 function Failed({ failed, serving }: FailedProps) {
-  const { version, role, problem, at, commands } = failed
+  const { version, kind, role, problem, at, commands } = failed
+  const what = kind === 'cycles' ? 'Model' : role === 'active' ? 'Activation' : 'Shadow'
   return (
-    <section class="notice fail" aria-label={`${version} failed to load`}>
+    <section
+      class="notice fail"
+      aria-label={`${version} ${kind === 'cycles' ? 'failed its cycles' : 'failed to load'}`}
+    >
       <p>
         <strong>
-          {role === 'active' ? 'Activation' : 'Shadow'} failed: {version}, {dayClock(at)} KST.
+          {what} failed: {version}, {dayClock(at)} KST.
         </strong>{' '}
         <Text>{problem}</Text>
       </p>
-      {role === 'active' && (
-        <p>
-          {serving === null
-            ? 'No model is serving: cycles get 503. The service keeps retrying.'
-            : `${serving} keeps serving. The service keeps retrying.`}
-        </p>
-      )}
+      {role === 'active' && <p>{insteadOf(kind, serving)}</p>}
       <p>
         To see every check of the package
         {role === 'active' && serving !== null && ', or to stay with the version that serves'}:
@@ -93,6 +91,13 @@ function Failed({ failed, serving }: FailedProps) {
       ))}
     </section>
   )
+}
+
+function insteadOf(kind: FailedProps['failed']['kind'], serving: string | null): string {
+  if (serving === null) return 'No model is serving: cycles get 503. The service keeps retrying.'
+  return kind === 'cycles'
+    ? `${serving}, which served before, serves instead until a version is activated.`
+    : `${serving} keeps serving. The service keeps retrying.`
 }
 
 /** A cycle may take a moment to arrive after it is due. */
