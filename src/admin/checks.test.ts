@@ -93,15 +93,18 @@ test('a model that fails cycles is a warning, what stops the service is a failur
   })
 })
 
-test('the storage check names the role and the entry of a process with a journal, and warns if that cannot be used', async () => {
-  const storage = async (problem: string | null, isSynchronous = true) => {
+test('the storage check names the role and the entry of a process with a journal, and one that cannot be used fails a standby and warns the owner', async () => {
+  const storage = async (problem: string | null, isSynchronous = true, role: Store['role'] = 'standby') => {
     const replication = { epoch: 3, entry: 812, problem, isSynchronous }
-    return (await checksOf([], { role: 'standby', replication }).run())[2]
+    const checks = checksOf([], { role, replication })
+    expect((await checks.run(true))[2]).toEqual((await checks.run())[2])
+    return (await checks.run())[2]
   }
   const place = 'standby of the environment, epoch 3, entry 812'
   expect(await storage(null)).toEqual({ check: 'storage', status: 'ok', reason: place })
   const reason = `the journal cannot be used: connection refused; ${place}`
-  expect(await storage('connection refused')).toEqual({ check: 'storage', status: 'warn', reason })
+  expect(await storage('connection refused')).toEqual({ check: 'storage', status: 'fail', reason })
+  expect(await storage('connection refused', true, 'owner')).toMatchObject({ status: 'warn' })
   const alone = `PostgreSQL has no synchronous standby: if its disk fails, acknowledged cycles are lost; ${place}`
   expect(await storage(null, false)).toEqual({ check: 'storage', status: 'warn', reason: alone })
 })

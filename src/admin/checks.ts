@@ -39,14 +39,21 @@ export class HealthChecks {
     return [...problems, this.#lastCycle(), ...this.#clock(), diskCheck(freeBytes)]
   }
 
-  /** A journal that cannot be used is a warning: if that lasts, the process loses its lease, and `service` fails. */
+  /**
+   * A standby that cannot use the journal could not take over. For the owner that is a warning: if it lasts, the process loses
+   * its lease, and `service` fails.
+   */
   #withJournal(storage: Check): Check {
     const { replication, role } = this.#sources.store
     if (replication === null || storage.status === 'fail') return storage
     const { epoch, entry, problem, isSynchronous } = replication
     const place = `${role} of the environment, epoch ${epoch}, entry ${entry}`
     if (problem !== null)
-      return { ...storage, status: 'warn', reason: `the journal cannot be used: ${problem}; ${place}` }
+      return {
+        ...storage,
+        status: role === 'standby' ? 'fail' : 'warn',
+        reason: `the journal cannot be used: ${problem}; ${place}`,
+      }
     if (isSynchronous) return { ...storage, reason: place }
     return {
       ...storage,

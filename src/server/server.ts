@@ -136,7 +136,9 @@ interface Serving {
 /** A record needed at startup cannot be read: names the file and the remedy. */
 function damaged({ dataDir, journal }: Settings, cause: StoreError): StoreError {
   const remedy =
-    journal === undefined ? 'must be restored from a backup' : 'must be deleted: the journal has its contents'
+    journal === undefined
+      ? 'must be restored from a backup'
+      : 'cannot be used; delete it once, so that it is read again from the journal. If that fails too, the journal must be restored from a backup'
   const message = `${databasePath(dataDir)} ${remedy}: ${cause.message}`
   return new StoreError('unusable', message, { cause })
 }

@@ -6,6 +6,7 @@ import { expect } from 'vitest'
 import type { Change } from '../../src/store/journal/changes.js'
 import { originMark, type EntryMark, type NewEntry } from '../../src/store/journal/journal.js'
 import { PostgresJournal } from '../../src/store/journal/postgres-journal.js'
+import { packRecord } from '../../src/store/lmdb/record.js'
 import { packPosition } from '../../src/store/lmdb/records.js'
 import { journalUrl, newEnvironment } from './journals.js'
 import { bytesOf } from './store-samples.js'
@@ -19,8 +20,12 @@ export async function newJournal(environment = newEnvironment(), standbyCount = 
   })
 }
 
+export function record(...values: readonly number[]): Uint8Array {
+  return packRecord(0, [bytesOf(...values)])
+}
+
 export function pool(value: number): Change {
-  return { kind: 'pool', key: 0, value: bytesOf(value) }
+  return { kind: 'pool', key: 0, value: record(value) }
 }
 
 export async function lease(journal: PostgresJournal, node = 'node') {

@@ -3,9 +3,9 @@
  * record. Packs many changes into one block of bytes, with columns that say where each part is.
  */
 import { databaseTable, kinds, type Databases, type Kind, type RecordDatabase } from '../lmdb/databases.js'
-import { viewOf } from '../lmdb/record.js'
+import { openRecord, viewOf } from '../lmdb/record.js'
 import { readPosition } from '../lmdb/records.js'
-import { StoreError } from '../store-error.js'
+import { describe, StoreError } from '../store-error.js'
 import type { Position } from '../store.js'
 
 /** One record that a write changes. */
@@ -92,6 +92,8 @@ export interface PartRow {
   readonly kind: number
   readonly key: Buffer
   readonly part: number
+  /** Number of the entry that wrote it last. */
+  readonly entry: number | string
   /** Null in the only part of a removed record. */
   readonly value: Buffer | null
 }
@@ -105,23 +107,47 @@ export class PartJoiner {
   add(row: PartRow): Change | null {
     const complete = row.part === 0 ? this.end() : null
     if (row.part === 0) this.#first = { ...row, kind: kindOf(row.kind) }
+    else if (!this.#isNext(row)) throw damaged(kindOf(row.kind), row, 'a part is missing')
     if (row.value !== null) this.#values.push(row.value)
     return complete
+  }
+
+  #isNext({ kind, key, part }: PartRow): boolean {
+    const first = this.#first
+    return (
+      first !== null && kindOf(kind) === first.kind && key.equals(first.key) && part === this.#values.length
+    )
   }
 
   /** The last change; null when there was none. */
   end(): Change | null {
     if (this.#first === null) return null
-    const { kind, key, value } = this.#first
+    const row = this.#first
+    const { kind, key } = row
     const values = this.#values
     this.#first = null
     this.#values = []
-    return {
-      kind,
-      key: keyFromBytes(kind, plain(key)),
-      value: value && plain(values.length === 1 ? value : Buffer.concat(values)),
-    }
+    const value = row.value && plain(values.length === 1 ? row.value : Buffer.concat(values))
+    if (value !== null) checkIntact(kind, row, value)
+    return { kind, key: keyFromBytes(kind, plain(key)), value }
   }
+}
+
+/** A damaged record must not reach a view: there it would look like damage of the data directory. */
+function checkIntact(kind: Kind, row: Omit<PartRow, 'kind'>, value: Uint8Array): void {
+  try {
+    openRecord(value, 'record')
+  } catch (error) {
+    throw damaged(kind, row, describe(error))
+  }
+}
+
+function damaged(kind: Kind, { key, entry }: Omit<PartRow, 'kind'>, problem: string): StoreError {
+  return new StoreError(
+    'unusable',
+    `the journal is damaged: ${problem} (record ${key.toString('hex')} of ${kind}, entry ${entry}); restore the database of the ` +
+      'journal from a backup, or import the data directory of a process that is intact into a new environment',
+  )
 }
 
 /** A view without the methods of a Buffer, of which `slice` shares memory. */

@@ -3,9 +3,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test, vi } from 'vitest'
-import { entry, lease, newJournal, pool, read } from '../../../test/helpers/journal-entries.js'
+import { entry, lease, newJournal, pool, read, record } from '../../../test/helpers/journal-entries.js'
 import { cluster, connectionOptions, newEnvironment, postgresBin } from '../../../test/helpers/journals.js'
 import { bytesOf } from '../../../test/helpers/store-samples.js'
+import { packRecord } from '../lmdb/record.js'
 import { partBytesMax, type Change } from './changes.js'
 import { JournalConnection, UnknownOutcome } from './connection.js'
 import { Refusal } from './journal.js'
@@ -65,15 +66,15 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
     test('changes are read as they were committed, in the newest version only', async () => {
       const journal = await newJournal()
       const { epoch } = await lease(journal)
-      const large = new Uint8Array(2 * partBytesMax + 7).map((_, i) => i % 251)
+      const large = packRecord(0, [new Uint8Array(2 * partBytesMax + 7).map((_, i) => i % 251)])
       const first: Change[] = [
         pool(1),
         { kind: 'requests', key: 300, value: large },
-        { kind: 'outcomes', key: bytesOf(0, 255), value: bytesOf() },
+        { kind: 'outcomes', key: bytesOf(0, 255), value: record() },
       ]
       expect(await journal.append(entry(epoch, 0, first))).toBe(true)
       expect((await read(journal)).changes).toEqual(expect.arrayContaining(first))
-      const second: Change[] = [pool(2), { kind: 'requests', key: 300, value: bytesOf(9) }]
+      const second: Change[] = [pool(2), { kind: 'requests', key: 300, value: record(9) }]
       const mark = (await journal.state()).head
       expect(await journal.append(entry(epoch, 1, second))).toBe(true)
       const next = await read(journal, mark)
@@ -88,7 +89,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
     test('a removed record is read as removed, and after the pruning a reader that has not seen it starts again', async () => {
       const journal = await newJournal()
       const { epoch } = await lease(journal)
-      await journal.append(entry(epoch, 0, [pool(1), { kind: 'left', key: 5, value: bytesOf(5) }]))
+      await journal.append(entry(epoch, 0, [pool(1), { kind: 'left', key: 5, value: record(5) }]))
       const mark = (await journal.state()).head
       await journal.append(entry(epoch, 1, [{ kind: 'left', key: 5, value: null }]))
       await journal.append(entry(epoch, 2, [pool(3)]))

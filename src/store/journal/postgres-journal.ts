@@ -160,7 +160,7 @@ export class PostgresJournal implements Journal {
   ): Promise<void> {
     await connection.query(
       `declare changes no scroll cursor for
-       select kind, key, part, value from understudy.record where environment = $1 and entry > $2
+       select kind, key, part, entry, value from understudy.record where environment = $1 and entry > $2
        order by entry, kind, key, part`,
       [this.environment, from.number],
     )
