@@ -38,6 +38,7 @@ function partsOf(problems: readonly object[] = [], found?: readonly Check[]) {
     models: {
       versions,
       loadFailureCounts: { active: 51, shadow: 52 },
+      fallback: null,
       status: { failures: [{ version: 'v-3', role: 'active', problem: 'no file', atMs: nowMs - 1000 }] },
     },
     cycles: {
@@ -48,6 +49,7 @@ function partsOf(problems: readonly object[] = [], found?: readonly Check[]) {
       embeddingBacklog: { texts: 71, images: 72, quarantined: 73 },
       weights: { versionAt: () => 'weights-3' },
       models: { shadows: { skippedCount: 74 } },
+      failures: { current: { cycleCount: 78 } },
       clocks: { smallestMs: () => 77_500, refused: () => null },
     },
   } as unknown as ServerSources
@@ -90,7 +92,8 @@ test('/api/now has each figure under its name', async () => {
     shadows: ['s-2'],
     failed_versions: [
       {
-        ...{ version: 'v-3', role: 'active', problem: 'no file', at: '2026-03-02T04:00:09.000Z' },
+        ...{ version: 'v-3', kind: 'load', role: 'active' },
+        ...{ problem: 'no file', at: '2026-03-02T04:00:09.000Z' },
         commands: [expect.stringContaining('verify'), expect.stringContaining('activate')],
       },
     ],
@@ -120,6 +123,8 @@ describe('/metrics', () => {
       understudy_pool_age_seconds: 610,
       understudy_last_cycle_timestamp_seconds: Date.parse('2026-03-02T03:55:30.000Z') / 1000,
       understudy_clock_difference_seconds: 77.5,
+      understudy_model_failed_cycles: 78,
+      understudy_model_fallback: 0,
       understudy_cycles_queued: 2,
       understudy_cycles_queued_limit: 5,
       understudy_owner: 0,

@@ -24,7 +24,11 @@ const nowMs = Date.parse('2026-03-02T04:00:00Z')
 
 interface State {
   /** As health reports them. */
-  readonly problems?: readonly { readonly check: string; readonly reason: string }[]
+  readonly problems?: readonly {
+    readonly check: string
+    readonly reason: string
+    readonly severity: string
+  }[]
   readonly journalProblem?: string
   readonly failedVersion?: string
   readonly lastCycleAgeMs?: number
@@ -53,6 +57,7 @@ function sourcesOf(state: State): ServerSources {
     models: {
       versions: failedVersion === undefined ? [serving] : [serving, failed],
       loadFailureCounts: { active: 0, shadow: 0 },
+      fallback: null,
       status: { failures },
     },
     cycles: {
@@ -64,6 +69,7 @@ function sourcesOf(state: State): ServerSources {
       ...{ pendingCount: 0, queuedCount: 0, embeddingBacklog: { texts: 0, images: 0, quarantined: 0 } },
       weights: { versionAt: () => 'w' },
       models: { shadows: { skippedCount: 0 } },
+      failures: { current: null },
     },
   } as unknown as ServerSources
 }
@@ -129,6 +135,11 @@ describe('a server', () => {
 
   test.each<[string, string, State]>([
     ['a version that failed to load', 'model', { failedVersion: 'v-2' }],
+    [
+      'a model that fails its cycles',
+      'model',
+      { problems: [{ check: 'model', reason: 'it fails', severity: 'warn' }] },
+    ],
     ['a journal that cannot be used', 'storage', { journalProblem: 'refused' }],
     ['no cycle for more than 15 minutes', 'last_cycle', { lastCycleAgeMs: 15 * minute + 1 }],
     ['a cycle that was refused for the future', 'clock', { refusedAheadMs: 5000 }],
@@ -141,7 +152,10 @@ describe('a server', () => {
   })
 
   test.each(['service', 'model', 'storage'])('with a problem of %s is not ready anywhere', async (check) => {
-    const found = await shown({ problems: [{ check, reason: 'the reason' }], lastCycleAgeMs: 15 * minute })
+    const found = await shown({
+      problems: [{ check, reason: 'the reason', severity: 'fail' }],
+      lastCycleAgeMs: 15 * minute,
+    })
     expect(found).toMatchObject({
       ...{ readyz: '503 not ready', ready: 0, code: 1, checks: { ...fine, [check]: 'fail' } },
       values: { ...fineValues, [check]: 0 },
@@ -152,8 +166,8 @@ describe('a server', () => {
 
   test('that warns and fails is not ready, and names what fails', async () => {
     const problems = [
-      { check: 'service', reason: 'first' },
-      { check: 'storage', reason: 'second' },
+      { check: 'service', reason: 'first', severity: 'fail' },
+      { check: 'storage', reason: 'second', severity: 'fail' },
     ]
     expect(await shown({ problems, failedVersion: 'v-2' })).toMatchObject({
       ...{ readyz: '503 not ready', code: 1, problem: 'understudy: not ready: first; second\n' },

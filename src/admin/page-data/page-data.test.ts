@@ -293,6 +293,7 @@ describe('the versions', () => {
           version('c', 'active', 'failed'),
         ],
         status: { failures: [failure('c', 'active'), failure('b', 'shadow')] },
+        fallback: { version: 'a', failed: 'c', reason: 'it failed', atMs: 2000 },
       },
       cycles: { models: { shadows: { skippedCount: 7 } } },
       store: { expiry: { firstPosition: () => 1 }, lastCycle: () => undefined, closed: false },
