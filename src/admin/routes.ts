@@ -3,7 +3,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import { ServiceError } from '../contract/index.js'
-import { Semaphore } from '../cycle/index.js'
+import { Semaphore } from '../base/index.js'
 import { decodeSegment, type OutgoingResponse } from '../server/index.js'
 
 export interface Call {

@@ -1,5 +1,6 @@
 /**
- * What every other folder may use: work in the background, child processes. It knows nothing of cycles, models or files.
+ * What every other folder may use: work in the background, child processes, limits on concurrent work. It knows nothing
+ * of cycles, models or files.
  */
 export {
   backgroundFailureChannel,
@@ -18,3 +19,4 @@ export {
   type ExecFileException,
   type ExecFileOptionsWithBufferEncoding,
 } from './processes.js'
+export { abortable, Semaphore, type WaitingLimit } from './semaphore.js'

@@ -22,7 +22,7 @@ export {
   type EncodingMessage,
 } from './embeddings/index.js'
 export { checkPendingCount } from './pending-limit.js'
-export { checkTimes, findCycleId, Idempotency, Semaphore, type CycleRecords } from './intake/index.js'
+export { checkTimes, findCycleId, Idempotency, type CycleRecords } from './intake/index.js'
 export { placedFailure } from './model-failure.js'
 export { unpackRequest, type RequestBody } from './request-body.js'
 export type { CycleStored } from './pipeline.js'

@@ -11,7 +11,7 @@ import type { FollowedChanges, ImageKey, Store, StoredCycle } from '../store/ind
 import { ClockDifference } from './clock-difference.js'
 import { Embeddings, type EmbeddingBacklog } from './embeddings/index.js'
 import { ImageCounts } from './image-counts.js'
-import { Intake, SerialQueue, type CycleLimits, type NewCycle } from './intake/index.js'
+import { Intake, SerialQueue, type CycleLimits, type IntakeCounts, type NewCycle } from './intake/index.js'
 import { ModelFailures, type ModelFailure } from './model-failures.js'
 import { findContradictions, type Contradictions } from './outcome-check.js'
 import { CyclePipeline, type CycleStored } from './pipeline.js'
@@ -141,9 +141,19 @@ export class CycleService {
   // ---- cycles
 
   /** The response to the body of a cycle: see `Intake.submit`. */
-  submit(body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
+  submit(
+    body: RequestBody,
+    receivedAtMs: number,
+    stages: StageClock,
+    signal?: AbortSignal,
+  ): Promise<Uint8Array> {
     this.#isUsed = true
-    return this.#intake.submit(body, receivedAtMs, stages)
+    return this.#intake.submit(body, receivedAtMs, stages, signal)
+  }
+
+  /** Calls that hold a slot or wait, by what they wait for. */
+  get counts(): IntakeCounts & { readonly weights: number } {
+    return { ...this.#intake.counts, weights: this.#queue.count('weights') }
   }
 
   /** True once a body of a cycle has arrived, or the service is closing. */
@@ -307,14 +317,16 @@ export class CycleService {
    * Sets weights after the cycles in the queue, so that none of them is overtaken. A request for the current weights gets
    * its response at once, unless other weights are in the queue: those would become current first.
    */
-  async setWeights(request: WeightsToSet): Promise<WeightsSetting> {
+  async setWeights(request: WeightsToSet, signal?: AbortSignal): Promise<WeightsSetting> {
     const current = this.#queue.count('weights') > 0 ? null : this.weights.currentIfEqual(request)
     if (current !== null) return current
     this.#throwIfClosing()
     if (this.#queue.count('weights') > weightsWaitingMax)
       throw new ServiceError('unavailable', 'too many weight changes are queued', { retryAfterS: 1 })
-    return this.#queue.run('weights', () =>
-      this.weights.set(request, this.#parts.clock(), this.#pipeline.state.newestCycleMs),
+    return this.#queue.run(
+      'weights',
+      () => this.weights.set(request, this.#parts.clock(), this.#pipeline.state.newestCycleMs),
+      signal,
     )
   }
 

@@ -2,6 +2,7 @@
  * The semaphore of image work: a fixed number of images is processed at a time, further uploads wait in order, and an
  * upload that would wait too long is refused with Retry-After. The memory of bodies is limited where they are received.
  */
+import { Semaphore } from '../base/index.js'
 import { RetrySchedule, ServiceError } from '../contract/index.js'
 
 /** An upload that would wait longer is refused: a later retry is served sooner than a long queue. */
@@ -14,38 +15,54 @@ const requestBytes = 16 * 1024
 export class ImageSemaphore {
   /** Bytes of uploads that may wait. May change at any time. Waiting uploads continue. */
   waitingBytesMax: number
-  readonly #activeCountMax: number
-  #activeCount = 0
-  readonly #waiting: (() => void)[] = []
+  readonly #permits: Semaphore
   #waitingBytes = 0
   readonly #retrySchedule = new RetrySchedule()
-  #leftAtMs = 0
+  /** When the last upload was processed. */
+  #endedAtMs = 0
 
   /** `activeCountMax`: images processed at a time. The default of two leaves libuv threads for commits and hashing. */
   constructor({ activeCountMax = 2, waitingBytesMax = 256 * 1024 * 1024 } = {}) {
-    this.#activeCountMax = activeCountMax
+    this.#permits = new Semaphore(activeCountMax)
     this.waitingBytesMax = waitingBytesMax
   }
 
+  /** Uploads that are processed and that wait. */
+  get count(): number {
+    return this.#permits.count
+  }
+
+  /** Bytes of the uploads that wait. */
+  get waitingBytes(): number {
+    return this.#waitingBytes
+  }
+
   /**
-   * Runs `work` on an upload of `bytes` as soon as the limits allow. Rejects with a ServiceError `unavailable`, without
-   * running it, when too much is waiting.
+   * Runs `work` on an upload of `bytes` as soon as the limits allow. Rejects without running it: with a ServiceError
+   * `unavailable` when too much is waiting, with the reason of `signal` when that is aborted first.
    */
-  async run<T>(bytes: number, work: () => Promise<T>): Promise<T> {
-    if (this.#activeCount < this.#activeCountMax) this.#activeCount++
-    else await this.#wait(bytes)
-    const startedAtMs = performance.now()
+  async run<T>(bytes: number, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    this.refuseIfFull(bytes)
+    let waitingBytes = this.#permits.isFull ? bytes + requestBytes : 0
+    this.#waitingBytes += waitingBytes
+    const endWaiting = (): void => {
+      this.#waitingBytes -= waitingBytes
+      waitingBytes = 0
+    }
     try {
-      return await work()
+      return await this.#permits.run(() => {
+        endWaiting()
+        return this.#timed(work)
+      }, signal)
     } finally {
-      this.#leave(startedAtMs)
+      endWaiting()
     }
   }
 
   /** Throws the error that `run` would reject with now, for an upload of `bytes`. */
   refuseIfFull(bytes: number): void {
-    if (this.#activeCount < this.#activeCountMax) return
-    const waitingCount = this.#waiting.length
+    if (!this.#permits.isFull) return
+    const { waitingCount } = this.#permits
     const tooLong =
       waitingCount >= waitingCountMin && waitingCount * this.#retrySchedule.meanWorkMs > waitMsMax
     if (!tooLong && this.#waitingBytes + bytes + requestBytes <= this.waitingBytesMax) return
@@ -54,22 +71,15 @@ export class ImageSemaphore {
     })
   }
 
-  async #wait(bytes: number): Promise<void> {
-    this.refuseIfFull(bytes)
-    const heldBytes = bytes + requestBytes
-    this.#waitingBytes += heldBytes
-    await new Promise<void>((start) => this.#waiting.push(start))
-    this.#waitingBytes -= heldBytes
-  }
-
-  #leave(startedAtMs: number): void {
-    // Images that are processed in parallel end soon after each other: what counts is the time between two completions.
-    const nowMs = performance.now()
-    this.#retrySchedule.recordWork(nowMs - Math.max(startedAtMs, this.#leftAtMs))
-    this.#leftAtMs = nowMs
-    // The slot passes to the next upload, or becomes free.
-    const startNext = this.#waiting.shift()
-    if (startNext === undefined) this.#activeCount--
-    else startNext()
+  async #timed<T>(work: () => Promise<T>): Promise<T> {
+    const startedAtMs = performance.now()
+    try {
+      return await work()
+    } finally {
+      // Images that are processed in parallel end soon after each other: what counts is the time between two completions.
+      const nowMs = performance.now()
+      this.#retrySchedule.recordWork(nowMs - Math.max(startedAtMs, this.#endedAtMs))
+      this.#endedAtMs = nowMs
+    }
   }
 }

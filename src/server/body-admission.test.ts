@@ -13,6 +13,7 @@ test('bytes past the limit are refused with Retry-After, and nothing is added', 
   first.release()
   second.add(60)
   expect(admission.bytesHeld).toBe(100)
+  expect(() => first.release()).toThrow('released once')
 })
 
 test('for any order of additions and releases, the sum is right and never over the limit', () => {
@@ -27,6 +28,7 @@ test('for any order of additions and releases, the sum is right and never over t
         const reservation = reservations[request] as BodyReservation
         if (bytes === null) {
           reservation.release()
+          reservations[request] = admission.open()
           held[request] = 0
         } else if (sum() + bytes > 100) expect(reservation.add(bytes)).not.toBeNull()
         else {

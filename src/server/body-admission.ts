@@ -40,7 +40,9 @@ export class BodyAdmission {
   open(): BodyReservation {
     let held = 0
     let isLarge = false
+    let isReleased = false
     const add = (bytes: number): ServiceError | null => {
+      assert(!isReleased, 'nothing is added to a reservation after its release')
       if (this.#bytesHeld + bytes > this.bytesMax) return refusal('too many bytes of bodies are held')
       this.#bytesHeld += bytes
       held += bytes
@@ -66,9 +68,10 @@ export class BodyAdmission {
       },
       arrived,
       release: () => {
+        assert(!isReleased, 'a reservation is released once')
+        isReleased = true
         arrived()
         this.#bytesHeld -= held
-        held = 0
         assert(this.#bytesHeld >= 0, 'the bytes of each body are released once')
       },
     }
@@ -82,7 +85,7 @@ export interface BodyReservation {
   receive(bytes: number): ServiceError | null
   /** The body is complete, or its request has ended. A second call does nothing. */
   arrived(): void
-  /** Releases everything. A second call releases nothing. */
+  /** Releases everything. Must be called once, and last. */
   release(): void
 }
 

@@ -5,8 +5,8 @@
 import { STATUS_CODES } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { assert } from '../contract/index.js'
-import type { BodyReservation } from './body-admission.js'
+import { assert, ServiceError } from '../contract/index.js'
+import type { CallResources } from './call-resources.js'
 import type { CycleLog } from './cycle-log.js'
 import { IncomingBody, type AnnouncedBody } from './incoming-body.js'
 import { readHeaders, type RequestHeaders } from './request-headers.js'
@@ -32,7 +32,12 @@ const retryMs = 2000
 const stallMsMax = 60_000
 
 /** Large responses in progress. */
-let sendingCount = 0
+let piecesCount = 0
+
+/** Responses that are being sent in pieces. */
+export function sendingCount(): number {
+  return piecesCount
+}
 
 export class Exchange {
   readonly method: string
@@ -56,20 +61,20 @@ export class Exchange {
   /** Level of the request's log line. */
   logLevel: 'info' | 'debug' = 'info'
   readonly body: IncomingBody
-  /** Memory of the response, until the client has read it. */
-  readonly responseReservation: BodyReservation
+  readonly #resources: CallResources
   readonly #response: HttpResponse
   readonly #onEnd: (exchange: Exchange) => void
   #ended = false
   #isSending = false
   #retryTimer: NodeJS.Timeout | undefined
+  #abortController: AbortController | null = null
 
-  /** `onEnd` is called once, when the response is sent or the client has disconnected. */
+  /** `onEnd` is called once, when the response is sent or the client has disconnected. The work may still go on. */
   constructor(
     response: HttpResponse,
     request: HttpRequest,
     receivedAtMs: number,
-    reservations: { readonly request: BodyReservation; readonly response: BodyReservation },
+    resources: CallResources,
     onEnd: (exchange: Exchange) => void,
   ) {
     this.#response = response
@@ -80,8 +85,8 @@ export class Exchange {
     this.wantsTiming = /(^|&)timing(=|&|$)/.test(request.getQuery()) || request.getHeader('x-timing') !== ''
     this.headers = readHeaders(request)
     this.trace = parseTraceParent(this.headers.traceparent)
-    this.body = new IncomingBody(announcedBody(request), response, reservations.request)
-    this.responseReservation = reservations.response
+    this.#resources = resources
+    this.body = new IncomingBody(announcedBody(request), response, resources.request)
     response.onAborted(() => this.#end())
   }
 
@@ -100,6 +105,24 @@ export class Exchange {
 
   get ended(): boolean {
     return this.#ended
+  }
+
+  /** Aborted when the connection has ended. Few operations wait, so it is made on demand. */
+  get signal(): AbortSignal {
+    this.#abortController ??= new AbortController()
+    if (this.#ended) this.#abortController.abort(disconnected())
+    return this.#abortController.signal
+  }
+
+  /** Reserves memory for the response: null, or `unavailable`. Not after `workEnded`. */
+  reserveResponse(bytes: number): ServiceError | null {
+    return this.#resources.response.add(bytes)
+  }
+
+  /** Must be called once, when nothing reads the request's body any longer. The response may still have to be sent. */
+  workEnded(): void {
+    this.body.release()
+    this.#resources.workEnded()
   }
 
   /** Closes the connection without a response. */
@@ -137,10 +160,10 @@ export class Exchange {
     const response = this.#response
     let acceptedAt = performance.now()
     let isScheduled = false
-    sendingCount++
+    piecesCount++
     this.#isSending = true
     const sendPiece = (): void => {
-      const pieceBytes = Math.max(pieceBytesMin, Math.floor(turnBytesMax / sendingCount))
+      const pieceBytes = Math.max(pieceBytesMin, Math.floor(turnBytesMax / piecesCount))
       const piece = body.subarray(this.bytesSent, this.bytesSent + pieceBytes)
       const [isAccepted, isDone] = response.tryEnd(piece, body.length)
       if (isDone) {
@@ -177,12 +200,17 @@ export class Exchange {
     if (this.#ended) return
     this.#ended = true
     clearInterval(this.#retryTimer)
-    if (this.#isSending) sendingCount--
-    this.body.end()
-    this.body.reservation.release()
-    this.responseReservation.release()
+    if (this.#isSending) piecesCount--
+    this.body.refuse(disconnected())
+    this.body.endDrain()
+    this.#abortController?.abort(disconnected())
     this.#onEnd(this)
+    this.#resources.connectionEnded()
   }
+}
+
+function disconnected(): ServiceError {
+  return new ServiceError('bad_request', 'the client disconnected')
 }
 
 function announcedBody(request: HttpRequest): AnnouncedBody {

@@ -36,11 +36,21 @@ export class ImageUploads {
     this.#semaphore.refuseIfFull(bytes)
   }
 
-  /** `claimedSha256`: the well-formed value of `X-Content-SHA256`, if sent. Throws 400, 409, 413, 415, 503. */
-  async put(key: ImageKey, bytes: Uint8Array, claimedSha256: string | undefined): Promise<StoredUpload> {
+  /**
+   * `claimedSha256`: the well-formed value of `X-Content-SHA256`, if sent. Throws 400, 409, 413, 415, 503, and the reason of
+   * `signal` when that is aborted while the upload waits.
+   */
+  async put(
+    key: ImageKey,
+    bytes: Uint8Array,
+    claimedSha256: string | undefined,
+    signal?: AbortSignal,
+  ): Promise<StoredUpload> {
     checkSignature(bytes)
-    const { sha256, image, isConfirmed } = await this.#semaphore.run(bytes.length, () =>
-      this.#examine(key, bytes, claimedSha256),
+    const { sha256, image, isConfirmed } = await this.#semaphore.run(
+      bytes.length,
+      () => this.#examine(key, bytes, claimedSha256),
+      signal,
     )
     const result = await this.#store.putImage(key, image).catch((error: unknown) => {
       const isStored = this.#isStored(key, image)

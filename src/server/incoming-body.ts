@@ -96,7 +96,6 @@ export class IncomingBody {
   release(): void {
     this.#body?.release()
     this.#body = null
-    this.reservation.release()
   }
 
   /** Stops reading a body that is still arriving: `read` rejects with the error. */
@@ -111,7 +110,6 @@ export class IncomingBody {
 
   /** Reads and discards the rest. Resolves when the last byte has arrived, at the time limit, or at the end. */
   drain(): Promise<void> {
-    this.release()
     const startedAt = performance.now()
     let periodBytes = 0
     return new Promise((resolve) => {
@@ -135,12 +133,6 @@ export class IncomingBody {
 
   endDrain(): void {
     this.#endDrain?.()
-  }
-
-  /** The response is sent or the client has disconnected. */
-  end(): void {
-    this.#refuse?.(new ServiceError('bad_request', 'the client disconnected'))
-    this.endDrain()
   }
 
   /**

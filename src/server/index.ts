@@ -3,6 +3,7 @@
  */
 export type { OutgoingResponse } from './exchange.js'
 export { roundedMs, stagesMs } from './cycle-log.js'
+export { heldBytesKinds, heldCallsKinds } from './held-resources.js'
 export { decodeSegment } from './image-path.js'
 export { gunzipBody } from './json-body.js'
 export { lastCycleOf } from './operations.js'

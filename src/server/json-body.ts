@@ -2,8 +2,9 @@
  * Reads JSON bodies, limited on the wire and after decompression (decisions.md 5). Decompression runs in the thread pool.
  */
 import { gunzip, type Gunzip } from 'node:zlib'
+import { Semaphore } from '../base/index.js'
 import { gzipBodyBytesMax, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
-import { Semaphore, type RequestBody } from '../cycle/index.js'
+import type { RequestBody } from '../cycle/index.js'
 import type { Exchange } from './exchange.js'
 import type { OnBodyStart } from './incoming-body.js'
 
@@ -21,7 +22,7 @@ export async function readJsonBody(
 ): Promise<RequestBody> {
   const bytes = await exchange.body.read(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, onStart)
   if (!gzip) return { json: bytes, gzip: null }
-  const json = await decompressionSemaphore.run(() => gunzipBody(bytes))
+  const json = await decompressionSemaphore.run(() => gunzipBody(bytes), exchange.signal)
   const refusal = exchange.body.reservation.add(json.length)
   if (refusal !== null) throw refusal
   return { json, gzip: bytes }

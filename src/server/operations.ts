@@ -3,7 +3,7 @@
  * and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into responses.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { inBackground } from '../base/index.js'
+import { inBackground, Semaphore } from '../base/index.js'
 import { runBodyTask } from '../codec/index.js'
 import {
   cycleIdPattern,
@@ -15,7 +15,7 @@ import {
   type OperationId,
   type WeightsAck,
 } from '../contract/index.js'
-import { Semaphore, type CycleService, type RequestBody } from '../cycle/index.js'
+import type { CycleService, RequestBody } from '../cycle/index.js'
 import { checkMediaType } from '../images/index.js'
 import type { Model } from '../model/index.js'
 import { StoreError, type Store } from '../store/index.js'
@@ -70,7 +70,7 @@ async function postCycle({ exchange, cycles, settings, log }: Call): Promise<Out
   exchange.stages = stages
   const body = await readCycle(exchange, settings().bodyReadMsMax, cycles)
   stages.received(body.json)
-  const response = await cycles.submit(body, exchange.receivedAtMs, stages)
+  const response = await cycles.submit(body, exchange.receivedAtMs, stages, exchange.signal)
   const timing = exchange.wantsTiming ? { 'Server-Timing': stages.toHeader() } : {}
   return { status: 200, headers: { ...jsonHeaders, ...timing }, body: response }
 }
@@ -83,9 +83,9 @@ async function getScores({ exchange, parameters, cycles }: Call): Promise<Outgoi
   const response = exchange.body.isComplete
     ? await decompressionSlot.run(async () => {
         await nextTurn()
-        if (exchange.ended) throw new ServiceError('bad_request', 'the client disconnected')
+        exchange.signal.throwIfAborted()
         return cycles.response(cycleId)
-      })
+      }, exchange.signal)
     : cycles.response(cycleId)
   return jsonBytes(200, response)
 }
@@ -100,7 +100,7 @@ async function putImage({ exchange, parameters, images, settings }: Call): Promi
   const bytes = await exchange.body.read(imageBytesMax, settings().bodyReadMsMax)
   checkMediaType(bytes)
   const key = parseImageKey(parameters, contentSha256)
-  const { created, sha256 } = await images.put(key, bytes, contentSha256)
+  const { created, sha256 } = await images.put(key, bytes, contentSha256, exchange.signal)
   const position = String(key.position).padStart(2, '0')
   const stored: ImageStored = {
     key: `${key.gallId}/${key.postNo}/${position}.jpg`,
@@ -152,7 +152,7 @@ function getWeights({ cycles }: Call): OutgoingResponse {
 async function putWeights({ exchange, cycles, settings }: Call): Promise<OutgoingResponse> {
   const body = await readJson(exchange, settings().bodyReadMsMax)
   const { version, weights, note = '' } = await runBodyTask('weights', [body.json])
-  const setting = await cycles.setWeights({ version, weights, note })
+  const setting = await cycles.setWeights({ version, weights, note }, exchange.signal)
   const ack: WeightsAck = {
     version: setting.version,
     first_cycle_time: formatInstant(setting.firstCycleMs),

@@ -9,6 +9,7 @@ import type { StageClock } from '../cycle/index.js'
 import { StoreError } from '../store/index.js'
 import type { ApiKeys } from './api-keys.js'
 import type { BodyAdmission } from './body-admission.js'
+import { CallResources } from './call-resources.js'
 import { roundedMs, type CycleLog } from './cycle-log.js'
 import { Exchange, type OutgoingResponse } from './exchange.js'
 import { handlers, jsonHeaders, type OperationParts } from './operations.js'
@@ -66,25 +67,23 @@ export class RequestHandler {
 
   handle(response: HttpResponse, request: HttpRequest): void {
     const { requestBodies, responseBodies, log, operationParts } = this.#parts
-    const reservations = { request: requestBodies.open(), response: responseBodies.open() }
-    const exchange = new Exchange(response, request, operationParts.clock(), reservations, (ended) =>
+    const resources = new CallResources(requestBodies, responseBodies, () => this.#released(exchange))
+    const exchange = new Exchange(response, request, operationParts.clock(), resources, (ended) =>
       this.#ended(ended),
     )
     this.#open.add(exchange)
-    this.#respond(exchange)
-      .catch((error: unknown) => this.#errorResponse(exchange, error))
-      .then((outgoing) => {
-        // Nothing reads the request's body from here on, and sending the response may take long.
-        exchange.body.release()
-        return exchange.send(outgoing, this.#closing)
-      })
-      .catch((error: unknown) => {
-        log.error(
-          { err: error, method: exchange.method, path: loggedPath(exchange) },
-          'the response could not be sent',
-        )
-        exchange.abort()
-      })
+    this.#serve(exchange).catch((error: unknown) => {
+      log.error(
+        { err: error, method: exchange.method, path: loggedPath(exchange) },
+        'the response could not be sent',
+      )
+      exchange.abort()
+    })
+  }
+
+  /** Calls whose connection or work has not ended. */
+  get openCount(): number {
+    return this.#open.size
   }
 
   /** Refuses bodies that are still arriving, and from now on closes each connection after its response. */
@@ -102,6 +101,16 @@ export class RequestHandler {
   idle(): Promise<void> {
     if (this.#open.size === 0) return Promise.resolve()
     return new Promise((resolve) => (this.#onIdle = resolve))
+  }
+
+  async #serve(exchange: Exchange): Promise<void> {
+    let outgoing: OutgoingResponse
+    try {
+      outgoing = await this.#respond(exchange).catch((error: unknown) => this.#errorResponse(exchange, error))
+    } finally {
+      exchange.workEnded()
+    }
+    await exchange.send(outgoing, this.#closing)
   }
 
   /** Runs in one turn of the event loop up to the point where the operation reads the body. */
@@ -137,7 +146,7 @@ export class RequestHandler {
     const { acceptEncoding } = exchange.headers
     const isPlain = !exchange.body.isComplete || !shouldGzip(response, acceptEncoding)
     const encoded = isPlain ? response : await gzipResponse(response)
-    const refusal = exchange.responseReservation.add(encoded.body.length)
+    const refusal = exchange.reserveResponse(encoded.body.length)
     if (refusal !== null) throw refusal
     return encoded
   }
@@ -185,7 +194,6 @@ export class RequestHandler {
 
   #ended(exchange: Exchange): void {
     const { log, onEnded } = this.#parts
-    this.#open.delete(exchange)
     const { stages } = exchange
     const endedAt = performance.now()
     if (exchange.status === 200) stages?.lap('send')
@@ -207,6 +215,10 @@ export class RequestHandler {
       isScored ? 'cycle scored' : isRepeated ? 'cycle repeated' : 'request',
     )
     onEnded?.(endedRequest(exchange, endedAt))
+  }
+
+  #released(exchange: Exchange): void {
+    this.#open.delete(exchange)
     if (this.#open.size === 0) this.#onIdle?.()
   }
 }

@@ -31,6 +31,7 @@ import { logBackgroundFailures } from './background-log.js'
 import { BodyAdmission } from './body-admission.js'
 import { logDates } from './certificate-dates.js'
 import { ConnectionLimit } from './connection-limit.js'
+import { heldResources, type HeldResources } from './held-resources.js'
 import { authorityOf, listen } from './http-listener.js'
 import { ImageUploads } from './image-uploads.js'
 import { LogOutput } from './log-output.js'
@@ -51,6 +52,8 @@ export interface ServerSources {
   readonly models: ModelLifecycle
   /** The settings in force. */
   readonly settings: () => Settings
+  /** What the calls hold now. */
+  readonly held: () => HeldResources
   /** Milliseconds since 1970. */
   readonly clock: () => number
   readonly log: Logger
@@ -207,8 +210,10 @@ async function startParts({
     operationParts: { cycles, images, store, model, clock, settings: inForce, log },
     onEnded: (request) => admin?.requestEnded(request),
   })
+  const held = (): HeldResources =>
+    heldResources({ requestBodies, responseBodies, handler, cycles, imageSemaphore })
   try {
-    admin = await startAdmin({ store, cycles, models, settings: inForce, clock, log })
+    admin = await startAdmin({ store, cycles, models, settings: inForce, held, clock, log })
     const connections = new ConnectionLimit(settings.connectionsMax, log, {
       isTls: settings.tlsCertFile !== undefined,
       adminConnectionsMax: admin?.connectionsMax ?? 0,

@@ -29,4 +29,16 @@ export const baseMutants: readonly MutantGroup[] = [
       },
     ],
   },
+  {
+    file: 'src/base/semaphore.ts',
+    killedBy: ['src/base/semaphore.test.ts'],
+    mutants: [
+      {
+        breaks: 'a caller that is aborted leaves the queue',
+        find: 'this.#waiting.splice(this.#waiting.indexOf(start), 1)\n',
+        replace: '',
+      },
+      { breaks: 'the permit passes to the next caller', find: 'else start()', replace: '' },
+    ],
+  },
 ]

@@ -179,7 +179,12 @@ export const cycleMutants: readonly MutantGroup[] = [
         find: 'this.#holderCounts.size <= this.#waitingMax()',
         replace: 'this.#holderCounts.size < this.#waitingMax()',
       },
-      { breaks: 'a slot is released once', find: 'isHeld = false\n    }', replace: 'void isHeld\n    }' },
+      { breaks: 'a slot is released once', find: 'held = null\n    }', replace: 'void held\n    }' },
+      {
+        breaks: 'a call with another cycle id releases the slot of the first one',
+        find: 'release()\n        if (!this.canAcquire',
+        replace: 'if (!this.canAcquire',
+      },
     ],
   },
   {

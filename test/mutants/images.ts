@@ -81,12 +81,12 @@ export const imagesMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'at most the limit is processed at a time',
-        find: 'if (this.#activeCount < this.#activeCountMax) this',
-        replace: 'if (this.#activeCount <= this.#activeCountMax) this',
+        find: 'new Semaphore(activeCountMax)',
+        replace: 'new Semaphore(activeCountMax + 1)',
       },
       {
         breaks: 'bytes that no longer wait are not counted',
-        find: 'this.#waitingBytes -= heldBytes',
+        find: 'this.#waitingBytes -= waitingBytes',
         replace: '',
       },
       { breaks: 'sixteen uploads may always wait', find: 'waitingCount >= waitingCountMin &&', replace: '' },

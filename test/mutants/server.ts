@@ -39,7 +39,7 @@ export const serverMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'the bytes of a body are released once',
-        find: 'held = 0\n        assert',
+        find: 'this.#bytesHeld -= held\n        assert',
         replace: 'assert',
       },
     ],
@@ -200,9 +200,8 @@ export const serverMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'the memory of a request is released at its end',
-        find: 'this.body.reservation.release()',
+        find: 'this.#resources.workEnded()',
         replace: '',
-        also: [{ file: 'src/server/request-handler.ts', find: 'exchange.body.release()', replace: '' }],
       },
       {
         breaks: 'the response to HEAD has no body',

@@ -31,6 +31,7 @@ const noScores = { p10: NaN, p50: NaN, p90: NaN, p99: NaN }
 
 export function gaugeValues({ now, sources, streams, loopDelay }: MetricState): Record<ReadName, GaugeValue> {
   const { cycles, models, store } = sources
+  const held = sources.held()
   const { replication } = store
   const { heapUsed, external } = process.memoryUsage()
   const { user, system } = process.cpuUsage()
@@ -46,6 +47,8 @@ export function gaugeValues({ now, sources, streams, loopDelay }: MetricState): 
     clockDifference: secondsOrNull(cycles.clocks.smallestMs(sources.clock()) ?? NaN),
     queue: now.queue.cycles,
     queueMax: now.queue.cycles_max,
+    heldBytes: held.bytes,
+    heldCalls: held.calls,
     ready: Number(now.checks.every(({ status }) => status !== 'fail')),
     owner: Number(store.role === 'owner'),
     journalUsable: replication && Number(replication.problem === null),

@@ -7,6 +7,7 @@
 import { backgroundWorkNames } from '../../base/index.js'
 import { operations, outcomeCodes } from '../../contract/index.js'
 import { stageNames } from '../../cycle/index.js'
+import { heldBytesKinds, heldCallsKinds } from '../../server/index.js'
 import { checkNames } from '../checks.js'
 
 interface MetricRow {
@@ -133,6 +134,16 @@ export const metricTable = {
   queueMax: gauge(
     'understudy_cycles_queued_limit',
     'Cycles that may be in progress and waiting; the next one gets 503.',
+  ),
+  heldBytes: gauge(
+    'understudy_body_bytes_held',
+    'Memory of the bodies of requests and responses in progress; waiting_image: of the requests whose images wait to be checked.',
+    { kind: heldBytesKinds },
+  ),
+  heldCalls: gauge(
+    'understudy_calls_held',
+    'Calls in progress by what they hold or wait for; open: all calls; cycle_slot: cycles admitted; coalesced: calls that wait for a cycle in progress with the same id.',
+    { kind: heldCallsKinds },
   ),
   ready: gauge('understudy_ready', '1 if no health check fails.'),
   owner: gauge(

@@ -1,9 +1,15 @@
 /** Which cycles get a slot, and the responses of refused calls. */
 import { expect, test } from 'vitest'
-import { AdmissionSemaphore } from './admission-semaphore.js'
+import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 
 /** The id of a cycle without a slot. */
 const another = '20250303T1000'
+
+function acquired(slots: AdmissionSemaphore, cycleId: string): CallSlot {
+  const slot = slots.open()
+  slot.acquire(cycleId)
+  return slot
+}
 
 function createSlots(waitingMax = 1) {
   const clock = { ms: 0 }
@@ -18,20 +24,20 @@ function createSlots(waitingMax = 1) {
 
 test('one cycle is in progress and waitingMax wait; the next is refused, and admitted when a slot is released', () => {
   const { slots } = createSlots()
-  const slot = slots.acquire('20250303T0900')
-  slots.acquire('20250303T0905')
-  expect(() => slots.acquire('20250303T0910')).toThrow('too many cycles are queued')
+  const slot = acquired(slots, '20250303T0900')
+  acquired(slots, '20250303T0905')
+  expect(() => acquired(slots, '20250303T0910')).toThrow('too many cycles are queued')
   slot.release()
   expect(slots.canAcquire(another)).toBe(true)
   slot.release()
-  slots.acquire('20250303T0910')
+  acquired(slots, '20250303T0910')
   expect(slots.canAcquire(another)).toBe(false)
 })
 
 test('calls with one cycle id share a slot until the last of them releases it', () => {
   const { slots } = createSlots(1)
-  const shared = [slots.acquire('20250303T0900'), slots.acquire('20250303T0900')]
-  slots.acquire('20250303T0905')
+  const shared = [acquired(slots, '20250303T0900'), acquired(slots, '20250303T0900')]
+  acquired(slots, '20250303T0905')
   expect(slots.canAcquire('20250303T0900')).toBe(true)
   expect(slots.canAcquire(another)).toBe(false)
   shared[0]?.release()
@@ -43,11 +49,24 @@ test('calls with one cycle id share a slot until the last of them releases it', 
 test('Retry-After follows how long cycles take', () => {
   const { clock, slots } = createSlots(3)
   for (let i = 0; i < 5; i++) {
-    const slot = slots.acquire('20250303T0900')
+    const slot = acquired(slots, '20250303T0900')
     clock.ms += 700
     slot.release()
   }
-  for (let i = 0; i < 4; i++) slots.acquire(`20250303T091${i}`)
+  for (let i = 0; i < 4; i++) acquired(slots, `20250303T091${i}`)
   const seconds = Array.from({ length: 6 }, () => slots.refusal().retryAfterS)
   expect(seconds).toEqual([3, 3, 3, 3, 4, 5])
+})
+
+test('a call holds one slot: that of the cycle which it named last', () => {
+  const { slots } = createSlots(0)
+  const slot = slots.open()
+  expect(slot.isHeld).toBe(false)
+  slot.acquire('20250303T0900')
+  slot.acquire('20250303T0905')
+  expect([slot.isHeld, slots.heldCount, slots.canAcquire('20250303T0905')]).toEqual([true, 1, true])
+  expect(() => acquired(slots, '20250303T0900')).toThrow('too many cycles are queued')
+  slot.release()
+  slot.release()
+  expect([slot.isHeld, slots.heldCount]).toEqual([false, 0])
 })

@@ -4,8 +4,11 @@
  */
 import { assert, RetrySchedule, ServiceError } from '../../contract/index.js'
 
-export interface Slot {
-  readonly cycleId: string
+/** The slot of one call, which holds at most one. */
+export interface CallSlot {
+  readonly isHeld: boolean
+  /** Holds a slot for this cycle, and no longer one for another cycle. Throws `unavailable` when no slot is free. */
+  acquire(cycleId: string): void
   /** Idempotent. */
   release(): void
 }
@@ -25,22 +28,36 @@ export class AdmissionSemaphore {
     this.#retrySchedule = new RetrySchedule(undefined, now)
   }
 
+  /** Slots that are held, each by one or more calls. */
+  get heldCount(): number {
+    return this.#holderCounts.size
+  }
+
   /** True when `acquire` would succeed now. */
   canAcquire(cycleId: string): boolean {
     return this.#holderCounts.size <= this.#waitingMax() || this.#holderCounts.has(cycleId)
   }
 
-  /** Throws `unavailable` when no slot is free. */
-  acquire(cycleId: string): Slot {
-    if (!this.canAcquire(cycleId)) throw this.refusal()
-    const acquiredAtMs = this.#now()
-    this.#holderCounts.set(cycleId, (this.#holderCounts.get(cycleId) ?? 0) + 1)
-    let isHeld = true
+  /** For one call, which releases it when its work ends. */
+  open(): CallSlot {
+    let held: { readonly cycleId: string; readonly acquiredAtMs: number } | null = null
     const release = (): void => {
-      if (isHeld) this.#release(cycleId, acquiredAtMs)
-      isHeld = false
+      if (held !== null) this.#release(held.cycleId, held.acquiredAtMs)
+      held = null
     }
-    return { cycleId, release }
+    return {
+      get isHeld() {
+        return held !== null
+      },
+      acquire: (cycleId) => {
+        if (held?.cycleId === cycleId) return
+        release()
+        if (!this.canAcquire(cycleId)) throw this.refusal()
+        held = { cycleId, acquiredAtMs: this.#now() }
+        this.#holderCounts.set(cycleId, (this.#holderCounts.get(cycleId) ?? 0) + 1)
+      },
+      release,
+    }
   }
 
   /** 503 with the time after which to try again. */

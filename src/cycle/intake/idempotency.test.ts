@@ -77,10 +77,10 @@ test('a call that waits for a cycle gets its response by the value of its body, 
   const json = bytes(body)
   let finish: (bytes: Uint8Array) => void = () => undefined
   idempotency.begin(cycleId, json, new Promise((resolve) => (finish = resolve)))
-  const flight = idempotency.flightOf(cycleId, json)
+  const flight = idempotency.flightOf(cycleId)
   if (flight === null) throw new Error('the cycle is not in progress')
-  const respelled = idempotency.join(flight, bytes(body, 2))
-  const other = idempotency.join(flight, bytes({ ...body, more: 2 }))
+  const respelled = idempotency.joinOther(flight, bytes(body, 2))
+  const other = idempotency.joinOther(flight, bytes({ ...body, more: 2 }))
   json.fill(0)
   finish(response)
   expect(Buffer.from(await respelled)).toEqual(response)
@@ -90,18 +90,40 @@ test('a call that waits for a cycle gets its response by the value of its body, 
   })
 })
 
-test('the number of calls that wait for one cycle is bounded', async () => {
+test('the number of calls that wait for cycles in progress is bounded, and a call that is aborted no longer waits', async () => {
   const { store } = await storeWithCycle()
   const idempotency = new Idempotency(store)
   const json = bytes(body)
   let finish: (bytes: Uint8Array) => void = () => undefined
   idempotency.begin(cycleId, json, new Promise((resolve) => (finish = resolve)))
-  const flight = idempotency.flightOf(cycleId, json)
+  const flight = idempotency.flightOf(cycleId)
   if (flight === null) throw new Error('the cycle is not in progress')
-  const waiting = Array.from({ length: 1000 }, () => idempotency.join(flight, json))
-  await expect(idempotency.join(flight, json)).rejects.toThrow('too many calls wait for this cycle')
+  const waiting = Array.from({ length: 999 }, () => idempotency.join(flight))
+  const client = new AbortController()
+  const left = idempotency.join(flight, client.signal)
+  await expect(idempotency.join(flight)).rejects.toThrow('too many calls wait for a cycle in progress')
+  client.abort(new Error('the client disconnected'))
+  await expect(left).rejects.toThrow('the client disconnected')
+  expect(idempotency.coalescedCount).toBe(999)
+  waiting.push(idempotency.join(flight))
   finish(response)
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([response]))
+  expect(idempotency.coalescedCount).toBe(0)
+})
+
+test('calls that wait to be compared are bounded and counted, and leave the queue when they are aborted', async () => {
+  const { store, cycle } = await storeWithCycle()
+  const idempotency = new Idempotency(store)
+  const client = new AbortController()
+  const calls = Array.from({ length: 4 + 256 }, () => idempotency.replay(cycle, bytes(body), client.signal))
+  const refused = idempotency.replay(cycle, bytes(body))
+  expect(idempotency.comparingCount).toBe(260)
+  client.abort(new Error('the client disconnected'))
+  const settled = await Promise.allSettled(calls)
+  await expect(refused).rejects.toMatchObject({ status: 503, retryAfterS: 1 })
+  expect(settled.filter(({ status }) => status === 'rejected')).toHaveLength(256)
+  expect(idempotency.comparingCount).toBe(0)
+  expect(Buffer.from(await idempotency.replay(cycle, bytes(body)))).toEqual(response)
 })
 
 test('a cycle that expires while bodies are compared is a conflict', async () => {

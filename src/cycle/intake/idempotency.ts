@@ -1,16 +1,17 @@
 /**
  * Idempotency of cycles (decisions.md 9, 10, 11): one lookup determines whether a cycle id is unknown, in progress, stored or
  * expired, and a repeated body gets the first response byte for byte. There is no hash: bodies are compared, bytes
- * first, then JSON values. Calls with the id of a cycle in progress are coalesced (single flight).
+ * first, then JSON values. Calls with the id of a cycle in progress are coalesced (single flight). A call whose client
+ * has disconnected stops waiting.
  */
+import { abortable, Semaphore } from '../../base/index.js'
 import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
 import type { ExpiryRecords, Store, StoredCycle, StoredRequest } from '../../store/index.js'
 import { unpackRequest } from '../request-body.js'
-import { Semaphore } from './semaphore.js'
 
-/** Calls that may wait for one cycle in progress. */
-const waiterCountMax = 1000
+/** Calls that may wait for cycles in progress. */
+const coalescedMax = 1000
 /** Stored bodies that are decompressed at the same time to be compared byte by byte. */
 const byteComparisonsMax = 4
 /**
@@ -18,13 +19,16 @@ const byteComparisonsMax = 4
  * Without a limit, many small calls that name one large cycle would hold its body in memory once each.
  */
 const valueComparisonsMax = 4
+const comparisonsWaiting = {
+  waitingMax: 256,
+  refusal: () => tooMany('too many repeated cycles are waiting to be compared'),
+}
 
 /** A cycle in progress. */
 export interface Flight {
   readonly cycleId: string
   readonly body: Uint8Array
   readonly response: Promise<Uint8Array>
-  waiterCount: number
 }
 
 export type KnownCycle =
@@ -41,11 +45,22 @@ export type CycleRecords = Pick<Store, 'findCycle' | 'readRequest' | 'readRespon
 export class Idempotency {
   readonly #store: CycleRecords
   readonly #flights = new Map<string, Flight>()
-  readonly #byteComparisons = new Semaphore(byteComparisonsMax)
-  readonly #valueComparisons = new Semaphore(valueComparisonsMax)
+  readonly #byteComparisons = new Semaphore(byteComparisonsMax, comparisonsWaiting)
+  readonly #valueComparisons = new Semaphore(valueComparisonsMax, comparisonsWaiting)
+  #coalescedCount = 0
 
   constructor(store: CycleRecords) {
     this.#store = store
+  }
+
+  /** Calls that wait for a cycle in progress. */
+  get coalescedCount(): number {
+    return this.#coalescedCount
+  }
+
+  /** Calls that are compared with a stored cycle, and that wait for it. */
+  get comparingCount(): number {
+    return this.#byteComparisons.count + this.#valueComparisons.count
   }
 
   /** The only lookup of a cycle id. */
@@ -57,35 +72,38 @@ export class Idempotency {
     return { kind: this.#store.expiry.isExpired(cycleId) ? 'expired' : 'unknown' }
   }
 
-  /** The cycle in progress with this id and exactly these bytes. */
-  flightOf(cycleId: string, body: Uint8Array): Flight | null {
-    const flight = this.#flights.get(cycleId)
-    return flight !== undefined && Buffer.compare(flight.body, body) === 0 ? flight : null
+  /** The cycle in progress with this id. */
+  flightOf(cycleId: string): Flight | null {
+    return this.#flights.get(cycleId) ?? null
   }
 
   /** Registers a cycle as in progress until `response` settles. */
   begin(cycleId: string, body: Uint8Array, response: Promise<Uint8Array>): void {
     assert(!this.#flights.has(cycleId), 'one cycle id has one flight')
-    this.#flights.set(cycleId, { cycleId, body, response, waiterCount: 0 })
+    this.#flights.set(cycleId, { cycleId, body, response })
     const end = (): void => {
       this.#flights.delete(cycleId)
     }
     response.then(end, end)
   }
 
-  /** The response of a cycle in progress, when it is stored. Throws `conflict` for a different body. */
-  async join(flight: Flight, body: Uint8Array): Promise<Uint8Array> {
-    if (flight.waiterCount >= waiterCountMax)
-      throw new ServiceError('unavailable', 'too many calls wait for this cycle', { retryAfterS: 1 })
-    flight.waiterCount++
-    // Compared now: the first body may be reused as soon as its call has its response.
-    const isSame = Buffer.compare(flight.body, body) === 0
-    const response = await flight.response
-    if (isSame) return response
-    // The value may still be the same.
+  /** The response of a cycle in progress to a call with the same bytes, when it is stored. */
+  async join(flight: Flight, signal?: AbortSignal): Promise<Uint8Array> {
+    if (this.#coalescedCount >= coalescedMax) throw tooMany('too many calls wait for a cycle in progress')
+    this.#coalescedCount++
+    try {
+      return await abortable(flight.response, signal)
+    } finally {
+      this.#coalescedCount--
+    }
+  }
+
+  /** As `join`, for a call with other bytes, whose value may still be the same. Throws `conflict` for a different body. */
+  async joinOther(flight: Flight, body: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
+    await this.join(flight, signal)
     const known = this.lookup(flight.cycleId)
     if (known.kind !== 'stored') throw expiredCycle(flight.cycleId)
-    return this.replay(known.cycle, body)
+    return this.replay(known.cycle, body, signal)
   }
 
   /**
@@ -100,9 +118,9 @@ export class Idempotency {
   }
 
   /** The response of a stored cycle. Throws `conflict` for a different body, and for a cycle that expires meanwhile. */
-  async replay(cycle: StoredCycle, body: Uint8Array): Promise<Uint8Array> {
-    const hasSameBytes = await this.#byteComparisons.run(() => this.#hasSameBytes(cycle, body))
-    if (!hasSameBytes) await this.#valueComparisons.run(() => this.#checkValue(cycle, body))
+  async replay(cycle: StoredCycle, body: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
+    const hasSameBytes = await this.#byteComparisons.run(() => this.#hasSameBytes(cycle, body), signal)
+    if (!hasSameBytes) await this.#valueComparisons.run(() => this.#checkValue(cycle, body), signal)
     return this.#store.readResponse(cycle.cycleId) ?? this.#missing(cycle)
   }
 
@@ -133,4 +151,8 @@ export class Idempotency {
 /** The record has been deleted: the response cannot be repeated, the body cannot be compared, and the cycle is not scored again. */
 export function expiredCycle(cycleId: string): ServiceError {
   return new ServiceError('conflict', `cycle ${cycleId} has already been scored, and its record has expired`)
+}
+
+function tooMany(message: string): ServiceError {
+  return new ServiceError('unavailable', message, { retryAfterS: 1 })
 }

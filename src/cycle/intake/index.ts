@@ -1,7 +1,6 @@
 /** Intake of cycles, and the queues and limits in front of the pipeline. */
-export { Intake, type CycleLimits, type NewCycle } from './intake.js'
+export { Intake, type CycleLimits, type IntakeCounts, type NewCycle } from './intake.js'
 export { checkTimes } from './check-times.js'
 export { Idempotency, type CycleRecords } from './idempotency.js'
 export { findCycleId } from './peek-cycle-id.js'
-export { Semaphore } from './semaphore.js'
 export { SerialQueue } from './serial-queue.js'

@@ -132,3 +132,34 @@ describe('the queue', () => {
     expect(await begun).toContain('"scored_now":1')
   })
 })
+
+describe('a cycle that is stored', () => {
+  const submitAt = async (json: Uint8Array, receivedAtMs: number): Promise<string> =>
+    Buffer.from(await service.submit({ json, gzip: null }, receivedAtMs, new StageClock(0))).toString()
+  const longAgoMs = cycleMs(-1000)
+
+  test('gets its response, or a conflict, whatever the clock says', async () => {
+    const response = await submit(first())
+    expect(await submitAt(bytesOf(first()), longAgoMs)).toBe(response)
+    const respelled = Buffer.from(JSON.stringify(first(), null, 1))
+    expect(await submitAt(respelled, longAgoMs)).toBe(response)
+    const other = bytesOf({ ...first(), engagement: [] })
+    await expect(submitAt(other, longAgoMs)).rejects.toMatchObject({ status: 409 })
+  })
+
+  test('is compared with a body whose own times are wrong', async () => {
+    await submit(first())
+    const other = bytesOf({ ...first(), cycle_time: '2024-03-01T00:05:00+09:00' })
+    await expect(submitAt(other, nowMs)).rejects.toMatchObject({
+      status: 409,
+      fields: [{ path: 'cycle_time' }],
+    })
+  })
+
+  test('is the only one: an unknown cycle in the future is refused, and nothing is stored', async () => {
+    const future = { status: 422, fields: [{ path: 'cycle_time', problem: 'must not be in the future' }] }
+    await expect(submitAt(bytesOf(first()), longAgoMs)).rejects.toMatchObject(future)
+    expect(service.pendingCount).toBe(0)
+    await submit(first())
+  })
+})

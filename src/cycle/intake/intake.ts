@@ -2,17 +2,17 @@
  * Intake of cycles: admits a call, decodes its body, and handles it as a repeat of a known cycle or as a new one. Read
  * `submit` first.
  */
+import { Semaphore } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Store, StoredRequest } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
 import { packRequest, threadBytesMin, type RequestBody } from '../request-body.js'
 import type { StageClock } from '../stage-clock.js'
-import { AdmissionSemaphore, type Slot } from './admission-semaphore.js'
+import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 import { checkTimes } from './check-times.js'
-import { expiredCycle, Idempotency } from './idempotency.js'
+import { expiredCycle, Idempotency, type Flight, type KnownCycle } from './idempotency.js'
 import { peekCycleId } from './peek-cycle-id.js'
-import { Semaphore } from './semaphore.js'
 
 export interface CycleLimits {
   /** How far in the future a `cycle_time` may be (decisions.md 4). */
@@ -32,6 +32,15 @@ export interface NewCycle {
   readonly packed: () => Promise<StoredRequest>
   readonly receivedAtMs: number
   readonly stages: StageClock
+}
+
+export interface IntakeCounts {
+  /** Cycles that hold a slot. */
+  readonly slots: number
+  readonly decoding: number
+  readonly comparing: number
+  /** Calls that wait for a cycle in progress with the same id. */
+  readonly coalesced: number
 }
 
 export interface IntakeParts {
@@ -55,7 +64,11 @@ export class Intake {
   readonly #idempotency: Idempotency
   readonly #slots: AdmissionSemaphore
   /** One body is decoded per turn of the event loop: other requests are served in between. */
-  readonly #decodeTurns = new Semaphore(1)
+  readonly #decodeTurns = new Semaphore(1, {
+    waitingMax: decodesWaitingMax,
+    refusal: () =>
+      new ServiceError('unavailable', 'too many cycles are waiting to be decoded', { retryAfterS: 1 }),
+  })
 
   constructor(parts: IntakeParts) {
     this.#parts = parts
@@ -75,73 +88,117 @@ export class Intake {
 
   /**
    * The response to the body of a cycle: computed, or the stored one. Throws `ServiceError`: 400, 409, 422, 503. When the
-   * promise has settled, nothing depends on `body`.
+   * promise has settled, nothing depends on `body`. When `signal` is aborted, because the client has disconnected, the call
+   * leaves the queue in which it waits; a new cycle that has a slot is completed.
    */
-  async submit(body: RequestBody, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
+  async submit(
+    body: RequestBody,
+    receivedAtMs: number,
+    stages: StageClock,
+    signal?: AbortSignal,
+  ): Promise<Uint8Array> {
     const { json } = body
     const peekedId = peekCycleId(json)
-    const flight = peekedId === null ? null : this.#idempotency.flightOf(peekedId, json)
-    if (flight !== null) return this.#idempotency.join(flight, json)
-    let slot: Slot | null = null
-    let packing: Promise<StoredRequest> | null = null
-    const packed = (): Promise<StoredRequest> => {
-      return (packing ??= packRequest(body))
-    }
+    const flight = peekedId === null ? null : this.#idempotency.flightOf(peekedId)
+    if (flight !== null && Buffer.compare(flight.body, json) === 0)
+      return this.#idempotency.join(flight, signal)
+    const slot = this.#slots.open()
+    const packing = new RequestPacking(body)
     try {
-      slot = this.#slotBeforeDecoding(peekedId, json.length)
+      this.#acquireBeforeDecoding(slot, peekedId, json.length)
       // A large body is compressed while it is decoded, a small one while the model computes.
-      // It may fail before it is awaited.
-      if (slot !== null && json.length >= threadBytesMin) packed().catch(() => undefined)
-      const cycle = await this.#decode(json, receivedAtMs)
+      if (slot.isHeld && json.length >= threadBytesMin) packing.start()
+      const cycle = await this.#decode(json, signal)
       stages.lap('decode')
-      const { cycleId } = cycle
-      const known = this.#idempotency.lookup(cycleId)
+      const known = this.#idempotency.lookup(cycle.cycleId)
       if (known.kind === 'unknown') {
-        slot = this.#slotFor(cycleId, slot)
+        this.#checkTimes(cycle, receivedAtMs)
+        slot.acquire(cycle.cycleId)
+        const packed = (): Promise<StoredRequest> => packing.packed()
         const response = this.#parts.score({ cycle, json, packed, receivedAtMs, stages })
-        this.#idempotency.begin(cycleId, json, response)
+        this.#idempotency.begin(cycle.cycleId, json, response)
         return await response
       }
-      slot?.release()
-      if (known.kind === 'expired') throw expiredCycle(cycleId)
-      return await (known.kind === 'stored'
-        ? this.#idempotency.replay(known.cycle, json)
-        : this.#idempotency.join(known.flight, json))
+      slot.release()
+      return await this.#repeat(known, flight, cycle, json, signal)
     } finally {
       // The compression reads the body, also that of a refused cycle.
-      await (packing as Promise<StoredRequest> | null)?.catch(() => undefined)
-      slot?.release()
+      await packing.settled()
+      slot.release()
     }
   }
 
-  async #decode(json: Uint8Array, receivedAtMs: number): Promise<CycleColumns> {
-    if (this.#decodeTurns.waitingCount >= decodesWaitingMax)
-      throw new ServiceError('unavailable', 'too many cycles are waiting to be decoded', { retryAfterS: 1 })
-    await this.#decodeTurns.run(nextTurn)
-    const cycle = await this.#parts.codec.readCycle(json)
+  /** Calls that hold a slot or wait, by what they wait for. */
+  get counts(): IntakeCounts {
+    return {
+      slots: this.#slots.heldCount,
+      decoding: this.#decodeTurns.count,
+      comparing: this.#idempotency.comparingCount,
+      coalesced: this.#idempotency.coalescedCount,
+    }
+  }
+
+  /** `compared`: a flight whose body has other bytes. */
+  async #repeat(
+    known: Exclude<KnownCycle, { kind: 'unknown' }>,
+    compared: Flight | null,
+    { cycleId }: CycleColumns,
+    json: Uint8Array,
+    signal: AbortSignal | undefined,
+  ): Promise<Uint8Array> {
+    if (known.kind === 'expired') throw expiredCycle(cycleId)
+    if (known.kind === 'stored') return this.#idempotency.replay(known.cycle, json, signal)
+    const { flight } = known
+    const isSame = flight !== compared && Buffer.compare(flight.body, json) === 0
+    return isSame ? this.#idempotency.join(flight, signal) : this.#idempotency.joinOther(flight, json, signal)
+  }
+
+  async #decode(json: Uint8Array, signal: AbortSignal | undefined): Promise<CycleColumns> {
+    await this.#decodeTurns.run(nextTurn, signal)
+    return this.#parts.codec.readCycle(json)
+  }
+
+  /** Only for an id that is not stored: a repeat gets its response whatever the clock says. */
+  #checkTimes(cycle: CycleColumns, receivedAtMs: number): void {
     const skewMs = this.#parts.limits().clockSkewMs
     this.#parts.onTimes(cycle, receivedAtMs, skewMs)
     const problems = checkTimes(cycle, { nowMs: receivedAtMs, skewMs })
     if (problems !== null)
       throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
-    return cycle
   }
 
-  /** Of a large body with an unknown id; null for others. Throws before the decoding takes time from other cycles. */
-  #slotBeforeDecoding(peekedId: string | null, bytes: number): Slot | null {
-    if (peekedId === null || bytes <= bytesWithoutSlotMax) return null
-    return this.#idempotency.lookup(peekedId).kind === 'unknown' ? this.#slots.acquire(peekedId) : null
+  /** A slot for a large body with an unknown id. Throws before the decoding takes time from other cycles. */
+  #acquireBeforeDecoding(slot: CallSlot, peekedId: string | null, bytes: number): void {
+    if (peekedId === null || bytes <= bytesWithoutSlotMax) return
+    if (this.#idempotency.lookup(peekedId).kind === 'unknown') slot.acquire(peekedId)
   }
 
   /** A repeat of a known cycle needs no slot. */
   #mayEnter(peekedId: string): boolean {
     return this.#slots.canAcquire(peekedId) || this.#idempotency.lookup(peekedId).kind !== 'unknown'
   }
+}
 
-  /** The slot of a new cycle. The one that its body has is for the peeked id, which may be another one. */
-  #slotFor(cycleId: string, slot: Slot | null): Slot {
-    if (slot?.cycleId === cycleId) return slot
-    slot?.release()
-    return this.#slots.acquire(cycleId)
+/** The compression of a body for the store, started at most once. */
+class RequestPacking {
+  readonly #body: RequestBody
+  #packed: Promise<StoredRequest> | null = null
+
+  constructor(body: RequestBody) {
+    this.#body = body
+  }
+
+  start(): void {
+    // It may fail before it is awaited.
+    this.packed().catch(() => undefined)
+  }
+
+  packed(): Promise<StoredRequest> {
+    return (this.#packed ??= packRequest(this.#body))
+  }
+
+  /** Resolves when the body is no longer read. */
+  async settled(): Promise<void> {
+    await this.#packed?.catch(() => undefined)
   }
 }

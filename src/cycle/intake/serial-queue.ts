@@ -2,11 +2,12 @@
  * A serial queue: one piece of work at a time, in order. Everything that changes the pool, the weights or the serving
  * model runs in it.
  */
+import { Semaphore } from '../../base/index.js'
 
 export type WorkKind = 'cycle' | 'weights' | 'model'
 
 export class SerialQueue {
-  #tail: Promise<unknown> = Promise.resolve()
+  readonly #permit = new Semaphore(1)
   readonly #counts: Record<WorkKind, number> = { cycle: 0, weights: 0, model: 0 }
 
   /** Pieces of a kind in progress and waiting. */
@@ -19,17 +20,21 @@ export class SerialQueue {
     return Object.values(this.#counts).every((count) => count === 0)
   }
 
-  /** Runs `work` after everything that was added before it, whether that succeeds or fails. */
-  run<Result>(kind: WorkKind, work: () => Promise<Result>): Promise<Result> {
+  /**
+   * Runs `work` after everything that was added before it, whether that succeeds or fails. Rejects without running it when
+   * `signal` is aborted first.
+   */
+  async run<Result>(kind: WorkKind, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     this.#counts[kind]++
-    const done = this.#tail.then(work)
-    const remove = (): number => this.#counts[kind]--
-    this.#tail = done.then(remove, remove)
-    return done
+    try {
+      return await this.#permit.run(work, signal)
+    } finally {
+      this.#counts[kind]--
+    }
   }
 
   /** Resolves when everything that is in progress or waiting now has ended. */
-  async drained(): Promise<void> {
-    await this.#tail
+  drained(): Promise<void> {
+    return this.#permit.run(() => Promise.resolve())
   }
 }
