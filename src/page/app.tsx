@@ -8,6 +8,7 @@ import { useConnectionState, useEvent, type ConnectionState } from './service/co
 import { useQuery, type Query } from './service/query.js'
 import { clockSeconds, plural, cycleLabel, humanize } from './format.js'
 import { Badge, Text } from './parts/common.js'
+import { Guarded } from './parts/guarded.js'
 import { HelpDialog } from './parts/help.js'
 import { Icon } from './parts/icon.js'
 import { isShortcut, useKeys } from './parts/keys.js'
@@ -87,7 +88,7 @@ export function App() {
       <main id="main" tabIndex={0}>
         {isStale && <StaleNotice state={connectionState} loadedAtMs={now.loadedAtMs} />}
         <StaleNotices />
-        {view?.draw(address, now)}
+        {view !== undefined && <Guarded of={address} draw={() => view.draw(address, now)} />}
       </main>
       <HelpDialog dialogRef={helpRef} />
       <Announcements now={now} connectionState={connectionState} />

@@ -5,6 +5,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Interval } from '../service/history.js'
 import { percent, points, range } from '../format.js'
+import { Guarded } from './guarded.js'
 
 export interface Column<Row> {
   readonly title: string
@@ -50,11 +51,11 @@ export function Table<Row>(props: TableProps<Row>) {
               {columns.map(({ title, kind, cell }, i) =>
                 i === 0 ? (
                   <th key={title} scope="row">
-                    {cell(row)}
+                    <Guarded of={row} draw={() => cell(row)} />
                   </th>
                 ) : (
                   <td key={title} class={kind}>
-                    {cell(row)}
+                    <Guarded of={row} draw={() => cell(row)} />
                   </td>
                 ),
               )}

@@ -6,6 +6,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { eventsOf, useWatched } from '../service/topic.js'
+import { Guarded } from './guarded.js'
 import { isShortcut, useKeys } from './keys.js'
 
 export interface VirtualColumn<Row> {
@@ -134,7 +135,11 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
               >
                 {columns.map((column) => (
                   <div key={column.title} class={column.class} role="cell">
-                    {row === undefined ? <span class="pending" /> : column.cell(row)}
+                    {row === undefined ? (
+                      <span class="pending" />
+                    ) : (
+                      <Guarded of={row} draw={() => column.cell(row)} />
+                    )}
                   </div>
                 ))}
               </div>
