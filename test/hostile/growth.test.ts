@@ -1,0 +1,292 @@
+/**
+ * The time of each parser and handler grows at most in proportion to its input: a table of what a client or the page may
+ * send. Each row is measured with n, 2n and 4n items up to its limit, as processor time of this process, the least of
+ * several runs, so that other programs on the machine and the compiler of V8 do not matter. Quadratic work takes 16 times
+ * as long for 4n; the limit is 8 times.
+ */
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { picks, picksQuery } from '../../src/admin/page-data/picks.js'
+import { Titles } from '../../src/admin/page-data/titles.js'
+import type { Observer } from '../../src/admin/observer.js'
+import { trackOfResponse } from '../../src/admin/score-tracks.js'
+import { bodyDifferences } from '../../src/codec/body-differences.js'
+import { loadCodec, referenceCodec, type Codec } from '../../src/codec/index.js'
+import { parseOutcomes, parseWeights } from '../../src/codec/parse-records.js'
+import { findContradictions } from '../../src/cycle/outcome-check.js'
+import { rowsOf, packEvaluation } from '../../src/cycle/evaluation-record.js'
+import { LineReader } from '../../src/model/sessions/messages.js'
+import { htmlToText } from '../../src/model/text/html-text.js'
+import { openTokenizer } from '../../src/model/text/tokenizer.js'
+import { Pool, type CyclePlan } from '../../src/pool/index.js'
+import { gunzipBody } from '../../src/server/json-body.js'
+import { parseImageKey } from '../../src/server/image-path.js'
+import { findRoute } from '../../src/server/router.js'
+import type { ServerSources } from '../../src/server/index.js'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
+import { exampleTokenizer, jsonBytes } from '../helpers/encoder-plans.js'
+
+const rounds = 5
+/** Of the time for 4n items, against four times the time for n. */
+const marginMax = 2
+/** Processor time that says nothing about growth, such as a garbage collection. */
+const noiseMs = 4
+
+type Work = () => unknown
+/** Prepares an input of `count` items, and returns the work on it. */
+type Prepare = (count: number) => Work
+
+/** What may throw: a refusal is work, too. */
+function refused(work: Work): Work {
+  return () => {
+    try {
+      return work()
+    } catch (error) {
+      return error
+    }
+  }
+}
+
+const galleries = (count: number): string[] => Array.from({ length: count }, (_, n) => `gallery ${n}`)
+const candidatesIn = (count: number) => galleries(count).map((id) => candidate(id, 1))
+
+/** A pool in which each post has a gallery of its own. */
+function poolOf(count: number): Pool {
+  const pool = new Pool()
+  pool.publish(planOf(pool, cycleBody(0, { candidates: candidatesIn(count) }), 1))
+  return pool
+}
+
+function planOf(pool: Pool, body: Parameters<typeof bytesOf>[0], position: number): CyclePlan {
+  return pool.plan(referenceCodec.decodeCycle(bytesOf(body)), position)
+}
+
+/** The largest pool has 70,000 galleries, and so has the largest list 5,000 rows. */
+const galleriesPerRow = 14
+/** The last galleries of a pool: the most expensive ones for a search from the start. */
+const lastGalleries = (count: number): string[] => galleries(galleriesPerRow * count).slice(-count)
+
+function outcomesOf(ids: readonly string[]): object {
+  return {
+    outcomes: ids.map((gall_id, n) => ({
+      ...{ placement_id: `p${n}`, gall_id, post_no: 1, tier: 'main', placed_at: '2012-01-01T00:00:00Z' },
+      picked_by: { type: 'operator' },
+    })),
+  }
+}
+
+/** The data of the picks of the page: `count` posts in as many galleries, and ten cycles. */
+function picksOf(count: number, query: string): Work {
+  const pool = poolOf(count).state
+  const response = {
+    ...{ cycle_id: 'c', cycle_time: '2012-01-01T00:00:00Z', model_version: 'm', weights_version: 'w' },
+    results: galleries(count)
+      .toReversed()
+      .map((gall_id, n) => ({ gall_id, post_no: 1, status: 'scored', score: n })),
+  }
+  const tracks = Array.from({ length: 10 }, () => trackOfResponse(response as never))
+  const observer = { tracks: { all: tracks, last: tracks.at(-1) }, saves: { items: [] } }
+  const sources = {
+    cycles: { pool, images: { positions: () => [] } },
+    store: { closed: true },
+    clock: () => cycleMs(1),
+  } as unknown as ServerSources
+  const parts = { sources, observer: observer as unknown as Observer, titles: new Titles(sources) }
+  return () => picks(parts, picksQuery(new URLSearchParams(query)))
+}
+
+const native: Codec = loadCodec('auto').codec
+const tokenizer = openTokenizer(jsonBytes(exampleTokenizer()), {
+  ...{ tokens_max: 100_000, pad_token_id: null, golden_tokens: [] },
+})
+
+const table: readonly [name: string, count: number, prepare: Prepare][] = [
+  [
+    'problems of a body',
+    20_000,
+    (n) => {
+      const body = bytesOf({ ...cycleBody(0), candidates: Array(n).fill({ title: 1 }) })
+      return refused(() => native.decodeCycle(body))
+    },
+  ],
+  [
+    'problems of outcomes with many readings',
+    40_000,
+    (n) => {
+      const readings = Array(n).fill({})
+      const body = Buffer.from(JSON.stringify({ outcomes: [{ readings }] }))
+      return refused(() => parseOutcomes(body))
+    },
+  ],
+  [
+    'unknown members',
+    50_000,
+    (n) => {
+      const unknown = Object.fromEntries(galleries(n).map((name) => [name, 1]))
+      const body = bytesOf({ ...cycleBody(0), ...unknown })
+      return () => native.decodeCycle(body)
+    },
+  ],
+  [
+    'image positions',
+    200_000,
+    (n) => {
+      const image_positions = Array.from({ length: n }, (_, i) => n - i)
+      const body = bytesOf(cycleBody(0, { candidates: [candidate('g', 1, { image_positions })] }))
+      return () => [native.decodeCycle(body), referenceCodec.decodeCycle(body)]
+    },
+  ],
+  [
+    'invalid JSON',
+    500_000,
+    (n) => {
+      const body = Buffer.from(`{"a":[${'"\\n",'.repeat(n)}`)
+      return refused(() => referenceCodec.decodeCycle(body))
+    },
+  ],
+  [
+    'a version with escapes',
+    300_000,
+    (n) => {
+      const body = Buffer.from(`{"version":"${'\\u0041'.repeat(n)}"}`)
+      return refused(() => parseWeights(body))
+    },
+  ],
+  [
+    'differences of two bodies',
+    50_000,
+    (n) => {
+      const body = (views: number) =>
+        Buffer.from(JSON.stringify(Array(n).fill({ a: [views], b: { c: views } })))
+      const [was, is] = [body(1), body(2)]
+      return () => bodyDifferences(was, is)
+    },
+  ],
+  [
+    'galleries of a body',
+    10_000,
+    (n) => {
+      const body = bytesOf(cycleBody(0, { candidates: candidatesIn(n) }))
+      return () => [native.decodeCycle(body), referenceCodec.decodeCycle(body)]
+    },
+  ],
+  [
+    'a cycle with many galleries',
+    10_000,
+    (n) => {
+      const cycle = referenceCodec.decodeCycle(bytesOf(cycleBody(0, { candidates: candidatesIn(n) })))
+      return () => new Pool().plan(cycle, 1)
+    },
+  ],
+  [
+    'removals and readings of a pool with many galleries',
+    1250,
+    (n) => {
+      const pool = poolOf(galleriesPerRow * n)
+      const ids = lastGalleries(n)
+      const removals = ids.map((id) => removal(id, 1, { reason: 'hidden' }))
+      const engagement = ids.map((id) => reading(id, 1, cycleMs(1)))
+      const cycle = referenceCodec.decodeCycle(bytesOf(cycleBody(1, { removals, engagement })))
+      return () => {
+        const plan = pool.plan(cycle, 2)
+        rowsOf(plan)
+        return packEvaluation(cycle, plan)(new Float32Array(plan.scoring.count))
+      }
+    },
+  ],
+  [
+    'outcomes against a pool with many galleries',
+    1250,
+    (n) => {
+      const { index } = poolOf(galleriesPerRow * n).state
+      const ids = lastGalleries(n)
+      const records = parseOutcomes(Buffer.from(JSON.stringify(outcomesOf(ids))))
+      const bytes = records.map(({ json }) => Buffer.from(json))
+      const isRecent = (gallId: string, postNo: number): boolean => index.findPost(gallId, postNo) >= 0
+      return () => findContradictions(bytes, { isRecent, isVersion: () => true, nowMs: cycleMs(1) })
+    },
+  ],
+  [
+    'HTML of a post',
+    40_000,
+    (n) => {
+      const html = `${'<p a="<'.repeat(n)}${'<p>text &amp; more</p>'.repeat(n)}${'</b>'.repeat(n)}`
+      return () => htmlToText(html, html.length)
+    },
+  ],
+  [
+    'tokens of a text',
+    5_000,
+    (n) => {
+      const text = '오늘 진짜 ok! 후기 '.repeat(n)
+      return () => tokenizer.encode(text)
+    },
+  ],
+  [
+    'the path of an image',
+    1_000,
+    (n) => {
+      const path = `/v1/images/${'%EA%B0%80'.repeat(n)}/${'1'.repeat(n)}/${'0'.repeat(n)}`
+      return refused(() => {
+        const route = findRoute('PUT', path)
+        return 'parameters' in route ? parseImageKey(route.parameters, undefined) : route
+      })
+    },
+  ],
+  [
+    'members of a gzip body',
+    50_000,
+    (n) => {
+      const body = Buffer.concat(Array<Buffer>(n).fill(gzipSync('')))
+      return () => gunzipBody(body)
+    },
+  ],
+  [
+    'the header of a process',
+    62,
+    (n) => {
+      const chunk = Buffer.alloc(16 * 1024, 'x')
+      return () => {
+        const reader = new LineReader()
+        reader.take(Buffer.from('"'))
+        for (let i = 0; i < n; i++) reader.take(chunk)
+        return refused(() => reader.take(Buffer.from('"\n')))()
+      }
+    },
+  ],
+  ['picks of the page', 125, (n) => picksOf(100 * n, `limit=${n}`)],
+  ['a search in the picks', 125, (n) => picksOf(100 * n, `limit=${n}&q=gallery`)],
+  [
+    'picks of many galleries',
+    10_000,
+    (n) =>
+      picksOf(
+        n,
+        galleries(n)
+          .map((id) => `gallery=${encodeURIComponent(id)}`)
+          .join('&'),
+      ),
+  ],
+]
+
+test.each(table)(
+  '%s take time in proportion',
+  async (_name, count, prepare) => {
+    const works = [1, 2, 4].map((factor) => prepare(factor * count))
+    const leastMs = works.map(() => Infinity)
+    // Sizes alternate: a slow moment of the machine meets all of them.
+    for (let round = 0; round < rounds; round++) {
+      for (const [i, work] of works.entries()) {
+        const before = process.cpuUsage()
+        await work()
+        const { user, system } = process.cpuUsage(before)
+        leastMs[i] = Math.min(leastMs[i] as number, (user + system) / 1000)
+      }
+    }
+    const [one, two, four] = leastMs as [number, number, number]
+    const figures = leastMs.map((ms) => ms.toFixed(1)).join(', ')
+    expect(two, figures).toBeLessThanOrEqual(2 * marginMax * one + noiseMs)
+    expect(four, figures).toBeLessThanOrEqual(4 * marginMax * one + noiseMs)
+  },
+  60_000,
+)
