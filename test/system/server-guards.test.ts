@@ -157,15 +157,17 @@ test('methods are case-sensitive', async () => {
 
 test('large bodies that arrive at the same time arrive whole', async () => {
   const server = await started()
+  const posts = Array.from({ length: 3000 }, (_, post) => post + 1)
   const bodies = [0, 1, 2, 3].map((index) =>
-    cycleBody(index, { engagement: [reading(`${index}`.repeat(3_000_000), 1, cycleMs(index))] }),
+    cycleBody(index, { engagement: posts.map((n) => reading(`${index}`.repeat(1000), n, cycleMs(index))) }),
   )
   const responses = await Promise.all(bodies.map((body) => server.postCycle(body)))
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200])
-  const named = responses.map(({ json }) => (json as CycleResponse).results[0]?.gall_id)
-  expect(named.map((gallId) => [gallId?.[0], gallId?.length])).toEqual(
-    [0, 1, 2, 3].map((index) => [`${index}`, 3_000_000]),
-  )
+  for (const [index, { json }] of responses.entries()) {
+    const { results } = json as CycleResponse
+    expect(results.map(({ post_no }) => post_no)).toEqual(posts)
+    expect(new Set(results.map(({ gall_id }) => gall_id))).toEqual(new Set([`${index}`.repeat(1000)]))
+  }
 })
 
 describe('a body that is too large is 413', () => {

@@ -112,7 +112,7 @@ test('the log states that a database is new, and warns of an empty file in its p
 describe('SIGTERM', () => {
   /** A busy machine takes its time. */
   const longEnd = { UNDERSTUDY_SHUTDOWN_MS_MAX: '30000' }
-  const many = Array.from({ length: 2000 }, (_, n) => n + 1)
+  const many = Array.from({ length: 4500 }, (_, n) => n + 1)
   const large = cycleBody(0, {
     candidates: many.map((n) => candidate('g', n)),
     engagement: many.map((n) => reading('g', n, cycleMs(0))),
@@ -181,7 +181,7 @@ describe('SIGTERM', () => {
       UNDERSTUDY_SHUTDOWN_MS_MAX: String(shutdownMsMax),
     })
     const body = JSON.stringify(
-      cycleBody(0, { engagement: many.map((n) => reading('긴'.repeat(2500), n, cycleMs(0))) }),
+      cycleBody(0, { engagement: many.map((n) => reading('긴'.repeat(1000), n, cycleMs(0))) }),
     )
     const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
     const answered = new Promise<void>((resolve) => socket.once('readable', resolve))
