@@ -26,10 +26,10 @@ interface Entry extends Partial<ReturnType<typeof packageFacts>> {
   readonly state: string | null
   /** The last failure since the server started. */
   readonly failure: { readonly at: string; readonly problem: string; readonly kind: 'load' | 'cycles' } | null
-  /** How the files differ from those that the server has loaded; null: they do not, or it has not loaded them. */
-  readonly changed: string | null
+  /** How the files differ from those that the server has loaded. Absent: they do not, or it has not loaded them. */
+  readonly changed?: string
   /** The version that failed its cycles, if this one serves in its place. */
-  readonly serves_instead_of: string | null
+  readonly serves_instead_of?: string
   readonly problem: string | null
 }
 
@@ -76,8 +76,10 @@ function listText(entries: readonly Entry[], cellsMax: number | undefined): stri
       : [
           `${version} failed ${failure.kind === 'cycles' ? 'its cycles' : 'to load'} at ${failure.at}: ${failure.problem}\n`,
         ]),
-    ...(failed === null ? [] : [`${version} serves instead of ${failed}, until a version is activated\n`]),
-    ...(changed === null
+    ...(failed === undefined
+      ? []
+      : [`${version} serves instead of ${failed}, until a version is activated\n`]),
+    ...(changed === undefined
       ? []
       : [
           `warning: ${version} has changed on disk since the server loaded it: ${changed}; the server keeps what it has loaded, and a restart refuses the change\n`,
@@ -99,10 +101,13 @@ async function entryOf(
     last === undefined
       ? null
       : ({ at: new Date(last.atMs).toISOString(), problem: last.problem, kind: last.kind ?? 'load' } as const)
-  const changed = status?.versions.find((one) => one.version === version && one.changed)?.changed ?? null
+  const changed = status?.versions.find((one) => one.version === version && one.changed)?.changed
   const fallback = status?.fallback
-  const serves_instead_of = fallback?.version === version ? fallback.failed : null
-  const entry = { version, role, state, failure, changed, serves_instead_of }
+  const entry = {
+    ...{ version, role, state, failure },
+    ...(changed === undefined ? {} : { changed }),
+    ...(fallback?.version === version ? { serves_instead_of: fallback.failed } : {}),
+  }
   try {
     return { ...entry, ...packageFacts(await readPackage(modelsDir, version)), problem: null }
   } catch (error) {
