@@ -142,6 +142,7 @@ export default defineConfig(
   {
     // The client runs in other programs, which have no database.
     files: ['src/base/processes.ts', 'src/client/**/*.ts'],
+    ignores: ['**/*.test.ts'],
     rules: { 'no-restricted-syntax': ['error', ...backgroundRules] },
   },
   {

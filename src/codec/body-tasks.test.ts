@@ -26,10 +26,10 @@ function manyMembers(reversed: boolean, last: unknown = 1): Buffer {
 }
 
 const readCycle = (body: Uint8Array, runner?: WorkerRunner): ReturnType<typeof runBodyTask<'cycle'>> =>
-  runBodyTask('cycle', [body], runner)
+  runBodyTask('cycle', [body], { runner })
 
 const isSame = async (was: Uint8Array, is: Uint8Array, runner?: WorkerRunner): Promise<boolean> =>
-  (await runBodyTask('differences', [was, is], runner)).length === 0
+  (await runBodyTask('differences', [was, is], { runner })).length === 0
 
 function onEventLoop(name: BodyTaskName, body: Uint8Array): unknown {
   try {
@@ -246,6 +246,20 @@ test('a thread that ends while it is idle is replaced for the next body', async 
   expect(await readCycle(body, runner)).toEqual(decodeCycle(body))
   runner.end()
   expect(await readCycle(body, runner)).toEqual(decodeCycle(body))
+  runner.end()
+})
+
+test('a task whose caller is aborted leaves the queue of the thread, and its bytes no longer wait', async () => {
+  const runner = new WorkerRunner()
+  const body = large(bytesOf(cycleBody(0, {})))
+  const [running, waiting] = [new AbortController(), new AbortController()]
+  const first = runBodyTask('cycle', [body], { runner, signal: running.signal })
+  const second = runBodyTask('cycle', [body], { runner, signal: waiting.signal })
+  const gone = new ServiceError('bad_request', 'the client disconnected')
+  for (const client of [running, waiting]) client.abort(gone)
+  await expect(second).rejects.toBe(gone)
+  expect(await first).toEqual(decodeCycle(body))
+  expect(runner.waitingBytes).toBe(0)
   runner.end()
 })
 

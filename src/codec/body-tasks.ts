@@ -37,17 +37,21 @@ const comparing = new WorkerRunner()
 
 /**
  * Runs a task. Leave the bodies unchanged until the promise has settled. Rejects with the error of the task; with
- * `unavailable` when too many bytes wait, or when the thread fails or exceeds a limit.
+ * `unavailable` when too many bytes wait, or when the thread fails or exceeds a limit; with the reason of `signal` when that
+ * is aborted while the task waits for the thread.
  */
 export async function runBodyTask<Name extends BodyTaskName>(
   name: Name,
   bodies: Parameters<BodyTasks[Name]>,
-  // Neither waits for the other.
-  runner = name === 'differences' ? comparing : reading,
+  {
+    signal,
+    // Neither waits for the other.
+    runner = name === 'differences' ? comparing : reading,
+  }: { readonly signal?: AbortSignal | undefined; readonly runner?: WorkerRunner | undefined } = {},
 ): Promise<ReturnType<BodyTasks[Name]>> {
   const byteCount = bodies.reduce((sum, body) => sum + body.length, 0)
   if (byteCount <= inlineBytesMax) return runInline(name, bodies)
-  const outcome = await runner.run(name, bodies).catch((cause: unknown) => {
+  const outcome = await runner.run(name, bodies, signal).catch((cause: unknown) => {
     if (cause instanceof ServiceError) throw cause
     throw new ServiceError('unavailable', 'the body could not be processed', { cause })
   })

@@ -18,9 +18,9 @@ export interface Codec {
   /**
    * As `decodeCycle`, for a body from outside. The native codec reads one in a thread (`runBodyTask`) when it is far larger
    * than a full cycle, or large and left to the reference: leave the body unchanged until then. Rejects if
-   * `decodeCycle` throws, and with `unavailable`.
+   * `decodeCycle` throws, with `unavailable`, and with the reason of `signal` when that is aborted while the body waits.
    */
-  readCycle(body: Uint8Array): CycleColumns | Promise<CycleColumns>
+  readCycle(body: Uint8Array, signal?: AbortSignal): CycleColumns | Promise<CycleColumns>
   /** A response as JSON in UTF-8. */
   encodeResponse(response: ResponseColumns): Uint8Array
   /** Evaluates a column program. */
@@ -67,9 +67,9 @@ export function nativeCodec(addon: NativeAddon): Codec {
     decodeCycle(body) {
       return decode(body) ?? decodeCycle(body)
     },
-    readCycle(body) {
-      if (body.length > nativeBytesMax) return runBodyTask('cycle', [body])
-      return decode(body) ?? runBodyTask('cycle', [body])
+    readCycle(body, signal) {
+      if (body.length > nativeBytesMax) return runBodyTask('cycle', [body], { signal })
+      return decode(body) ?? runBodyTask('cycle', [body], { signal })
     },
     encodeResponse: createNativeEncode(addon),
     runColumns: (program, inputs, matrix) => addon.runColumns(program, inputs, matrix),

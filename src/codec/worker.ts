@@ -4,7 +4,7 @@
  * The thread runs worker-entry.ts.
  */
 import { Worker } from 'node:worker_threads'
-import { inBackground } from '../base/index.js'
+import { inBackground, Semaphore } from '../base/index.js'
 import { assert, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import { paddedCopy } from './body-buffer.js'
 
@@ -32,8 +32,7 @@ export class WorkerRunner {
   readonly #taskMsMax: number
   #thread: Worker | null = null
   #idleTimer: NodeJS.Timeout | undefined
-  /** Settles when all tasks so far have ended. */
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #tasks = new Semaphore(1)
   #waitingBytes = 0
 
   constructor(start: StartWorker = startWorker, options: { readonly taskMsMax?: number } = {}) {
@@ -41,27 +40,23 @@ export class WorkerRunner {
     this.#taskMsMax = options.taskMsMax ?? taskMsMax
   }
 
-  /**
-   * Resolves to what the task returns. Leave the bodies unchanged until then: they are copied when the task starts.
-   * Rejects with `unavailable` when too many bytes wait, and with an `Error` when the thread fails, exceeds a limit, or
-   * the task throws.
-   */
-  run(name: string, bodies: readonly Uint8Array[]): Promise<unknown> {
-    const bytes = bodies.reduce((sum, body) => sum + body.length, 0)
-    if (this.#waitingBytes + bytes > waitingBytesMax)
-      return Promise.reject(
-        new ServiceError('unavailable', 'too many large bodies are waiting', { retryAfterS }),
-      )
-    this.#waitingBytes += bytes
-    const result = this.#runNext(name, bodies, bytes)
-    this.#last = result.catch(() => undefined)
-    return result
+  /** Bytes of the bodies of all tasks in progress and waiting. */
+  get waitingBytes(): number {
+    return this.#waitingBytes
   }
 
-  async #runNext(name: string, bodies: readonly Uint8Array[], bytes: number): Promise<unknown> {
+  /**
+   * Resolves to what the task returns. Leave the bodies unchanged until then: they are copied when the task starts.
+   * Rejects with `unavailable` when too many bytes wait, with the reason of `signal` when that is aborted while the task
+   * waits, and with an `Error` when the thread fails, exceeds a limit, or the task throws.
+   */
+  async run(name: string, bodies: readonly Uint8Array[], signal?: AbortSignal): Promise<unknown> {
+    const bytes = bodies.reduce((sum, body) => sum + body.length, 0)
+    if (this.#waitingBytes + bytes > waitingBytesMax)
+      throw new ServiceError('unavailable', 'too many large bodies are waiting', { retryAfterS })
+    this.#waitingBytes += bytes
     try {
-      await this.#last
-      return await this.#runTask({ name, bodies: bodies.map(paddedCopy) })
+      return await this.#tasks.run(() => this.#runTask({ name, bodies: bodies.map(paddedCopy) }), signal)
     } finally {
       this.#waitingBytes -= bytes
       assert(this.#waitingBytes >= 0, 'a task is subtracted once')

@@ -127,7 +127,7 @@ function getHealth({ cycles, model, clock }: Call): OutgoingResponse {
 async function postOutcomes(call: Call): Promise<OutgoingResponse> {
   const { exchange, cycles, store, clock, settings, log } = call
   const body = await readJson(exchange, settings().bodyReadMsMax)
-  const outcomes = await runBodyTask('outcomes', [body.json])
+  const outcomes = await runBodyTask('outcomes', [body.json], { signal: exchange.signal })
   const arrivedAtMs = clock()
   const entries = outcomes.map(({ placementId, json }) => ({
     placementId,
@@ -151,7 +151,11 @@ function getWeights({ cycles }: Call): OutgoingResponse {
 
 async function putWeights({ exchange, cycles, settings }: Call): Promise<OutgoingResponse> {
   const body = await readJson(exchange, settings().bodyReadMsMax)
-  const { version, weights, note = '' } = await runBodyTask('weights', [body.json])
+  const {
+    version,
+    weights,
+    note = '',
+  } = await runBodyTask('weights', [body.json], { signal: exchange.signal })
   const setting = await cycles.setWeights({ version, weights, note }, exchange.signal)
   const ack: WeightsAck = {
     version: setting.version,

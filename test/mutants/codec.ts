@@ -168,8 +168,8 @@ export const codecMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'tasks run one after the other',
-        find: 'this.#last = result.catch(() => undefined)',
-        replace: 'void result.catch(() => undefined)',
+        find: 'readonly #tasks = new Semaphore(1)',
+        replace: 'readonly #tasks = new Semaphore(9)',
       },
     ],
   },

@@ -120,7 +120,7 @@ export class Idempotency {
   /** The response of a stored cycle. Throws `conflict` for a different body, and for a cycle that expires meanwhile. */
   async replay(cycle: StoredCycle, body: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
     const hasSameBytes = await this.#byteComparisons.run(() => this.#hasSameBytes(cycle, body), signal)
-    if (!hasSameBytes) await this.#valueComparisons.run(() => this.#checkValue(cycle, body), signal)
+    if (!hasSameBytes) await this.#valueComparisons.run(() => this.#checkValue(cycle, body, signal), signal)
     return this.#store.readResponse(cycle.cycleId) ?? this.#missing(cycle)
   }
 
@@ -130,9 +130,9 @@ export class Idempotency {
     return Buffer.compare(await unpackRequest(request), body) === 0
   }
 
-  async #checkValue(cycle: StoredCycle, body: Uint8Array): Promise<void> {
+  async #checkValue(cycle: StoredCycle, body: Uint8Array, signal?: AbortSignal): Promise<void> {
     const stored = await unpackRequest(this.#request(cycle))
-    const fields = await runBodyTask('differences', [stored, body])
+    const fields = await runBodyTask('differences', [stored, body], { signal })
     if (fields.length > 0)
       throw new ServiceError('conflict', `cycle ${cycle.cycleId} is stored with a different body`, { fields })
   }

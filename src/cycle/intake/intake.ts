@@ -155,7 +155,7 @@ export class Intake {
 
   async #decode(json: Uint8Array, signal: AbortSignal | undefined): Promise<CycleColumns> {
     await this.#decodeTurns.run(nextTurn, signal)
-    return this.#parts.codec.readCycle(json)
+    return this.#parts.codec.readCycle(json, signal)
   }
 
   /** Only for an id that is not stored: a repeat gets its response whatever the clock says. */
