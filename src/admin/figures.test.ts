@@ -30,6 +30,13 @@ const firstScores: Now['first_scores'] = {
 function partsOf(problems: readonly object[] = [], found?: readonly Check[]) {
   const sources = {
     clock: () => nowMs,
+    held: () => ({
+      bytes: { request: 81, response: 82, waiting_image: 83 },
+      calls: {
+        ...{ open: 84, large_body: 85, sending: 86, cycle_slot: 87, decoding: 88 },
+        ...{ comparing: 89, coalesced: 90, weights: 91, image: 92 },
+      },
+    }),
     settings: () => ({ cyclesWaitingMax: 4, dataDir: '/data', modelsDir: '/models' }),
     store: {
       role: 'standby',
@@ -127,6 +134,18 @@ describe('/metrics', () => {
       understudy_model_fallback: 0,
       understudy_cycles_queued: 2,
       understudy_cycles_queued_limit: 5,
+      'understudy_body_bytes_held{kind="request"}': 81,
+      'understudy_body_bytes_held{kind="response"}': 82,
+      'understudy_body_bytes_held{kind="waiting_image"}': 83,
+      'understudy_calls_held{kind="open"}': 84,
+      'understudy_calls_held{kind="large_body"}': 85,
+      'understudy_calls_held{kind="sending"}': 86,
+      'understudy_calls_held{kind="cycle_slot"}': 87,
+      'understudy_calls_held{kind="decoding"}': 88,
+      'understudy_calls_held{kind="comparing"}': 89,
+      'understudy_calls_held{kind="coalesced"}': 90,
+      'understudy_calls_held{kind="weights"}': 91,
+      'understudy_calls_held{kind="image"}': 92,
       understudy_owner: 0,
       understudy_journal_usable: 1,
       understudy_journal_synchronous: 0,

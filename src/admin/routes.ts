@@ -57,30 +57,15 @@ export function json(value: unknown, status = 200, headers: Reply['headers'] = {
   }
 }
 
-/**
- * Limits how many jobs run at a time; refuses a job while `waitingMax` are waiting. A job whose client has disconnected
- * does not start, and does not count as waiting.
- */
+/** Limits how many jobs run at a time; refuses a job while `waitingMax` are waiting. A job whose client has gone does not start. */
 export function limitConcurrency(
   activeMax: number,
   waitingMax: number,
 ): (gone: AbortSignal, work: () => Promise<Reply>) => Promise<Reply> {
-  const semaphore = new Semaphore(activeMax)
-  const waiting = new Set<AbortSignal>()
-  return (gone, work) => {
-    if (waiting.size >= waitingMax)
-      throw new ServiceError('unavailable', 'too many requests for stored cycles', {
-        retryAfterS: 5,
-      })
-    const leave = (): boolean => waiting.delete(gone)
-    waiting.add(gone)
-    gone.addEventListener('abort', leave)
-    return semaphore.run(() => {
-      leave()
-      gone.throwIfAborted()
-      return work()
-    })
-  }
+  const refusal = (): ServiceError =>
+    new ServiceError('unavailable', 'too many requests for stored cycles', { retryAfterS: 5 })
+  const semaphore = new Semaphore(activeMax, { waitingMax, refusal })
+  return (gone, work) => semaphore.run(work, gone)
 }
 
 function patternOf(path: string): RegExp {

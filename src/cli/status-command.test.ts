@@ -60,6 +60,7 @@ function sourcesOf(state: State): ServerSources {
       fallback: null,
       status: { failures },
     },
+    held: () => ({ bytes: {}, calls: {} }),
     cycles: {
       onStored: () => undefined,
       problems: () => problems,
