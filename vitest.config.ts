@@ -16,6 +16,7 @@ const system = [
   'test/{build,deploy-containers,package}.test.ts',
   'src/cli/models/{activate,history,packages}.test.ts',
   'src/cycle/embeddings/quarantine.test.ts',
+  'src/history/export/query.test.ts',
   'src/model/{loaded-model,model-process}.test.ts',
   'src/model/verification/verify.test.ts',
   'src/store/journal/{damage,pgbouncer,postgres-journal,refusals,replica,takeover,transfer}.test.ts',
