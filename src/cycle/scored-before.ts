@@ -1,21 +1,35 @@
 /**
  * The version that scored before another one, as the stored cycles show it: it has scored, and a restart does not forget it.
  */
-import type { Store } from '../store/index.js'
+import type { Position, Store, StoredCycle } from '../store/index.js'
 import { nextTurn } from './next-turn.js'
 
 /** Stored cycles that the event loop reads at a time. */
 const scanStep = 200
 
+/** What it reads of a store. */
+export type ScoredCycles = Pick<Store, 'lastCycle' | 'tail' | 'closed'> & {
+  readonly expiry: Pick<Store['expiry'], 'firstPosition'>
+}
+
 /** The version of the newest stored cycle that `version` has not scored; null if there is none. */
-export async function scoredBefore(store: Store, version: string): Promise<string | null> {
+export async function scoredBefore(store: ScoredCycles, version: string): Promise<string | null> {
   const first = store.expiry.firstPosition()
   for (let end = (store.lastCycle()?.position ?? 0) + 1; end > first; end -= scanStep) {
-    const cycles = [...store.tail(Math.max(first, end - scanStep))].filter(({ position }) => position < end)
-    const before = cycles.findLast(({ modelVersion }) => modelVersion !== version)
-    if (before !== undefined) return before.modelVersion
+    let before: string | null = null
+    for (const { modelVersion } of cyclesBetween(store, Math.max(first, end - scanStep), end))
+      if (modelVersion !== version) before = modelVersion
+    if (before !== null) return before
     await nextTurn()
     if (store.closed) return null
   }
   return null
+}
+
+/** Stops at `end`: those after it have been read. */
+function* cyclesBetween(store: ScoredCycles, first: Position, end: Position): Iterable<StoredCycle> {
+  for (const cycle of store.tail(first)) {
+    if (cycle.position >= end) return
+    yield cycle
+  }
 }

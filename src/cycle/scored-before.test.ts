@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import type { StoredCycle } from '../store/index.js'
+import { scoredBefore, type ScoredCycles } from './scored-before.js'
+
+/** A store whose cycles were scored by `versions`, one each, at the positions from `first` on. */
+function storeOf(
+  versions: readonly string[],
+  first = 1,
+): ScoredCycles & { readonly readCount: () => number } {
+  let readCount = 0
+  const cycles = versions.map(
+    (modelVersion, index) => ({ position: first + index, modelVersion }) as StoredCycle,
+  )
+  return {
+    closed: false,
+    lastCycle: () => cycles.at(-1),
+    *tail(position) {
+      for (const cycle of cycles.slice(Math.max(0, position - first))) {
+        readCount++
+        yield cycle
+      }
+    },
+    expiry: { firstPosition: () => first },
+    readCount: () => readCount,
+  }
+}
+
+const repeat = (version: string, count: number): string[] => new Array<string>(count).fill(version)
+
+test('the newest version other than the given one is found, however far back', async () => {
+  expect(await scoredBefore(storeOf([]), 'b')).toBeNull()
+  expect(await scoredBefore(storeOf(repeat('b', 450)), 'b')).toBeNull()
+  expect(await scoredBefore(storeOf(['z', 'a', 'b']), 'b')).toBe('a')
+  expect(await scoredBefore(storeOf(['z', 'a', ...repeat('b', 450)], 77), 'b')).toBe('a')
+  expect(await scoredBefore(storeOf(['a', ...repeat('b', 199), 'c']), 'b')).toBe('c')
+})
+
+test('each stored cycle is read at most once, and one more per step', async () => {
+  const store = storeOf(repeat('b', 10_000))
+  expect(await scoredBefore(store, 'b')).toBeNull()
+  expect(store.readCount()).toBeLessThan(10_100)
+})
