@@ -2,6 +2,7 @@
  * The typed client: one method for each operation of the contract, with retries. It needs `fetch`, `CompressionStream` and
  * `crypto.subtle`, and nothing else: Node 20, Deno and browsers have them. Read `send` first.
  */
+import { errorTable } from '../contract/errors.js'
 import { operations, type OperationId, type ResponseOf } from '../contract/operations.js'
 import type {
   CycleRequest,
@@ -252,7 +253,10 @@ function policyOf(options: ClientOptions): RetryPolicy {
 
 /** Whether the same bytes may receive another response later. */
 function isTemporaryReply(call: Call, reply: Reply): boolean {
-  return isTemporaryStatus(reply.status) || (call.id === 'postCycle' && isFutureRefusal(errorOf(call, reply)))
+  if (isTemporaryStatus(reply.status)) return true
+  // The status first: a result may have tens of megabytes.
+  const mayBeRefusal = call.id === 'postCycle' && reply.status === errorTable.unprocessable.status
+  return mayBeRefusal && isFutureRefusal(errorOf(call, reply))
 }
 
 /** The whole body, decompressed; null if it has more than `bytesMax` bytes, of which the rest is not received. */

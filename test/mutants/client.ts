@@ -53,8 +53,8 @@ export const clientMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a refusal for the future is temporary',
-        find: "(call.id === 'postCycle' && isFutureRefusal(errorOf(call, reply)))",
-        replace: 'false',
+        find: 'return mayBeRefusal && isFutureRefusal(errorOf(call, reply))',
+        replace: 'return false',
       },
       {
         breaks: 'the response to another cycle is not that of this one',
