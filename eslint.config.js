@@ -28,13 +28,13 @@ const levels = {
 /** Folders that import less than their level allows. */
 const onlyFrom = {
   pool: ['contract'],
-  client: ['contract'],
+  client: ['base', 'contract'],
   simulator: ['contract', 'client'],
   page: ['contract'],
 }
 
-/** Files that the client imports one by one: the index of the folder needs packages, which a browser does not have. */
-const filesForClient = 'contract/(errors|flush-directory|operations|wire)\\.js$|'
+/** Files that the client imports one by one: the indexes of the folders need packages, which a browser does not have. */
+const filesForClient = 'base/flush-directory\\.js$|contract/(errors|operations|wire)\\.js$|'
 
 /** Packages that one folder alone may import: what it wraps can then be replaced in one place. */
 const owners = {

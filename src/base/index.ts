@@ -1,6 +1,6 @@
 /**
- * What every other folder may use: work in the background, child processes, limits on concurrent work. It knows nothing
- * of cycles, models or files.
+ * What every other folder may use: work in the background, child processes, limits on concurrent work, flushes of
+ * directories. It knows nothing of cycles or models.
  */
 export {
   backgroundFailureChannel,
@@ -9,6 +9,7 @@ export {
   type BackgroundFailure,
   type BackgroundWorkName,
 } from './background.js'
+export { flushDirectory } from './flush-directory.js'
 export {
   areDescriptorsPrivate,
   nodeFlags,

@@ -14,8 +14,8 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { flushDirectory } from '../base/index.js'
 import { codeOf } from '../client/index.js'
-import { flushDirectory } from '../contract/index.js'
 import { makeDirectories, StoreError } from '../store/index.js'
 import { CommandError, messageOf, UsageError } from './failure.js'
 

@@ -5,7 +5,7 @@
 import { closeSync, statSync } from 'node:fs'
 import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { flushDirectory } from '../contract/flush-directory.js'
+import { flushDirectory } from '../base/flush-directory.js'
 import { DirectoryLockedError, lockDirectory } from './directory-lock.js'
 import { codeOf, isObject, parseJson, reasonOf } from './errors.js'
 

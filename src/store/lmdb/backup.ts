@@ -5,7 +5,7 @@
 import { closeSync, constants, fchmodSync, fstatSync, fsyncSync, openSync, statSync } from 'node:fs'
 import { copyFile, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { flushDirectory } from '../../contract/index.js'
+import { flushDirectory } from '../../base/index.js'
 import { databaseName, databasePath } from './databases.js'
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory } from './directory-lock.js'

@@ -4,7 +4,7 @@
  */
 import { lstatSync, mkdirSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
-import { flushDirectory } from '../../contract/index.js'
+import { flushDirectory } from '../../base/index.js'
 import { StoreError } from '../store-error.js'
 import { codeOf } from './files.js'
 

@@ -3,8 +3,7 @@
  */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { inBackground } from '../../base/index.js'
-import { flushDirectory } from '../../contract/index.js'
+import { flushDirectory, inBackground } from '../../base/index.js'
 import { bytesInUse, databasePath, openDatabases, poolKey, type FileDatabases } from './databases.js'
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory, type DirectoryLock } from './directory-lock.js'
