@@ -20,4 +20,5 @@ export {
   type ExecFileException,
   type ExecFileOptionsWithBufferEncoding,
 } from './processes.js'
+export { ignoringErrors, withRelease } from './release.js'
 export { abortable, Semaphore, type WaitingLimit } from './semaphore.js'

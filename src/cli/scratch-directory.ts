@@ -5,6 +5,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { withRelease } from '../base/index.js'
 import { directoryLockName, lockDirectory, StoreError, type DirectoryLock } from '../store/index.js'
 
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -25,13 +26,17 @@ export async function withScratchDirectory<Result>(
     process.removeListener(signal, onSignal).kill(process.pid, signal)
   }
   for (const signal of endingSignals) process.on(signal, onSignal)
-  try {
-    return await work(directory)
-  } finally {
-    for (const signal of endingSignals) process.removeListener(signal, onSignal)
-    remove()
-    await lock.release()
-  }
+  return withRelease(
+    () =>
+      withRelease(
+        () => work(directory),
+        () => {
+          for (const signal of endingSignals) process.removeListener(signal, onSignal)
+          remove()
+        },
+      ),
+    () => lock.release(),
+  )
 }
 
 /** Another command may take a directory for a leftover between its creation and its lock; the next attempt succeeds. */

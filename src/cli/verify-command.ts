@@ -2,6 +2,7 @@
  * `understudy verify`: checks a whole data directory and prints the problems. The server may be running.
  */
 import type { Command } from 'commander'
+import { withRelease } from '../base/index.js'
 import { codeOf } from '../client/index.js'
 import { loadCodec } from '../codec/index.js'
 import { verifyCycles } from '../history/index.js'
@@ -78,14 +79,13 @@ export async function verifyFile(file: string, { allImages, whole }: VerifyOptio
   let found = { counts: null as RecordCounts | null, lastCycleId: null as string | null, imagesDecoded: 0 }
   if (snapshot !== null) {
     const { store } = snapshot
-    try {
+    const verify = async (): Promise<typeof found> => {
       const counts = inspectRecords(snapshot, report)
       await verifyCycles(store, { codec: loadCodec('auto').codec, report })
       const imagesDecoded = await verifyImages(store, allImages ? Infinity : imagesMax, report)
-      found = { counts, lastCycleId: lastCycleId(store), imagesDecoded }
-    } finally {
-      await store.close()
+      return { counts, lastCycleId: lastCycleId(store), imagesDecoded }
     }
+    found = await withRelease(verify, () => store.close())
   }
   const seconds = Math.round(performance.now() - startedAt) / 1000
   const bytes = snapshot?.bytes ?? 0

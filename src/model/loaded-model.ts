@@ -1,6 +1,7 @@
 /**
  * A model that serves: package, features and session processes behind the `Model` interface.
  */
+import { ignoringErrors, withRelease } from '../base/index.js'
 import { referenceCodec } from '../codec/index.js'
 import { assert, type HeadColumns, type HeadName } from '../contract/index.js'
 import { fillEmbeddings } from './embedding-rows.js'
@@ -77,7 +78,7 @@ export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
     const plans = planModel(modelPackage, options, files)
     return assemble({ modelPackage, files }, plans.heads, await openHosts(plans, options), options)
   } catch (error) {
-    await files?.remove()
+    await ignoringErrors(() => files?.remove())
     throw error
   }
 }
@@ -180,8 +181,10 @@ function assemble(
       return predict({ count: rows.count, fill })
     },
     async close() {
-      await Promise.all([hosts.heads.close(), hosts.text?.close(), hosts.image?.close()])
-      await files?.remove()
+      await withRelease(
+        () => Promise.all([hosts.heads.close(), hosts.text?.close(), hosts.image?.close()]),
+        () => files?.remove(),
+      )
     },
   }
 }

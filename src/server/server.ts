@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino, type Logger } from 'pino'
-import { inBackground } from '../base/index.js'
+import { ignoringErrors, inBackground } from '../base/index.js'
 import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService, scoredBefore, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
@@ -109,22 +109,24 @@ export async function startServer(
   const view = { dataDir, lock, onMade, onStopped }
   const serving: Serving = { model: () => null }
   const hasModel = (): boolean => serving.model() !== null
-  const store: ServedStore =
-    journal === undefined || environment === undefined
-      ? await openLmdbStore(view)
-      : await openStoreOnPostgres({ journal, environment, view, log, hasModel })
-  try {
-    const endLog = async (): Promise<void> => {
-      endBackgroundLog()
-      await output.drain(logMsMax)
-    }
-    const flushLog = (): void => output.flush()
-    return await startParts({ store, settings, log, startAdmin, endLog, flushLog, serving })
-  } catch (error) {
-    await store.close()
+  const endLog = async (): Promise<void> => {
     endBackgroundLog()
     await output.drain(logMsMax)
-    throw error instanceof StoreError && error.code === 'unusable' ? damaged(settings, error) : error
+  }
+  const flushLog = (): void => output.flush()
+  let opened: ServedStore | null = null
+  try {
+    const store: ServedStore =
+      journal === undefined || environment === undefined
+        ? await openLmdbStore(view)
+        : await openStoreOnPostgres({ journal, environment, view, log, hasModel })
+    opened = store
+    return await startParts({ store, settings, log, startAdmin, endLog, flushLog, serving })
+  } catch (error) {
+    await ignoringErrors(() => opened?.close())
+    await endLog()
+    const isDamaged = opened !== null && error instanceof StoreError && error.code === 'unusable'
+    throw isDamaged ? damaged(settings, error) : error
   }
 }
 
@@ -245,8 +247,8 @@ async function startParts({
       ...{ url, store, models, cycles, handler, admin, endLog, flushLog },
     })
   } catch (error) {
-    admin?.stop()
-    await models.close()
+    await ignoringErrors(() => admin?.stop())
+    await ignoringErrors(() => models.close())
     throw error
   }
 }

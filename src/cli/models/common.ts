@@ -4,6 +4,7 @@
  */
 import { existsSync, statSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
+import { withRelease } from '../../base/index.js'
 import { activeVersion, type LoadOptions, type ModelLog } from '../../model/index.js'
 import type { Settings } from '../../settings/index.js'
 import { databasePath, openSnapshot, type Position, type Store } from '../../store/index.js'
@@ -56,11 +57,10 @@ export async function withStore<T>(dataDir: string, use: (store: Store) => T | P
   // Threads that start later inherit it, as those of DuckDB.
   setPriority(constants.priority.PRIORITY_LOW)
   const { store } = await openSnapshot(databasePath(dataDir), { mapsParts: true })
-  try {
-    return await use(store)
-  } finally {
-    await store.close()
-  }
+  return withRelease(
+    () => use(store),
+    () => store.close(),
+  )
 }
 
 /** The position of a cycle in the order of arrival. Throws a `CommandError` for a cycle that is not stored. */

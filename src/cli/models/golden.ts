@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { withRelease } from '../../base/index.js'
 import { loadCodec } from '../../codec/index.js'
 import { Quarantine } from '../../cycle/index.js'
 import {
@@ -57,7 +58,7 @@ export async function recordGoldenCases(
     const position = positionOf(store, cycleId)
     const range = { from: position, to: position, codec: loadCodec(settings.codec).codec }
     const model = await loadModel(loadOptions(version, settings, context))
-    try {
+    const write = async (): Promise<void> => {
       for await (const cycle of replayCycles(store, range)) {
         const golden = await record({ store, model, modelPackage, cycle, count, printMessage })
         const text = `${JSON.stringify(golden, null, 2)}\n`
@@ -70,9 +71,8 @@ export async function recordGoldenCases(
         return
       }
       throw new CommandError(`cycle ${cycleId} cannot be replayed`)
-    } finally {
-      await model.close()
     }
+    await withRelease(write, () => model.close())
   })
 }
 

@@ -1,6 +1,7 @@
 /**
  * The recorded cycles and the models with which a command scores them.
  */
+import { withRelease } from '../../base/index.js'
 import { loadCodec, type Codec } from '../../codec/index.js'
 import { loadModel, ModelError, type LoadedModel } from '../../model/index.js'
 import type { Settings } from '../../settings/index.js'
@@ -44,13 +45,14 @@ export async function withModels(
       checkIdentity(model, store.models.readIdentity(version))
       return model
     }
-    try {
-      await use({ settings, store, codec, load })
-    } catch (error) {
-      if (error instanceof ModelError || error instanceof CommandError) throw error
-      throw new CommandError(`${failure}: ${messageOf(error)}`, { cause: error })
-    } finally {
-      await Promise.all(loaded.map((model) => model.close()))
+    const used = async (): Promise<void> => {
+      try {
+        await use({ settings, store, codec, load })
+      } catch (error) {
+        if (error instanceof ModelError || error instanceof CommandError) throw error
+        throw new CommandError(`${failure}: ${messageOf(error)}`, { cause: error })
+      }
     }
+    await withRelease(used, () => Promise.all(loaded.map((model) => model.close())))
   })
 }

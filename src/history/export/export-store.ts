@@ -2,6 +2,7 @@
  * Exports stored cycles to Parquet files: reads them in order of arrival and stages the rows of every table. Read
  * `exportStore` first.
  */
+import { withRelease } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import {
   counterNames,
@@ -53,13 +54,12 @@ export async function exportStore(store: Store, options: ExportOptions): Promise
   const { directory, features, tables } = options
   const names = features.map(({ name }) => name)
   const staging = await Staging.open({ directory, features: names, ...(tables && { tables }) })
-  try {
+  const write = async (): Promise<ExportedCounts> => {
     const cycles = await exportTo(staging, store, options)
     await staging.writeAll()
     return { cycles, rows: staging.rowCounts }
-  } finally {
-    staging.close()
   }
+  return withRelease(write, () => staging.close())
 }
 
 /** Stages and writes all rows; returns the number of cycles. */
@@ -72,7 +72,7 @@ async function exportTo(staging: Staging, store: Store, options: ExportOptions):
   const features = new ExportedFeatures(store, staging, options, [...store.tail(1)].filter(isChosen))
   const exporter = new CycleExporter(store, staging, visits, features)
   let count = 0
-  try {
+  const addCycles = async (): Promise<void> => {
     for (const stored of store.tail(1)) {
       const ended = visits.add(stored.position)
       if (!isChosen(stored)) continue
@@ -81,9 +81,8 @@ async function exportTo(staging: Staging, store: Store, options: ExportOptions):
       count++
       if (staging.isFull) await staging.flush()
     }
-  } finally {
-    await features.close()
   }
+  await withRelease(addCycles, () => features.close())
   const overlapping = visits.visits.filter(({ entered, left }) => {
     const began = cycles.get(entered?.position ?? -1)?.cycleAtMs ?? -Infinity
     const ended = cycles.get(left?.position ?? -1)?.cycleAtMs ?? Infinity

@@ -2,6 +2,7 @@
  * The store on a journal. Reads use the view. The changes of a write are computed on top of the view, committed to the
  * journal, and then applied to the view. All writes that wait when a commit ends form the next one.
  */
+import { withRelease } from '../../base/index.js'
 import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.js'
 import { WriteQueue, type WaitingWrite } from '../lmdb/write-queue.js'
 import { StoreError } from '../store-error.js'
@@ -54,9 +55,8 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
       // Cycles of other processes come from the journal.
       onFileReplaced: undefined,
       close: async () => {
-        await handOver()
-        await journal.close()
-        await view.close()
+        const leave = (): Promise<void> => withRelease(handOver, () => journal.close())
+        await withRelease(leave, () => view.close())
       },
     },
     replica,

@@ -4,6 +4,7 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { ignoringErrors } from '../../base/index.js'
 import { diskBytesFree, diskBytesFreeMin } from '../lmdb/files.js'
 import { openLmdbParts, type LmdbStoreOptions } from '../lmdb/open-lmdb-store.js'
 import { StoreError } from '../store-error.js'
@@ -42,9 +43,8 @@ export async function openStoreOnPostgres(options: PostgresStoreOptions): Promis
       sleep: (ms, signal) => delay(ms, null, { signal }).then(nothing, nothing),
     })
   } catch (error) {
-    // The first error is the one to report.
-    await Promise.allSettled([journal?.close()])
-    await Promise.allSettled([view.close()])
+    await ignoringErrors(() => journal?.close())
+    await ignoringErrors(() => view.close())
     throw error
   }
 }

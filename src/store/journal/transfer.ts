@@ -4,6 +4,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { withRelease } from '../../base/index.js'
 import { databasePath, kinds, type Databases } from '../lmdb/databases.js'
 import { openLmdbParts, type LmdbStoreOptions } from '../lmdb/open-lmdb-store.js'
 import { bytesOf } from '../lmdb/record-access.js'
@@ -44,7 +45,7 @@ export async function importDirectory({
 }: TransferOptions): Promise<TransferFacts> {
   const view = await openExisting(directory)
   let journal: PostgresJournal | undefined
-  try {
+  const transfer = async (): Promise<TransferFacts> => {
     const known = readViewState(view.databases)
     if (known !== null)
       throw new StoreError(
@@ -73,10 +74,11 @@ export async function importDirectory({
     } finally {
       await journal.release(lease.epoch).catch(() => undefined)
     }
-  } finally {
-    await journal?.close()
-    await view.close()
   }
+  return withRelease(
+    () => withRelease(transfer, () => journal?.close()),
+    () => view.close(),
+  )
 }
 
 async function appendAll(databases: Databases, journal: PostgresJournal, { epoch }: Lease): Promise<void> {
@@ -131,7 +133,7 @@ export async function detachDirectory(
   directory: LmdbStoreOptions,
 ): Promise<{ readonly environment: string; readonly entry: number }> {
   const view = await openExisting(directory)
-  try {
+  const detach = async (): Promise<{ readonly environment: string; readonly entry: number }> => {
     const state = readViewState(view.databases)
     if (state === null) throw new StoreError('unusable', `${directory.dataDir} is not a view of a journal`)
     if (state.partial !== null || state.number === 0)
@@ -141,9 +143,8 @@ export async function detachDirectory(
       )
     await view.write('appendCycle', 0, () => removeViewState(view.databases))
     return { environment: state.environment, entry: state.number }
-  } finally {
-    await view.close()
   }
+  return withRelease(detach, () => view.close())
 }
 
 /** Opens the databases of a directory that has some. */
@@ -161,7 +162,7 @@ export async function exportDirectory({
 }: TransferOptions): Promise<TransferFacts> {
   const journal = await PostgresJournal.open({ url, environment })
   let target: RecordStoreParts | undefined
-  try {
+  const transfer = async (): Promise<TransferFacts> => {
     const parts = await openLmdbParts(directory)
     target = parts
     if (isViewOfJournal(parts.databases) || !isEmpty(parts.databases))
@@ -179,10 +180,11 @@ export async function exportDirectory({
     checkSame(read, facts)
     await parts.write('appendCycle', 0, () => removeViewState(parts.databases))
     return facts
-  } finally {
-    await target?.close()
-    await journal.close()
   }
+  return withRelease(
+    () => withRelease(transfer, () => target?.close()),
+    () => journal.close(),
+  )
 }
 
 function checkSame(one: TransferFacts, other: TransferFacts): void {

@@ -5,7 +5,7 @@
 import { closeSync, constants, fchmodSync, fstatSync, fsyncSync, openSync, statSync } from 'node:fs'
 import { copyFile, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { flushDirectory } from '../../base/index.js'
+import { flushDirectory, withRelease } from '../../base/index.js'
 import { databaseName, databasePath } from './databases.js'
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory } from './directory-lock.js'
@@ -40,22 +40,23 @@ const leftOverNames = new Set([partialName, `${partialName}-lock`, directoryLock
 export async function backUp(dataDir: string, backupDir: string): Promise<BackupFacts> {
   return placeDatabase(backupDir, async (partial) => {
     const snapshot = await openSnapshot(databasePath(dataDir))
-    try {
-      await snapshot.copyTo(partial)
-    } catch (error) {
-      throw copyError(error, databasePath(dataDir), partial)
-    } finally {
-      await snapshot.store.close()
-    }
-    const copy = await openSnapshot(partial, { whole: true })
-    try {
-      const { size } = await stat(partial)
-      const lastCycleId = copy.store.lastCycle()?.cycleId ?? null
-      return { counts: countRecords(copy.databases), lastCycleId, bytes: size }
-    } finally {
-      await copy.store.close()
-    }
+    const copying = (): Promise<void> =>
+      snapshot.copyTo(partial).catch((error: unknown) => {
+        throw copyError(error, databasePath(dataDir), partial)
+      })
+    await withRelease(copying, () => snapshot.store.close())
+    return factsOf(partial)
   })
+}
+
+async function factsOf(file: string): Promise<BackupFacts> {
+  const copy = await openSnapshot(file, { whole: true })
+  const read = async (): Promise<BackupFacts> => {
+    const { size } = await stat(file)
+    const lastCycleId = copy.store.lastCycle()?.cycleId ?? null
+    return { counts: countRecords(copy.databases), lastCycleId, bytes: size }
+  }
+  return withRelease(read, () => copy.store.close())
 }
 
 /**
@@ -96,7 +97,7 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
   const lock = await lockDirectory(path)
   const partial = join(path, partialName)
   let isPlaced = false
-  try {
+  const place = async (): Promise<T> => {
     const found = (await readdir(path)).find((name) => !isLeftover(name))
     if (found !== undefined) throw new StoreError('unusable', `${path} is not empty: ${found} is in it`)
     await removePartial(partial)
@@ -106,13 +107,17 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
     isPlaced = true
     flushDirectory(path)
     return result
-  } finally {
+  }
+  // While the lock is held: the next holder of the directory must not see files disappear.
+  const clean = async (): Promise<void> => {
     await removePartial(partial)
-    // While the lock is held: the next holder of the directory must not see files disappear.
     await rm(join(path, directoryLockName), { force: true })
     if (!isPlaced && created !== undefined) await removeEmpty(path, created)
-    await lock.release()
   }
+  return withRelease(
+    () => withRelease(place, clean),
+    () => lock.release(),
+  )
 }
 
 /** Whether an interrupted copy, a lock or LMDB may have left the file behind; none of them holds data. */

@@ -10,6 +10,7 @@
 import { randomUUID } from 'node:crypto'
 import { access, constants, link, lstat, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ignoringErrors } from '../../base/index.js'
 import { changeOwner, checkRoom, codeOf, notPlain } from './files.js'
 import { describe, StoreError } from '../store-error.js'
 
@@ -81,7 +82,7 @@ async function make(lockPath: string, path: string): Promise<void> {
       if (syscall !== 'link' || codeOf(error) !== 'ENOENT') throw error
       // Another process removed it as an unfinished one.
     } finally {
-      await rm(freshPath, { force: true })
+      await ignoringErrors(() => rm(freshPath, { force: true }))
     }
   }
 }

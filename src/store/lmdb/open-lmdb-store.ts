@@ -3,7 +3,7 @@
  */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { flushDirectory, inBackground } from '../../base/index.js'
+import { flushDirectory, inBackground, withRelease } from '../../base/index.js'
 import { bytesInUse, databasePath, openDatabases, poolKey, type FileDatabases } from './databases.js'
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory, type DirectoryLock } from './directory-lock.js'
@@ -119,8 +119,10 @@ function partsOf(
     close: async () => {
       clearInterval(readerChecks)
       await writer.idle()
-      await root.close()
-      await lock.release()
+      await withRelease(
+        () => root.close(),
+        () => lock.release(),
+      )
     },
   }
 }
