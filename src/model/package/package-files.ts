@@ -8,6 +8,7 @@ import { constants, createReadStream } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, rm, rmdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { ignoringErrors } from '../../base/index.js'
 import type { ModelLog } from '../model.js'
 import { sizeText } from '../size-text.js'
 import { modelIdentity } from './identity.js'
@@ -118,9 +119,13 @@ export class PackageFiles {
   }
 }
 
-/** Copies of servers that have ended: one server uses a data directory. */
-export async function removeCopies(copiesDir: string): Promise<void> {
-  await rm(copiesDir, { recursive: true, force: true })
+/** Copies of servers that have ended: one server uses a data directory. What cannot be removed keeps no model from serving. */
+export async function removeCopies(copiesDir: string, log: Pick<ModelLog, 'warn'>): Promise<void> {
+  try {
+    await rm(copiesDir, { recursive: true, force: true })
+  } catch (err) {
+    log.warn({ err }, 'old copies of model files cannot be removed')
+  }
 }
 
 async function copyFiles(
@@ -148,7 +153,8 @@ async function copyFiles(
       await copyFile(path, copyPath(copyDir, index), constants.COPYFILE_FICLONE)
     return copyDir
   } catch (error) {
-    if (copyDir !== null) await rm(copyDir, { recursive: true, force: true })
+    const partial = copyDir
+    if (partial !== null) await ignoringErrors(() => rm(partial, { recursive: true, force: true }))
     // An error of the package is one of the load.
     for (const { path } of files) await accessFile(path, () => stat(path))
     return withoutCopy((error as Error).message)

@@ -4,7 +4,7 @@
  * comparisons would block the event loop for tens of milliseconds at a time. A claim then ties the version to its files.
  */
 import { constants, getPriority, setPriority } from 'node:os'
-import { inBackground } from '../../base/index.js'
+import { ignoringErrors, inBackground } from '../../base/index.js'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
 import { loadCodec } from '../../codec/index.js'
 import type { LoadOptions } from '../plans.js'
@@ -38,11 +38,11 @@ export interface VersionLoaderOptions extends Omit<LoadOptions, 'version' | 'sig
 }
 
 export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions): LoadVersion {
-  const { copiesDir } = options
+  const { copiesDir, log } = options
   // What a server that was killed has left.
   let clearing: Promise<void> | null = null
   return async (version, { inChildProcess, signal }) => {
-    if (copiesDir !== undefined) await (clearing ??= removeCopies(copiesDir))
+    if (copiesDir !== undefined) await (clearing ??= removeCopies(copiesDir, log))
     const load = inChildProcess ? loadCandidateModel : loadVerifiedModel
     const model = await load({ ...options, version, signal })
     try {
@@ -51,7 +51,7 @@ export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions
         `model_version ${version} has already been loaded with different files; give these files a new model_version`,
       )
     } catch (error) {
-      await model.close()
+      await ignoringErrors(() => model.close())
       throw error
     }
   }
@@ -69,7 +69,7 @@ export async function loadVerifiedModel(options: LoadOptions): Promise<LoadedMod
     await assertChecksPass(model, await readPackage(options.modelsDir, options.version), options)
     return model
   } catch (error) {
-    await model.close()
+    await ignoringErrors(() => model.close())
     throw error
   } finally {
     options.signal?.removeEventListener('abort', cancel)
@@ -81,7 +81,7 @@ export async function loadCandidateModel(options: LoadOptions): Promise<LoadedMo
   const identity = await verifyInProcess(options)
   const model = await loadModel(options)
   if (model.identity === identity) return model
-  await model.close()
+  await ignoringErrors(() => model.close())
   throw new ModelError(`model ${options.version} was changed while it was verified`)
 }
 
