@@ -61,7 +61,8 @@ export class ModelFailures {
     const failure = this.#failure
     if (failure === null) return null
     const model = this.#parts.model()
-    return model === null || failure.model === null || failure.model === model ? failure : null
+    const isOfModel = failure.model === null ? failure.version === model?.version : failure.model === model
+    return model === null || isOfModel ? failure : null
   }
 
   /** Calls `listener` after each prediction of a cycle that succeeded. */

@@ -225,6 +225,9 @@ describe('a failure', () => {
     expect(service.problems()).toEqual([
       { check: 'model', severity: 'fail', reason: 'v9 failed to load: no file (2 cycles in a row)' },
     ])
+    // Another version serves now: what it has not failed is no problem of it.
+    serving = () => model
+    expect(service.problems()).toEqual([])
   })
 
   test('that ends the process of the model names its post, found by bisection without the cycle', async () => {
