@@ -92,18 +92,13 @@ export const adminMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'what waits is bounded',
-        find: 'waiting.size >= waitingMax',
-        replace: 'waiting.size > waitingMax',
+        find: 'new Semaphore(activeMax, { waitingMax, refusal })',
+        replace: 'new Semaphore(activeMax, { waitingMax: waitingMax + 1, refusal })',
       },
       {
-        breaks: 'a request whose client has disconnected does not wait',
-        find: "gone.addEventListener('abort', leave)",
-        replace: '',
-      },
-      {
-        breaks: 'a request whose client has disconnected does not start',
-        find: 'gone.throwIfAborted()',
-        replace: '',
+        breaks: 'a request whose client has disconnected neither waits nor starts',
+        find: 'semaphore.run(work, gone)',
+        replace: 'semaphore.run(work)',
       },
       { breaks: 'a parameter is one segment', find: "'([^/]+)'", replace: "'(.+)'" },
     ],
