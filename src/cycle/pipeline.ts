@@ -14,13 +14,7 @@ import {
   type HeadColumns,
 } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
-import {
-  weightsInForce,
-  type CyclePlan,
-  type Pool,
-  type PoolState,
-  type WeightsSetting,
-} from '../pool/index.js'
+import type { CyclePlan, Pool, PoolState, WeightsSetting } from '../pool/index.js'
 import { StoreError, type CycleRecord, type Store } from '../store/index.js'
 import { availabilityOf, packAvailability } from './availability.js'
 import { packEvaluation } from './evaluation-record.js'
@@ -117,7 +111,7 @@ export class CyclePipeline {
       throw new ServiceError('unavailable', 'storage refuses writes')
     const plan = pool.plan(cycle, (last?.position ?? 0) + 1)
     checkPendingCount(plan, limits().pendingPostsMax ?? pendingPostsMax)
-    const weights = weightsInForce(stored.history, cycle.cycleAt.ms)
+    const weights = stored.inForceAt(cycle.cycleAt.ms)
     stages.lap('plan')
     const texts = await embeddings
       .encodeEntering(model, plan, enteringRecords(json, cycle, plan))

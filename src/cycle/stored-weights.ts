@@ -1,5 +1,6 @@
 /**
- * The history of weights, in memory and in the store. Weights are set one at a time (decisions.md 25).
+ * The weights of the service. Memory has the few that almost every call needs; the store has the whole history. Weights are
+ * set one at a time (decisions.md 25).
  */
 import {
   assert,
@@ -12,8 +13,8 @@ import {
 import {
   planWeights,
   weightsInForce,
+  type KnownWeights,
   type WeightsAccepted,
-  type WeightsHistory,
   type WeightsSetting,
   type WeightsToSet,
 } from '../pool/index.js'
@@ -28,13 +29,19 @@ export interface InitialWeights {
   readonly note?: string
 }
 
-export class StoredWeights {
+export class StoredWeights implements KnownWeights {
   readonly #store: Store
-  #history: WeightsHistory
+  /** Stored as the first one of a new data directory. */
+  readonly #initial: WeightsSetting
+  #count = 1
+  #previous: WeightsSetting | null = null
+  /** The current setting, after the one that is in force until it begins. Health needs no other, and thus no storage. */
+  #newest: readonly WeightsSetting[]
 
-  private constructor(store: Store, history: WeightsHistory) {
+  private constructor(store: Store, initial: WeightsSetting) {
     this.#store = store
-    this.#history = history
+    this.#initial = initial
+    this.#newest = [initial]
   }
 
   /** Opens the history. A new one begins with `initial`; logs a warning when a stored one began with other weights. */
@@ -44,72 +51,91 @@ export class StoredWeights {
     nowMs: number,
     log: { warn(fields: object, message: string): void },
   ): Promise<StoredWeights> {
-    const history = store.listWeights()
     const first = initialSetting(initial, nowMs)
-    const [oldest] = history
-    if (oldest !== undefined) {
-      if (planWeights([oldest], first, nowMs, nowMs).kind !== 'unchanged') {
-        log.warn(
-          { configured: first.version, stored: oldest.version },
-          'the configured initial weights are ignored: this data directory was created with other weights',
-        )
-      }
-      return new StoredWeights(store, history)
+    const oldest = store.readWeights(1)
+    const known = { current: oldest, find: () => undefined }
+    if (oldest !== undefined && planWeights(known, first, nowMs, nowMs).kind !== 'unchanged') {
+      log.warn(
+        { configured: first.version, stored: oldest.version },
+        'the configured initial weights are ignored: this data directory was created with other weights',
+      )
     }
-    const weights = new StoredWeights(store, [first])
+    const weights = new StoredWeights(store, first)
     await weights.reload()
     return weights
   }
 
-  /** Reads the history again. Stores the first weights if none are stored, if this process may write. */
+  /** Reads the newest weights again. Stores the first ones if none are stored, if this process may write. */
   async reload(): Promise<void> {
-    const stored = this.#store.listWeights()
-    if (stored.length > 0) this.#history = stored
-    else if (this.#store.mayWrite)
-      for (const setting of this.#history) await this.#store.appendWeights(setting)
+    if (this.#store.weightsCount() === 0 && this.#store.mayWrite)
+      await this.#store.appendWeights(this.#initial)
+    this.#read()
   }
 
-  get history(): WeightsHistory {
-    return this.#history
+  #read(): void {
+    const store = this.#store
+    const count = store.weightsCount()
+    const current = store.readWeights(count)
+    if (current === undefined) return
+    const before = store.weightsAt(current.firstCycleMs - 1)
+    this.#count = count
+    this.#previous = store.readWeights(count - 1) ?? null
+    this.#newest = before === undefined ? [current] : begunBefore(current, [before])
+  }
+
+  get current(): WeightsSetting {
+    const current = this.#newest.at(-1)
+    assert(current !== undefined, 'there are weights')
+    return current
+  }
+
+  find(version: string): WeightsSetting | undefined {
+    return this.#newest.find((setting) => setting.version === version) ?? this.#store.findWeights(version)
+  }
+
+  /** The setting that applies to a cycle, or at a time. Throws when storage cannot be read. */
+  inForceAt(ms: number): WeightsSetting {
+    return weightsInForce(this.#newest, ms) ?? this.#store.weightsAt(ms) ?? this.#initial
   }
 
   /** The version in force at a time. */
   versionAt(ms: number): string {
-    return weightsInForce(this.#history, ms).version
+    return this.inForceAt(ms).version
   }
 
   /** The current setting if it is that of `request`, else null. Throws as `set` does. */
   currentIfEqual(request: WeightsToSet): WeightsSetting | null {
-    const plan = this.#plan(request, 0, 0)
+    const plan = changeWeights(this, request, { nowMs: 0, newestCycleMs: 0 })
     return plan.kind === 'unchanged' ? plan.setting : null
   }
 
   /** Sets weights unless they are already current. Throws `conflict` for a version that exists with different weights. */
   async set(request: WeightsToSet, nowMs: number, newestCycleMs: number): Promise<WeightsSetting> {
-    const plan = this.#plan(request, nowMs, newestCycleMs)
-    if (plan.kind === 'appended') {
-      try {
-        await this.#store.appendWeights(plan.setting, this.#history.length)
-      } catch (error) {
-        // A write that failed late may have reached the disk: the store decides.
-        if (!this.#store.closed) this.#history = this.#store.listWeights()
-        throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
-      }
-      this.#history = [...this.#history, plan.setting]
+    const { kind, setting } = changeWeights(this, request, { nowMs, newestCycleMs })
+    if (kind === 'unchanged') return setting
+    try {
+      await this.#store.appendWeights(setting, this.#count)
+    } catch (error) {
+      // A write that failed late may have reached the disk: the store decides.
+      if (!this.#store.closed) this.#read()
+      throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
     }
-    return plan.setting
-  }
-
-  #plan(request: WeightsToSet, nowMs: number, newestCycleMs: number): WeightsAccepted {
-    return changeWeights(this.#history, request, { nowMs, newestCycleMs })
+    this.#count++
+    this.#previous = this.current
+    this.#newest = begunBefore(setting, this.#newest)
+    return setting
   }
 
   /** `current` is the setting made last, even before it takes effect. */
   state(): WeightsState {
-    const [current, previous] = [this.#history.at(-1), this.#history.at(-2)]
-    assert(current !== undefined, 'there are weights')
-    return { current: recordOf(current), previous: previous === undefined ? null : recordOf(previous) }
+    const previous = this.#previous
+    return { current: recordOf(this.current), previous: previous && recordOf(previous) }
   }
+}
+
+/** `setting`, after the last of `earlier` that it does not hide. */
+function begunBefore(setting: WeightsSetting, earlier: readonly WeightsSetting[]): readonly WeightsSetting[] {
+  return [...earlier.filter(({ firstCycleMs }) => firstCycleMs < setting.firstCycleMs).slice(-1), setting]
 }
 
 /**
@@ -117,7 +143,7 @@ export class StoredWeights {
  * for a version used before with other weights.
  */
 export function changeWeights(
-  history: WeightsHistory,
+  known: KnownWeights,
   request: WeightsToSet,
   { nowMs, newestCycleMs }: { readonly nowMs: number; readonly newestCycleMs: number },
 ): WeightsAccepted {
@@ -126,7 +152,7 @@ export function changeWeights(
     throw new ServiceError('unprocessable', 'the weights are not usable', {
       fields: [{ path: 'weights', problem: 'at least one of views, comments, up must be positive' }],
     })
-  const plan = planWeights(history, request, nowMs, newestCycleMs)
+  const plan = planWeights(known, request, nowMs, newestCycleMs)
   if (plan.kind !== 'conflict') return plan
   throw new ServiceError('conflict', 'this version already exists with different weights', {
     fields: weightNames

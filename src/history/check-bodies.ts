@@ -26,7 +26,8 @@ import {
   type CyclePlan,
   type Pool,
   type PostKeys,
-  type WeightsHistory,
+  type KnownWeights,
+  type WeightsSetting,
 } from '../pool/index.js'
 import type { Position, Store, StoredCycle, StoredRequest } from '../store/index.js'
 import type { PostKey } from './pool-list.js'
@@ -88,7 +89,8 @@ export interface PoolEffect {
 export class BodyChecker {
   readonly #options: BodyCheckerOptions
   readonly #pool: Pool | null
-  #weights: WeightsHistory
+  /** Weights of this run, as if they were stored after those of the store. */
+  readonly #weights: WeightsSetting[] = []
   /** Cycles of this run, as if they were stored. */
   readonly #cycles = new Map<string, StoredCycle>()
   readonly #requests = new Map<Position, StoredRequest>()
@@ -99,7 +101,6 @@ export class BodyChecker {
     const { store } = options
     this.#options = options
     this.#pool = store === null ? null : loadPool(store)
-    this.#weights = store?.listWeights() ?? []
     this.#lastPosition = store?.lastCycle()?.position ?? 0
     this.#idempotency = new Idempotency(this.#records())
   }
@@ -155,8 +156,7 @@ export class BodyChecker {
     }
     const change = {
       late,
-      weights_version:
-        this.#weights.length === 0 ? null : weightsInForce(this.#weights, cycle.cycleAt.ms).version,
+      weights_version: this.#weightsAt(cycle.cycleAt.ms)?.version ?? null,
       pending_before: before,
       pending_after: plan.next.count,
       entering: Array.from(plan.entries.entered.postNo, (_, row) => keyAt(plan.entries.entered, row)),
@@ -172,10 +172,28 @@ export class BodyChecker {
     const { nowMs, store } = this.#options
     const newestCycleMs = this.#pool?.state.newestCycleMs ?? -Infinity
     const note = request.note ?? ''
-    const { kind, setting } = changeWeights(this.#weights, { ...request, note }, { nowMs, newestCycleMs })
-    if (kind === 'appended') this.#weights = [...this.#weights, setting]
+    const { kind, setting } = changeWeights(
+      this.#knownWeights(),
+      { ...request, note },
+      { nowMs, newestCycleMs },
+    )
+    if (kind === 'appended') this.#weights.push(setting)
     const first = store === null ? null : formatInstant(setting.firstCycleMs)
     return { kind: 'weights', version: request.version, first_cycle_time: first }
+  }
+
+  #weightsAt(ms: number): WeightsSetting | undefined {
+    return weightsInForce(this.#weights, ms) ?? this.#options.store?.weightsAt(ms) ?? this.#weights[0]
+  }
+
+  /** The weights of the store, and those of this run. */
+  #knownWeights(): KnownWeights {
+    const { store } = this.#options
+    return {
+      current: this.#weights.at(-1) ?? store?.readWeights(store.weightsCount()),
+      find: (version) =>
+        this.#weights.find((setting) => setting.version === version) ?? store?.findWeights(version),
+    }
   }
 
   /** The cycles of the store, and those of this run. */

@@ -98,7 +98,7 @@ describe('verification reports', () => {
   beforeEach(async () => {
     const store = await served(cycles(7))
     records = recordsOf(store)
-    weights = store.listWeights()
+    weights = [...store.listWeights()]
     poolBefore = (await served(cycles(7).slice(0, 2))).readPool() as Uint8Array
     variant = recordsOf(await served(cycles(8)))[2] as CycleRecord
   })
@@ -237,7 +237,7 @@ test('verification reports a damaged evaluation record of an expired cycle', asy
     const evaluation = damage === null ? first.evaluation : damage(first.evaluation as Uint8Array)
     const store = await storeOf(
       [{ ...first, evaluation: evaluation ?? null }, ...others],
-      served3.listWeights(),
+      [...served3.listWeights()],
     )
     await store.expiry.removeCycles([{ position: 1, keepEntry: true }])
     const problems = await problemsOf(store)

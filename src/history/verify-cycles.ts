@@ -6,14 +6,7 @@
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
 import { loadPool, postName, readAvailability, saveCycle, savedNames } from '../cycle/index.js'
-import {
-  gallIdAt,
-  Pool,
-  weightsInForce,
-  type CyclePlan,
-  type PoolState,
-  type WeightsHistory,
-} from '../pool/index.js'
+import { gallIdAt, Pool, type CyclePlan, type PoolState } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { RecordedCycles } from './recorded-cycles.js'
 import { readBody, readResponse } from './records.js'
@@ -29,14 +22,14 @@ type Report = VerifyCyclesOptions['report']
 
 /** Verifies every cycle of a store that does not change meanwhile. */
 export async function verifyCycles(store: Store, { codec, report }: VerifyCyclesOptions): Promise<void> {
-  const history = verifyWeights(store, report)
+  const hasWeights = verifyWeights(store, report)
   const first = store.expiry.firstPosition()
   const verifier = new CycleVerifier(store, codec, first === 1)
   try {
     for (const stored of store.tail(first)) {
       const reportForCycle = (problem: string): void =>
         report(`cycle ${stored.cycleId} (position ${stored.position}): ${problem}`)
-      verifyHeader(stored, history, reportForCycle)
+      verifyHeader(stored, store, hasWeights, reportForCycle)
       await verifier.verify(stored, reportForCycle)
     }
   } catch (error) {
@@ -60,31 +53,30 @@ function verifyExpired(store: Store, first: Position, report: Report): void {
   }
 }
 
-/** Each version has one set of weights. Times may decrease: a clock that was ahead may have been set back. */
-function verifyWeights(store: Store, report: Report): WeightsHistory {
-  let history: WeightsHistory
+/**
+ * Each version has one set of weights. Times may decrease: a clock that was ahead may have been set back. False if the
+ * weights cannot be read, or if there are none.
+ */
+function verifyWeights(store: Store, report: Report): boolean {
+  let number = 0
   try {
-    history = store.listWeights()
+    for (const { version, weights } of store.listWeights()) {
+      const place = `weights ${version} (number ${++number})`
+      if (JSON.stringify(store.findWeights(version)?.weights) !== JSON.stringify(weights))
+        report(`${place}: an earlier setting has the same version and other weights`)
+      if (!Object.values(weights).every((weight) => Number.isFinite(weight) && weight >= 0))
+        report(`${place}: a weight is negative or not a number`)
+    }
   } catch {
-    return [] // The verification of the records reports it.
+    return false // The verification of the records reports it.
   }
-  const known = new Map<string, string>()
-  for (const [index, entry] of history.entries()) {
-    const place = `weights ${entry.version} (number ${index + 1})`
-    const values = JSON.stringify(entry.weights)
-    if ((known.get(entry.version) ?? values) !== values)
-      report(`${place}: an earlier setting has the same version and other weights`)
-    known.set(entry.version, values)
-    if (!Object.values(entry.weights).every((weight) => Number.isFinite(weight) && weight >= 0))
-      report(`${place}: a weight is negative or not a number`)
-  }
-  return history
+  return number > 0
 }
 
-function verifyHeader(stored: StoredCycle, history: WeightsHistory, report: Report): void {
+function verifyHeader(stored: StoredCycle, store: Store, hasWeights: boolean, report: Report): void {
   if (Number.isNaN(Date.parse(stored.receivedAt))) report('received_at is not a time')
-  if (history.length === 0) return
-  const { version } = weightsInForce(history, stored.cycleAtMs)
+  if (!hasWeights) return
+  const version = store.weightsAt(stored.cycleAtMs)?.version
   if (version !== stored.weightsVersion)
     report(`scored with weights ${stored.weightsVersion}; the weights in force were ${version}`)
 }

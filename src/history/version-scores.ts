@@ -6,7 +6,7 @@ import type { Codec } from '../codec/index.js'
 import { headNames, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
 import { placedFailure, Quarantine, unpackHeads } from '../cycle/index.js'
 import { ModelError, type Model } from '../model/index.js'
-import { gallIdAt, missingHeads, scoreRows, type WeightsHistory } from '../pool/index.js'
+import { gallIdAt, missingHeads, scoreRows } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { VectorCache } from './vector-cache.js'
 import { replayAt, replayCycles, type ReplayedCycle } from './replay.js'
@@ -91,7 +91,6 @@ export async function* sourcedScores(
   options: ScoresOptions,
 ): AsyncGenerator<SourcedCycle> {
   const { versions, codec } = options
-  const history = store.listWeights()
   const replayers = versions.map((version) => new Replayer(store, version, options))
   const replayed = cycles
     .filter((cycle) => versions.some((version) => sourceOf(store, cycle, version) === 'replay'))
@@ -101,7 +100,7 @@ export async function* sourcedScores(
     for (const cycle of cycles) {
       const response = readScoredRows(store, cycle)
       if (response.posts.length === 0) continue
-      const weights = weightsOf(history, cycle.weightsVersion)
+      const weights = weightsOf(store, cycle.weightsVersion)
       let replayedCycle: ReplayedCycle | null = null
       const sides: SourcedScores[] = []
       for (const replayer of replayers) {
@@ -164,8 +163,8 @@ function readScoredRows(store: Store, { cycleId }: StoredCycle): ScoredRows {
 }
 
 /** A version may be set more than once, but always with the same weights. */
-export function weightsOf(history: WeightsHistory, weightsVersion: string): Weights {
-  const setting = history.find(({ version }) => version === weightsVersion)
+export function weightsOf(store: Store, weightsVersion: string): Weights {
+  const setting = store.findWeights(weightsVersion)
   if (setting === undefined) throw new Error(`the store has no weights ${weightsVersion}`)
   return setting.weights
 }

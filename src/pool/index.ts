@@ -20,9 +20,9 @@ export {
   planWeights,
   scoreRows,
   weightsInForce,
+  type KnownWeights,
   type WeightsAccepted,
   type WeightsConflict,
-  type WeightsHistory,
   type WeightsSetting,
   type WeightsToSet,
 } from './weights.js'

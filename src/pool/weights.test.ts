@@ -1,7 +1,9 @@
 /** Weights: which are in force, what setting them does, and the score. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { missingHeads, planWeights, scoreRows, weightsInForce, type WeightsHistory } from './weights.js'
+import { missingHeads, planWeights, scoreRows, weightsInForce, type WeightsSetting } from './weights.js'
+
+type WeightsHistory = readonly WeightsSetting[]
 
 const weights = (views: number) => ({ views, comments: 0, up: 0, downvote_share: 0 })
 const minute = 60_000
@@ -13,7 +15,11 @@ function set(
   nowMs: number,
   newestCycleMs = -Infinity,
 ) {
-  const plan = planWeights(history, { version, weights: weights(views), note: '' }, nowMs, newestCycleMs)
+  const known = {
+    current: history.at(-1),
+    find: (wanted: string) => history.find((setting) => setting.version === wanted),
+  }
+  const plan = planWeights(known, { version, weights: weights(views), note: '' }, nowMs, newestCycleMs)
   return plan.kind === 'appended' ? [...history, plan.setting] : plan.kind
 }
 
@@ -40,7 +46,7 @@ describe('setting weights', () => {
   test('to an older version rolls back from the next boundary', () => {
     const there = set(initial, 'a', 2, minute) as WeightsHistory
     const back = set(there, 'initial', 1, 6 * minute) as WeightsHistory
-    expect([4, 5, 9, 10].map((at) => weightsInForce(back, at * minute).version)).toEqual([
+    expect([4, 5, 9, 10].map((at) => weightsInForce(back, at * minute)?.version)).toEqual([
       'initial',
       'a',
       'a',
@@ -51,8 +57,14 @@ describe('setting weights', () => {
 
 test('of several settings for one boundary the last applies', () => {
   const history = set(set(initial, 'a', 2, minute) as WeightsHistory, 'b', 3, 2 * minute) as WeightsHistory
-  expect(weightsInForce(history, 5 * minute).version).toBe('b')
-  expect(weightsInForce(history, 4 * minute).version).toBe('initial')
+  expect(weightsInForce(history, 5 * minute)?.version).toBe('b')
+  expect(weightsInForce(history, 4 * minute)?.version).toBe('initial')
+})
+
+test('no setting applies to a cycle before the first one', () => {
+  const [late] = (set(initial, 'a', 2, minute) as WeightsHistory).slice(1) as [WeightsSetting]
+  expect(weightsInForce([late], 5 * minute)).toBe(late)
+  expect(weightsInForce([late], 5 * minute - 1)).toBeUndefined()
 })
 
 test('a score is the weighted sum of the available heads, as float32', () => {

@@ -1,8 +1,8 @@
 /**
- * The weights of a score: their history, which entry is in force at a time, and the score itself (decisions.md 24
- * and 25). Pure; the time is an argument.
+ * The weights of a score: what setting them does, which setting is in force at a time, and the score itself (decisions.md
+ * 24 and 25). Pure; the time is an argument.
  */
-import { assert, nextBoundary, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
+import { nextBoundary, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
 
 /** Weights as requested. */
 export interface WeightsToSet {
@@ -11,14 +11,20 @@ export interface WeightsToSet {
   readonly note: string
 }
 
-/** Weights as they were set. A history lists them oldest first; entries are only ever appended. */
+/** Weights as they were set. */
 export interface WeightsSetting extends WeightsToSet {
   readonly setAtMs: number
   /** First `cycle_time` that they apply to. */
   readonly firstCycleMs: number
 }
 
-export type WeightsHistory = readonly WeightsSetting[]
+/** The weights that were set before. */
+export interface KnownWeights {
+  /** The setting made last. */
+  readonly current: WeightsSetting | undefined
+  /** A setting of this version: all of them have the same weights. */
+  find(version: string): WeightsSetting | undefined
+}
 
 /** A version used before with other weights. */
 export interface WeightsConflict {
@@ -33,26 +39,30 @@ export interface WeightsAccepted {
   readonly setting: WeightsSetting
 }
 
-/** The weights that apply to a cycle, or at a time: the setting made last among those in force by then. */
-export function weightsInForce(history: WeightsHistory, cycleMs: number): WeightsSetting {
-  const setting = history.findLast((entry) => entry.firstCycleMs <= cycleMs) ?? history[0]
-  assert(setting !== undefined, 'a history of weights has an entry')
-  return setting
+/**
+ * Of settings in the order in which they were made: the one that applies to a cycle, or at a time. Undefined if none of them
+ * is in force by then.
+ */
+export function weightsInForce(
+  settings: readonly WeightsSetting[],
+  cycleMs: number,
+): WeightsSetting | undefined {
+  return settings.findLast((setting) => setting.firstCycleMs <= cycleMs)
 }
 
 /** What setting weights would do. `newestCycleMs` is the newest stored cycle's time, -Infinity without one. */
 export function planWeights(
-  history: WeightsHistory,
+  known: KnownWeights,
   request: WeightsToSet,
   nowMs: number,
   newestCycleMs: number,
 ): WeightsAccepted | WeightsConflict {
   const { version, note } = request
   const weights = onlyWeights(request.weights)
-  const used = history.find((entry) => entry.version === version)
+  const { current } = known
+  const used = current?.version === version ? current : known.find(version)
   if (used !== undefined && !sameWeights(used.weights, weights))
     return { kind: 'conflict', used: used.weights }
-  const current = history.at(-1)
   if (current?.version === version) return { kind: 'unchanged', setting: current }
   const firstCycleMs = nextBoundary(Math.max(nowMs, newestCycleMs))
   return { kind: 'appended', setting: { version, weights, note, setAtMs: nowMs, firstCycleMs } }

@@ -1,10 +1,11 @@
 /**
  * What every store must hold of images, of records of models, of weights and of outcomes, run over each implementation.
  */
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { storeImplementations } from '../../test/helpers/store-implementations.js'
 import { bytesOf, cycleSample, imageSample, weightsSample } from '../../test/helpers/store-samples.js'
-import type { ImageKey, Store } from './index.js'
+import type { ImageKey, Store, WeightsEntry } from './index.js'
 
 function arrivalOf(store: Store, key: ImageKey): number | null | undefined {
   const isSameImage = (row: { readonly key: ImageKey }): boolean =>
@@ -186,7 +187,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       const store = await newStore()
       const entries = [weightsSample('a', 0.1), weightsSample('b', 1e-300), weightsSample('a', 0.1)]
       await Promise.all(entries.map((entry) => store.appendWeights(entry)))
-      expect(store.listWeights()).toEqual(entries)
+      expect([...store.listWeights()]).toEqual(entries)
     })
 
     test('weights that follow another history are refused', async () => {
@@ -195,9 +196,49 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       await store.appendWeights(first, 0)
       for (const count of [0, 2])
         await expect(store.appendWeights(second, count)).rejects.toMatchObject({ code: 'failed' })
-      expect(store.listWeights()).toEqual([first])
+      expect([...store.listWeights()]).toEqual([first])
       await store.appendWeights(second, 1)
-      expect(store.listWeights()).toEqual([first, second])
+      expect([...store.listWeights()]).toEqual([first, second])
+    })
+
+    test('weights are found by number, by version and by time, whatever the order of their times', async () => {
+      const setting = fc.record({
+        version: fc.constantFrom('a', 'b', '가중치', '\ud800'),
+        firstCycleMs: fc.integer({ min: 0, max: 6 }).map((boundary) => boundary * 300_000),
+      })
+      const check = async (settings: readonly Pick<WeightsEntry, 'version' | 'firstCycleMs'>[]) => {
+        const store = await newStore()
+        const entries: WeightsEntry[] = []
+        expect([store.weightsCount(), store.weightsAt(0), store.findWeights('a')]).toEqual([
+          0,
+          undefined,
+          undefined,
+        ])
+        for (const { version, firstCycleMs } of settings) {
+          const entry = { ...weightsSample(version, 1), firstCycleMs, setAtMs: entries.length }
+          await store.appendWeights(entry)
+          entries.push(entry)
+          expect(store.weightsCount()).toBe(entries.length)
+          for (let ms = -1; ms <= 1_800_001; ms += 100_000) {
+            const inForce = entries.findLast((one) => one.firstCycleMs <= ms) ?? entries[0]
+            expect(store.weightsAt(ms)).toEqual(inForce)
+            expect(store.weightsAt(ms + 1)).toEqual(
+              entries.findLast((one) => one.firstCycleMs <= ms + 1) ?? entries[0],
+            )
+          }
+        }
+        expect([0, 1, 2, 3].map((number) => store.readWeights(number))).toEqual([
+          undefined,
+          ...[0, 1, 2].map((index) => entries[index]),
+        ])
+        for (const version of ['a', 'b', '가중치', '\ud800', '\udfff'])
+          expect(store.findWeights(version)).toEqual(entries.find((entry) => entry.version === version))
+        expect([...store.listWeights()]).toEqual(entries)
+      }
+      await fc.assert(
+        fc.asyncProperty(fc.array(setting, { minLength: 1, maxLength: 30, size: 'max' }), check),
+        { numRuns: 5 },
+      )
     })
 
     test('an outcome is created once and then replaced, within one call too', async () => {

@@ -223,13 +223,21 @@ export interface ImageRecords {
   imageKeys(): Iterable<ImageKey>
 }
 
-/** Weights and outcomes. */
-export interface HistoryRecords {
+/** The history of weights, numbered 1, 2, 3, …. However long it is, all calls but `listWeights` take the same time. */
+export interface WeightsRecords {
   /** Appends to the history of weights. Rejects if it does not have `count` entries, if that is given. */
   appendWeights(entry: WeightsEntry, count?: number): Promise<void>
+  weightsCount(): number
+  readWeights(number: number): WeightsEntry | undefined
+  /** The first entry of a version. */
+  findWeights(version: string): WeightsEntry | undefined
+  /** The last entry that applies to a cycle of this time, or the first entry if none does; undefined without entries. */
+  weightsAt(cycleAtMs: number): WeightsEntry | undefined
   /** All weights ever set, oldest first. */
-  listWeights(): WeightsEntry[]
+  listWeights(): Iterable<WeightsEntry>
+}
 
+export interface OutcomeRecords {
   /** Stores outcome records in one transaction; of two with one placement id, the later stays. */
   putOutcomes(entries: readonly OutcomeEntry[]): Promise<{ created: number; updated: number }>
   readOutcome(placementId: string): Uint8Array | undefined
@@ -255,7 +263,7 @@ export interface EnvironmentRole {
   onFollowed(listener: (changes: FollowedChanges) => Promise<void>): void
 }
 
-export interface Store extends EnvironmentRole, CycleRecords, ImageRecords, HistoryRecords {
+export interface Store extends EnvironmentRole, CycleRecords, ImageRecords, WeightsRecords, OutcomeRecords {
   readonly models: ModelRecords
   readonly expiry: ExpiryRecords
   /**

@@ -160,7 +160,7 @@ function isKept(store: Store, acknowledged: Acknowledged): boolean {
       return revision >= acknowledged.revision
     }
     case 'weights':
-      return store.listWeights().some((entry) => entry.version === acknowledged.version)
+      return store.findWeights(acknowledged.version) !== undefined
   }
 }
 

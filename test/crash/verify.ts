@@ -85,7 +85,7 @@ export async function verifyOnDisk(load: Load, dataDir: string): Promise<void> {
     for (const [placementId, { record }] of load.outcomes)
       if (String(Buffer.from(store.readOutcome(placementId) ?? [])) !== JSON.stringify(record))
         throw new Violation(`${placementId} differs from what was sent`)
-    const versions = store.listWeights().map((entry) => entry.version)
+    const versions = Array.from(store.listWeights(), (entry) => entry.version)
     if (versions.join() !== ['initial', ...load.weights].join())
       throw new Violation(`weights ${versions.join()} and not ${load.weights.join()}`)
   } finally {

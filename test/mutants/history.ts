@@ -55,8 +55,8 @@ export const historyMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'the weights are those of the cycle',
-        find: 'history.find(({ version }) => version === weightsVersion)',
-        replace: 'history.at(-1)',
+        find: 'store.findWeights(weightsVersion)',
+        replace: 'store.readWeights(store.weightsCount())',
       },
     ],
   },

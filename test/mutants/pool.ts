@@ -131,6 +131,11 @@ export const poolMutants: readonly MutantGroup[] = [
         replace: "if (used !== undefined) return { kind: 'unchanged', setting: used }",
       },
       {
+        breaks: 'weights apply from their first cycle on',
+        find: 'setting.firstCycleMs <= cycleMs',
+        replace: 'setting.firstCycleMs < cycleMs',
+      },
+      {
         breaks: 'the share of downvotes lowers a score',
         find: "['downvote_share', -weights.downvote_share]",
         replace: "['downvote_share', weights.downvote_share]",

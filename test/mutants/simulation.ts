@@ -58,7 +58,7 @@ export const simulationMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'weights whose write is reported as failed but is stored count',
-        find: 'if (!this.#store.closed) this.#history = this.#store.listWeights()',
+        find: 'if (!this.#store.closed) this.#read()',
         replace: '',
       },
     ],
@@ -67,11 +67,6 @@ export const simulationMutants: readonly MutantGroup[] = [
     file: 'src/pool/weights.ts',
     killedBy: 'simulation',
     mutants: [
-      {
-        breaks: 'weights apply from their first cycle on',
-        find: 'entry.firstCycleMs <= cycleMs',
-        replace: 'entry.firstCycleMs < cycleMs',
-      },
       {
         breaks: 'weights begin after the newest stored cycle',
         find: 'nextBoundary(Math.max(nowMs, newestCycleMs))',

@@ -179,7 +179,7 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/lmdb/weights-and-outcomes.ts',
+    file: 'src/store/lmdb/outcomes.ts',
     killedBy: ['src/store/store-records.test.ts'],
     mutants: [
       {
@@ -187,10 +187,42 @@ export const storeMutants: readonly MutantGroup[] = [
         find: 'if (!db.outcomes.doesExist(key)) created++',
         replace: 'created++',
       },
+    ],
+  },
+  {
+    file: 'src/store/lmdb/weights.ts',
+    killedBy: ['src/store/store-records.test.ts'],
+    mutants: [
       {
-        breaks: 'weights of one version are kept twice if they are set twice',
-        find: 'while (db.weights.doesExist(key)) key++',
-        replace: 'if (db.weights.doesExist(key)) key++',
+        breaks: 'weights that follow another history are refused',
+        find: 'count !== undefined && count !== stored',
+        replace: 'count !== undefined && count < stored',
+      },
+      {
+        breaks: 'weights that begin later, and were set earlier, no longer apply',
+        find: 'db.weightTimes.removeSync(hidden)',
+        replace: 'void hidden',
+      },
+      {
+        breaks: 'the weights of the first cycle apply to a cycle before it',
+        find: 'number === undefined ? readWeights(1)',
+        replace: 'number === undefined ? undefined',
+      },
+    ],
+  },
+  {
+    file: 'src/store/lmdb/weights.ts',
+    killedBy: ['src/cycle/stored-weights.test.ts'],
+    mutants: [
+      {
+        breaks: 'what earlier versions stored is indexed by the next write',
+        find: 'if (!isIndexed(stored))',
+        replace: 'if (stored < 0)',
+      },
+      {
+        breaks: 'what earlier versions stored is found',
+        find: 'if (entry.firstCycleMs <= cycleAtMs) last = entry',
+        replace: '',
       },
     ],
   },

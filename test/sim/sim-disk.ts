@@ -42,7 +42,7 @@ export class SimDisk {
   }
 
   weights(): WeightsEntry[] {
-    return this.#store().listWeights()
+    return [...this.#store().listWeights()]
   }
 
   images(): readonly ImageArrival[] {

@@ -200,7 +200,11 @@ export class SimStore implements Store {
   readImageHash = (key: ImageKey): ReturnType<Store['readImageHash']> => this.#memory.readImageHash(key)
   imagePositions = (gallId: string, postNo: number): number[] => this.#memory.imagePositions(gallId, postNo)
   imageKeys = (): Iterable<ImageKey> => this.#memory.imageKeys()
-  listWeights = (): WeightsEntry[] => this.#memory.listWeights()
+  weightsCount = (): number => this.#memory.weightsCount()
+  readWeights = (number: number): ReturnType<Store['readWeights']> => this.#memory.readWeights(number)
+  findWeights = (version: string): ReturnType<Store['findWeights']> => this.#memory.findWeights(version)
+  weightsAt = (cycleAtMs: number): ReturnType<Store['weightsAt']> => this.#memory.weightsAt(cycleAtMs)
+  listWeights = (): ReturnType<Store['listWeights']> => this.#memory.listWeights()
   readOutcome = (placementId: string): ReturnType<Store['readOutcome']> =>
     this.#memory.readOutcome(placementId)
   outcomes = (): ReturnType<Store['outcomes']> => this.#memory.outcomes()

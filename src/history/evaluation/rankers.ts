@@ -27,7 +27,6 @@ export function modelRanker(versions: readonly string[]): Ranker {
 
 /** A version: its scores in cycles that it served, else its shadow scores, else those of a replay. */
 export function versionRanker(version: string, store: Store, replayed?: ReplayedScores): Ranker {
-  const history = store.listWeights()
   return {
     name: `shadow:${version}`,
     versions: [version],
@@ -35,7 +34,7 @@ export function versionRanker(version: string, store: Store, replayed?: Replayed
       if (cycle.modelVersion === version) return score
       const heads = shadowHeads(store, cycle, version)
       if (heads === undefined) return replayed?.get(version, cycle.position) ?? null
-      const weights = weightsOf(history, cycle.weightsVersion)
+      const weights = weightsOf(store, cycle.weightsVersion)
       return weightedScores(heads, weights, score.length, `${version} at ${cycle.cycleId}`)
     },
   }

@@ -175,8 +175,7 @@ async function explainCycles(
   key: PostKey,
   { chosen, other, codec, load }: ChosenCycles,
 ): Promise<{ readonly explained: ExplainedCycle; readonly against: ExplainedAgainst | null }> {
-  const history = store.listWeights()
-  const weights = weightsOf(history, chosen.weights_version)
+  const weights = weightsOf(store, chosen.weights_version)
   const own = await load(chosen.model_version)
   const earlier = other === null ? own : await load(other.model_version)
   const inputsOf = await replayedInputsOf(store, codec, key, {
@@ -193,7 +192,7 @@ async function explainCycles(
     inputs: score?.inputs ?? (inputs === undefined ? [] : describeInputs(catalogue, inputs)),
   }
   if (other === null) return { explained, against: null }
-  const otherWeights = weightsOf(history, other.weights_version)
+  const otherWeights = weightsOf(store, other.weights_version)
   const [before, after] = [inputsOf(other, earlier), inputsOf(chosen, earlier)]
   const change =
     own.scorer === null || earlier.scorer === null || !before || !after || !inputs

@@ -17,7 +17,6 @@ import {
   type GalleryIds,
 } from '../../contract/index.js'
 import type { Feature } from '../../model/index.js'
-import type { WeightsHistory } from '../../pool/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { ArrivalVisits, type ArrivalVisit } from '../arrival-visits.js'
 import { outcomeCodeOf, readBody, readResponse } from '../records.js'
@@ -106,7 +105,6 @@ class CycleExporter {
   readonly #staging: Staging
   readonly #visits: ArrivalVisits
   readonly #features: ExportedFeatures
-  readonly #weights: WeightsHistory
   #newestMs = -Infinity
 
   constructor(store: Store, staging: Staging, visits: ArrivalVisits, features: ExportedFeatures) {
@@ -114,7 +112,6 @@ class CycleExporter {
     this.#staging = staging
     this.#visits = visits
     this.#features = features
-    this.#weights = store.listWeights()
   }
 
   async add(stored: StoredCycle, exported: ExportedCycle): Promise<void> {
@@ -130,7 +127,7 @@ class CycleExporter {
   #addCycle(stored: StoredCycle, response: CycleResponse): void {
     const { position, cycleAtMs } = stored
     const { counts, missing_feature_share, warnings, scored_at } = response
-    const { views, comments, up, downvote_share } = weightsOf(this.#weights, stored.weightsVersion)
+    const { views, comments, up, downvote_share } = weightsOf(this.#store, stored.weightsVersion)
     this.#staging.add('cycles', {
       ...{ position, scored_at, ...counts, scored: counts.scored_now, missing_feature_share, warnings },
       ...{ weight_views: views, weight_comments: comments, weight_up: up },
@@ -159,7 +156,7 @@ class CycleExporter {
     if (versions.length === 0) return
     const scored = results.filter(({ status }) => status === 'scored')
     const keys = this.#resultKeys(position, scored)
-    const weights = weightsOf(this.#weights, stored.weightsVersion)
+    const weights = weightsOf(this.#store, stored.weightsVersion)
     for (const version of versions) {
       const heads = shadowHeads(this.#store, stored, version) as HeadColumns
       this.#staging.append('shadow_scores', scored.length, {

@@ -61,7 +61,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     expect(standby.readResponse(cycleIdAt(1))).toEqual(owner.readResponse(cycleIdAt(1)))
     expect(standby.readPool()).toEqual(owner.readPool())
     expect(standby.findImage(key)).toEqual(imageSample(1))
-    expect(standby.listWeights()).toEqual(owner.listWeights())
+    expect([...standby.listWeights()]).toEqual([...owner.listWeights()])
     expect(standby.readOutcome('p')).toEqual(bytesOf(3))
     expect(standby.models.readEmbedding(texts.encoder, bytesOf(7))).toEqual(Float32Array.of(1, 2))
     await until(() => followed.some(({ imagesStored }) => imagesStored.length === 1))

@@ -72,7 +72,7 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     expect(store.findImage(key)).toEqual(image)
     expect(store.readEntered(1)).toEqual(bytesOf(1))
     expect(store.readOutcome('p')).toEqual(bytesOf(3))
-    expect(store.listWeights()).toEqual([weightsSample('a', 0.1)])
+    expect([...store.listWeights()]).toEqual([weightsSample('a', 0.1)])
     expect(store.expiry.isExpired(cycleIdAt(1))).toBe(true)
     await store.close()
     expect((await journalStatus(journal)).environments).toContainEqual(

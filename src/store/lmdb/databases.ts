@@ -14,6 +14,8 @@
  *     shadow_scores       position and model version → packed scores of a shadow
  *     model_versions      model version → identity of its files
  *     weights             1, 2, 3, … → one entry of the history
+ *     weight_versions     version → number of its first entry
+ *     weight_times        first cycle → number of the entry that applies from then on; the last cycle is first
  *     outcomes            placement key → id and record
  */
 import { open, type RootDatabase } from 'lmdb'
@@ -71,6 +73,8 @@ export const databaseTable = {
   shadowScores: { name: 'shadow_scores', keyEncoding: 'binary', kindNumber: 15 },
   modelVersions: { name: 'model_versions', keyEncoding: 'binary', kindNumber: 16 },
   outcomes: { name: 'outcomes', keyEncoding: 'binary', kindNumber: 17 },
+  weightVersions: { name: 'weight_versions', keyEncoding: 'binary', kindNumber: 18 },
+  weightTimes: { name: 'weight_times', keyEncoding: 'binary', kindNumber: 19 },
   meta: { name: 'meta', keyEncoding: 'binary', kindNumber: null },
 } as const
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { databasePath, openDatabases, type Databases } from './databases.js'
 import { inspectRecords } from './inspect.js'
-import { imageUseKeyOf } from './keys.js'
+import { imageUseKeyOf, nameHash } from './keys.js'
 import { openLmdbStore } from './open-lmdb-store.js'
 import { bytesOf, cycleSample, imageSample, weightsSample } from '../../../test/helpers/store-samples.js'
 import { openSnapshot } from './snapshot.js'
@@ -148,4 +148,42 @@ test('ids, images and outcomes under a wrong key are reported', async () => {
     'images, humor/12/3: its bytes are missing',
     'outcomes, p1: is stored under the key of another placement',
   ])
+})
+
+test('an index of weights that differs from the entries is reported, and one that is absent is not', async () => {
+  const store = await openLmdbStore({ dataDir })
+  const { firstCycleMs } = weightsSample('initial', 0.5)
+  await store.appendWeights({ ...weightsSample('later', 0.5), firstCycleMs: firstCycleMs + 300_000 })
+  await store.appendWeights({ ...weightsSample('hidden', 0.5), firstCycleMs: firstCycleMs + 600_000 })
+  await store.appendWeights({ ...weightsSample('last', 0.5), firstCycleMs: firstCycleMs + 600_000 })
+  await store.close()
+  expect(await problems()).toEqual([])
+  const rows = new Map<Uint8Array, Uint8Array>()
+  await tamper((db) => {
+    for (const { key, value } of db.weightTimes.getRange({}))
+      rows.set(Uint8Array.from(key), Uint8Array.from(value))
+  })
+  const [[last, fourth], [later]] = [...rows] as [[Uint8Array, Uint8Array], [Uint8Array, Uint8Array]]
+  const hexOf = (key: Uint8Array): string => Buffer.from(key).toString('hex')
+  await tamper((db) => db.weightTimes.putSync(later, fourth))
+  expect(await problems()).toEqual([`weight times, ${hexOf(later)}: the entry does not begin there`])
+  await tamper((db) => {
+    for (const [key, value] of rows) db.weightTimes.putSync(key, value)
+    db.weightTimes.removeSync(last)
+  })
+  expect(await problems()).toContain('weight times: 1 entries are missing')
+  await tamper((db) => {
+    db.weightTimes.putSync(last, fourth)
+    db.weightVersions.removeSync(nameHash('hidden'))
+    db.weightVersions.putSync(nameHash('nobody'), fourth)
+  })
+  expect(await problems()).toEqual([
+    'weights, number 3: the version cannot be found by its name',
+    `weight versions, ${hexOf(nameHash('nobody'))}: number 4 has another version`,
+  ])
+  await tamper((db) => {
+    for (const index of [db.weightVersions, db.weightTimes])
+      for (const key of [...index.getKeys({})]) index.removeSync(key)
+  })
+  expect(await problems()).toEqual([])
 })

@@ -4,7 +4,7 @@
  */
 import { columnNames } from './cycles.js'
 import { kinds, type Databases, type Kind, type RecordDatabase } from './databases.js'
-import { encoderKeyBytes, imageKeyOf, imageNumbersOf, nameHash } from './keys.js'
+import { encoderKeyBytes, imageKeyOf, imageNumbersOf, nameHash, weightsTimeKey } from './keys.js'
 import * as records from './records.js'
 import { describe } from '../store-error.js'
 import type { StoreSnapshot } from './snapshot.js'
@@ -135,19 +135,47 @@ function inspectModels({ embeddings, shadowScores, modelVersions }: Databases, r
   each(modelVersions, 'model versions,', report, (record) => records.readText(record, 'identity of a model'))
 }
 
-function inspectHistory({ weights, outcomes }: Databases, report: Report): void {
-  let last = 0
-  each(weights, 'weights, number', report, (record, key) => {
-    if (key !== ++last) report(`weights, number ${key}: number ${last} is missing before it`)
-    last = key
-    records.readWeights(record)
-  })
+function inspectHistory({ outcomes, ...databases }: Databases, report: Report): void {
+  inspectWeights(databases, report)
   each(outcomes, 'outcomes,', report, (record, key) => {
     const { placementId, record: json } = records.readStoredOutcome(record)
     if (Buffer.compare(nameHash(placementId), key) !== 0)
       report(`outcomes, ${placementId}: is stored under the key of another placement`)
     JSON.parse(Buffer.from(json).toString())
   })
+}
+
+type WeightsDatabases = Pick<Databases, 'weights' | 'weightVersions' | 'weightTimes'>
+
+/** The indexes are those that the entries give. An earlier version of this program stored no indexes. */
+function inspectWeights({ weights, weightVersions, weightTimes }: WeightsDatabases, report: Report): void {
+  const isIndexed = [weightVersions, weightTimes].some((index) => [...index.getKeys({ limit: 1 })].length > 0)
+  let last = 0
+  const applying: { readonly number: number; readonly firstCycleMs: number }[] = []
+  each(weights, 'weights, number', report, (record, number) => {
+    if (number !== ++last) report(`weights, number ${number}: number ${last} is missing before it`)
+    last = number
+    const { version, firstCycleMs } = records.readWeights(record)
+    while ((applying.at(-1)?.firstCycleMs ?? -Infinity) >= firstCycleMs) applying.pop()
+    applying.push({ number, firstCycleMs })
+    if (isIndexed && !weightVersions.doesExist(nameHash(version)))
+      report(`weights, number ${number}: the version cannot be found by its name`)
+  })
+  each(weightVersions, 'weight versions,', report, (record, key) => {
+    const number = records.readPosition(record)
+    const entry = weights.getBinary(number)
+    if (entry === undefined || Buffer.compare(nameHash(records.readWeights(entry).version), key) !== 0)
+      report(`weight versions, ${nameOf(key)}: number ${number} has another version`)
+  })
+  if (!isIndexed) return
+  each(weightTimes, 'weight times,', report, (record, key) => {
+    const expected = applying.pop()
+    const isExpected =
+      records.readPosition(record) === expected?.number &&
+      Buffer.compare(weightsTimeKey(expected.firstCycleMs), key) === 0
+    if (!isExpected) report(`weight times, ${nameOf(key)}: the entry does not begin there`)
+  })
+  if (applying.length > 0) report(`weight times: ${applying.length} entries are missing`)
 }
 
 // ---- the pieces

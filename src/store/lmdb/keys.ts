@@ -10,6 +10,8 @@
  *   embedding       17 - 48    first half of the encoder's hash [16] · what it encoded
  *   shadow score    20 bytes   position [4, big endian] · hash of model_version [16]
  *   model version   16 bytes   hash of model_version
+ *   weight version  16 bytes   hash of version
+ *   weight time      8 bytes   2^63 − first_cycle_time in ms, big endian: the last time is first
  *   all others       4 bytes   an unsigned 32-bit number, in LMDB's own integer order
  */
 import { createHash } from 'node:crypto'
@@ -68,7 +70,14 @@ export function shadowKeyRange(position: number): [start: Uint8Array, end: Uint8
   return [start, end]
 }
 
-/** The key of a placement, and of a model version. */
+/** The greater the time, the smaller its key: entries that apply to a cycle are at the key of its time and after it. */
+export function weightsTimeKey(ms: number): Uint8Array {
+  const key = new Uint8Array(8)
+  viewOf(key).setBigUint64(0, (1n << 63n) - BigInt(Math.floor(ms)))
+  return key
+}
+
+/** The key of a placement, of a model version, and of a version of weights. */
 export function nameHash(name: string): Uint8Array {
   return createHash('sha256').update(JSON.stringify(name), 'utf8').digest().subarray(0, nameHashBytes)
 }

@@ -9,9 +9,10 @@ import type { Databases } from './databases.js'
 import { expiryRecords } from './expiry.js'
 import { imageRecords } from './images.js'
 import { modelRecords } from './model-records.js'
+import { outcomeRecords } from './outcomes.js'
 import { CheckedPositions, plainPositions } from './positions.js'
 import { readRecord, type RecordAccess, type WriteOperation } from './record-access.js'
-import { weightsAndOutcomes } from './weights-and-outcomes.js'
+import { weightsRecords } from './weights.js'
 
 export interface RecordStoreParts {
   readonly databases: Databases
@@ -62,7 +63,8 @@ export function createRecordStore(parts: RecordStoreParts, environment = ownEnvi
   return {
     ...cycleRecords(databases, access, positions),
     ...imageRecords(databases, access),
-    ...weightsAndOutcomes(databases, access),
+    ...weightsRecords(databases, access),
+    ...outcomeRecords(databases, access),
     models: modelRecords(databases, access),
     expiry: expiryRecords(databases, access),
     get replication() {

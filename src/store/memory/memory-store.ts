@@ -87,7 +87,10 @@ export class MemoryDatabase<Key extends number | Uint8Array> implements RecordDa
 
   putSync(key: Key, record: Uint8Array): void {
     const order = orderOf(key)
-    if (!this.#rows.has(order)) this.#order = null
+    if (!this.#rows.has(order)) {
+      if (this.#order !== null && order > (this.#order.at(-1) ?? '')) this.#order.push(order)
+      else this.#order = null
+    }
     const copy = typeof key === 'number' ? key : (Uint8Array.from(key) as Key)
     this.#rows.set(order, { key: copy, value: Uint8Array.from(record) })
   }
@@ -104,9 +107,11 @@ export class MemoryDatabase<Key extends number | Uint8Array> implements RecordDa
     this.#order ??= [...this.#rows.keys()].sort((a, b) => (a < b ? -1 : 1))
     const from = start === undefined ? 0 : lowerBound(this.#order, orderOf(start))
     const to = end === undefined ? this.#order.length : lowerBound(this.#order, orderOf(end))
-    const found = this.#order.slice(from, to)
-    if (reverse) found.reverse()
-    return found.slice(0, limit).map((order) => {
+    const count = Math.max(0, Math.min(to - from, limit ?? Infinity))
+    const found = reverse
+      ? this.#order.slice(to - count, to).reverse()
+      : this.#order.slice(from, from + count)
+    return found.map((order) => {
       const { key, value } = this.#rows.get(order) as { key: Key; value: Uint8Array }
       return { key, value: value.slice() }
     })

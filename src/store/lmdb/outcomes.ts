@@ -1,33 +1,14 @@
 /**
- * The history of weights, and the outcomes of placements, in the databases.
+ * The outcomes of placements in the databases.
  */
 import type { Databases } from './databases.js'
 import { nameHash } from './keys.js'
 import { bytesOf, checkName, type RecordAccess } from './record-access.js'
 import * as records from './records.js'
-import { StoreError } from '../store-error.js'
-import type { HistoryRecords, WeightsEntry } from '../store.js'
+import type { OutcomeRecords } from '../store.js'
 
-export function weightsAndOutcomes(db: Databases, access: RecordAccess): HistoryRecords {
+export function outcomeRecords(db: Databases, access: RecordAccess): OutcomeRecords {
   return {
-    async appendWeights(entry, count) {
-      const record = records.packWeights(entry)
-      await access.write('appendWeights', record.byteLength, () => {
-        let key = 1
-        while (db.weights.doesExist(key)) key++
-        if (count !== undefined && count !== key - 1)
-          throw new StoreError('failed', `the history of weights has ${key - 1} entries, expected ${count}`)
-        db.weights.putSync(key, record)
-      })
-    },
-    listWeights() {
-      const entries: WeightsEntry[] = []
-      for (let key = 1; ; key++) {
-        const entry = access.read(db.weights, key, records.readWeights)
-        if (entry === undefined) return entries
-        entries.push(entry)
-      }
-    },
     async putOutcomes(entries) {
       const rows = entries.map((entry) => ({
         key: nameHash(entry.placementId),
