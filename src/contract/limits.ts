@@ -26,6 +26,6 @@ export const jsonContainerCountMax = 1_000_000
 export const unknownFieldWarningCountMax = 20
 /**
  * Pending posts, unless a setting says otherwise (decisions.md 45): more than one body can bring, so that the contract's "no
- * count cap" holds. A cycle with so many takes 0.4 s of the event loop.
+ * count cap" holds. With so many, a cycle of 2,200 readings takes 0.08 s of the event loop, and 0.15 s with the reference codec.
  */
 export const pendingPostsMax = 200_000
