@@ -15,7 +15,7 @@ export class FirstScoreWatch {
   /** Posts without a score that have a deadline. */
   #waiting: readonly WaitingPost[] = []
 
-  /** The posts of one cycle. Must be called for each stored cycle, in order, while its columns are valid. */
+  /** The posts of one cycle. Must be called for each stored cycle, in order. */
   observe({ next, entries, outcomes, leftAtMs }: CyclePlan, cycleAtMs: number): FirstScores {
     const counts = { on_time: 0, late: 0, never: 0 }
     const waiting: WaitingPost[] = []

@@ -89,7 +89,7 @@ export function rankOf(
   return { rank: of - low + 1, of }
 }
 
-/** A copy of the scores of a cycle. Must be called while its columns are valid. */
+/** A copy of the scores of a cycle. */
 export function trackOf({ plan, response }: CycleStored): Track {
   const { next, outcomes, scoring } = plan
   const { cycleId, cycleTime, modelVersion, weightsVersion, results } = response

@@ -25,7 +25,7 @@ export interface FailingRow {
   readonly error: ModelError
 }
 
-/** null: the model scores the inputs now, no single row is the cause, or the time was too short. `inputs` must be copies. */
+/** null: the model scores the inputs now, no single row is the cause, or the time was too short. `inputs` must not change. */
 export async function findFailingRow(
   model: Model,
   inputs: ModelInputs,

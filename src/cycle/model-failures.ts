@@ -7,6 +7,7 @@ import { inBackground } from '../base/index.js'
 import {
   ModelDownError,
   ModelRowError,
+  type EmbeddingColumn,
   type Model,
   type ModelAbsence,
   type ModelInputs,
@@ -89,18 +90,13 @@ export class ModelFailures {
     this.#count(cycleId, { model: null, version, reason }, true)
   }
 
-  /** Searches, in the background, the post that ends the process of the model. `inputs` are read before this returns. */
+  /** Searches, in the background, the post that ends the process of the model. Vectors are copied before this returns. */
   search(model: Model, error: unknown, { inputs, attempt }: FailedPrediction): void {
     if (error instanceof ModelRowError || error instanceof ModelDownError) return
     if (this.#searchedModel !== null) return
     this.#searchedModel = model
-    // Copies: the next cycle reuses the memory.
-    const { scoring, next } = attempt.plan
-    const plan = structuredClone({
-      scoring: { slots: scoring.slots },
-      next: { galleries: next.galleries, gallery: next.gallery, postNo: next.postNo },
-    })
-    inBackground('model failure', this.#search(model, structuredClone(inputs), { ...attempt, plan }))
+    const copies = { ...inputs, text: copyOf(inputs.text), image: copyOf(inputs.image) }
+    inBackground('model failure', this.#search(model, copies, attempt))
   }
 
   async #search(model: Model, inputs: ModelInputs, attempt: ScoringAttempt): Promise<void> {
@@ -139,6 +135,11 @@ export class ModelFailures {
     this.#failure = { ...failed, model, reason, cycleCount: (before?.cycleCount ?? 0) + 1 }
     for (const listener of this.#listeners) listener(this.#failure)
   }
+}
+
+/** Later cycles write other vectors into the rows. Everything else that a model reads of a cycle never changes. */
+function copyOf(column: EmbeddingColumn | null): EmbeddingColumn | null {
+  return column && { ...column, vectors: column.vectors.slice() }
 }
 
 function isDown(error: Error): boolean {

@@ -21,8 +21,7 @@ export async function tryOnPending(
 ): Promise<void> {
   const imagesStored = images.column(state.galleries, state.gallery, state.postNo)
   const inputs = { ...embeddings.inputs(model, state, imagesStored), imagesStored }
-  // Copies: the next cycle reuses the memory of the state.
-  const { galleries, gallery, postNo, ...scoring } = structuredClone(pendingInputs(state))
+  const { galleries, gallery, postNo, ...scoring } = pendingInputs(state)
   for (const cycleAtMs of [scoring.cycleAtMs, scoring.cycleAtMs + cycleBoundaryMs]) {
     if (scoring.count === 0) return
     await model.predict({ ...scoring, ...inputs, cycleAtMs }).catch((error: unknown) => {

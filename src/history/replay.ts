@@ -9,7 +9,7 @@ import { Pool, type CyclePlan, type PoolState, type ScoringInputs } from '../poo
 import type { Position, Store } from '../store/index.js'
 import { readBody } from './records.js'
 
-/** A replayed cycle. Its columns are valid until the next cycle is requested. */
+/** A replayed cycle. */
 export interface ReplayedCycle {
   readonly position: Position
   readonly cycle: CycleColumns
