@@ -10,9 +10,15 @@ import { lastCycleOf, type ServerSources } from '../server/index.js'
 import { databasePath, diskBytesFreeMin } from '../store/index.js'
 import { failedVersions } from './failed-versions.js'
 
-export const checkNames: readonly Check['check'][] = [
-  ...(['service', 'model', 'storage', 'last_cycle', 'clock', 'disk'] as const),
-]
+/** In the order of `/readyz`. */
+export const checkNames = [
+  'service',
+  'model',
+  'storage',
+  'last_cycle',
+  'clock',
+  'disk',
+] as const satisfies readonly Check['check'][]
 
 /** Three cycles at the usual interval. */
 const lastCycleMsMax = 15 * 60_000

@@ -1,7 +1,7 @@
 /**
- * Child processes. Only this file starts them, so that none inherits what it does not need: LMDB opens its file without
- * close-on-exec, and a child could write to the database through the descriptor; the environment may hold secrets; and
- * SIGUSR1 would open the debugger of a Node process to every user of the machine.
+ * Child processes. Apart from the client, which runs in other programs, only this file starts them, so that none inherits what it
+ * does not need: LMDB opens its file without close-on-exec, and a child could write to the database through the descriptor; the
+ * environment may hold secrets; and SIGUSR1 would open the debugger of a Node process to every user of the machine.
  */
 import {
   execFile,

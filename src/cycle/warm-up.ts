@@ -3,6 +3,7 @@
  * V8 has not compiled the code yet. So generated cycles run through the whole path, with a store in memory and a model of
  * constants. They reach neither the serving model, which invented posts could overload or crash, nor the log.
  */
+import { withRelease } from '../base/index.js'
 import { bodyBufferBytes } from '../codec/index.js'
 import { counterNames, cycleBoundaryMs, cycleIdOf, formatInstant, snapshotNames } from '../contract/index.js'
 import { constantModel } from '../model/index.js'
@@ -32,18 +33,27 @@ export async function warmUp(real: CycleService, parts: CycleServiceParts, log: 
     const store = createMemoryStore()
     const clock = (): number => firstCycleMs
     const service = await CycleService.open({ ...parts, store, model: () => model, clock, log: silent })
-    let cycles = 0
-    for (; cycles < cycleCount && !real.isUsed; cycles++) {
-      const json = bodyOf(cycleOf(cycles))
-      await service.submit({ json, gzip: null }, firstCycleMs + cycles * cycleBoundaryMs, new StageClock(0))
-      await nextTurn()
-    }
-    await service.close()
-    await store.close()
+    const close = (): Promise<void> =>
+      withRelease(
+        () => service.close(),
+        () => store.close(),
+      )
+    const cycles = await withRelease(() => runCycles(service, real), close)
     log.debug({ cycles, ms: Math.round(performance.now() - startedAt) }, 'warm-up finished')
   } catch (err) {
     log.warn({ err }, 'the warm-up failed; the first cycles will be slower')
   }
+}
+
+/** Returns their number: it stops when a real cycle has arrived. */
+async function runCycles(service: CycleService, real: CycleService): Promise<number> {
+  let cycles = 0
+  for (; cycles < cycleCount && !real.isUsed; cycles++) {
+    const json = bodyOf(cycleOf(cycles))
+    await service.submit({ json, gzip: null }, firstCycleMs + cycles * cycleBoundaryMs, new StageClock(0))
+    await nextTurn()
+  }
+  return cycles
 }
 
 /** A body with the padding that the decoder needs. */
