@@ -39,11 +39,18 @@ export interface FailedPrediction {
   readonly attempt: ScoringAttempt
 }
 
+interface Failure extends ModelFailure {
+  /** null: there was no process. */
+  readonly model: Model | null
+  /** No version was loaded: the failure is over when one is. */
+  readonly isUnloaded: boolean
+}
+
 export class ModelFailures {
   readonly #parts: ModelFailuresParts
   readonly #listeners: ((failure: ModelFailure) => void)[] = []
   readonly #scoredListeners: ((model: Model) => void)[] = []
-  #failure: (ModelFailure & { readonly model: Model | null }) | null = null
+  #failure: Failure | null = null
   /** The last cycle that failed. */
   #lastCycle: string | null = null
   #searchedModel: Model | null = null
@@ -57,13 +64,14 @@ export class ModelFailures {
     this.#listeners.push(listener)
   }
 
-  /** Of the model that would score now; null: it has scored since, or another one has taken over. */
+  /** Of the model that would score now; null: it has scored since, another one has taken over, or one has been loaded. */
   get current(): ModelFailure | null {
     const failure = this.#failure
     if (failure === null) return null
     const model = this.#parts.model()
-    const isOfModel = failure.model === null ? failure.version === model?.version : failure.model === model
-    return model === null || isOfModel ? failure : null
+    if (model === null) return failure
+    const isOfModel = failure.model === null ? failure.version === model.version : failure.model === model
+    return isOfModel && !failure.isUnloaded ? failure : null
   }
 
   /** Calls `listener` after each prediction of a cycle that succeeded. */
@@ -82,12 +90,13 @@ export class ModelFailures {
    * repeats one cycle while the process restarts counts once.
    */
   failed(cycleId: string, model: Model, error: Error): void {
-    this.#count(cycleId, { model, version: model.version, reason: error.message }, isDown(error))
+    const { version } = model
+    this.#count(cycleId, { model, version, reason: error.message, isUnloaded: false }, isDown(error))
   }
 
   /** Counts a cycle that found no process of the model. */
-  absent(cycleId: string, { version, reason }: ModelAbsence): void {
-    this.#count(cycleId, { model: null, version, reason }, true)
+  absent(cycleId: string, { version, reason, isRestarting }: ModelAbsence): void {
+    this.#count(cycleId, { model: null, version, reason, isUnloaded: !isRestarting }, true)
   }
 
   /** Searches, in the background, the post that ends the process of the model. Vectors are copied before this returns. */
@@ -118,11 +127,7 @@ export class ModelFailures {
     this.#parts.log.error({ model_version: model.version, problem: reason }, 'the model fails on this post')
   }
 
-  #count(
-    cycleId: string,
-    failed: { readonly model: Model | null; readonly version: string; readonly reason: string },
-    isDown: boolean,
-  ): void {
+  #count(cycleId: string, failed: Omit<Failure, 'cycleCount'>, isDown: boolean): void {
     const last = this.#failure
     const isSame =
       last?.version === failed.version && (last.model ?? failed.model) === (failed.model ?? last.model)

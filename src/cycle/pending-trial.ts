@@ -20,10 +20,11 @@ export async function tryOnPending(
   { embeddings, images }: TrialParts,
 ): Promise<void> {
   const imagesStored = images.column(state.galleries, state.gallery, state.postNo)
-  const inputs = { ...embeddings.inputs(model, state, imagesStored), imagesStored }
   const { galleries, gallery, postNo, ...scoring } = pendingInputs(state)
   for (const cycleAtMs of [scoring.cycleAtMs, scoring.cycleAtMs + cycleBoundaryMs]) {
     if (scoring.count === 0) return
+    // Read for each batch: while the first one is scored, other posts may take the places of these in the vectors.
+    const inputs = { ...embeddings.inputs(model, state, imagesStored), imagesStored }
     await model.predict({ ...scoring, ...inputs, cycleAtMs }).catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error
       const next = { galleries, gallery, postNo }

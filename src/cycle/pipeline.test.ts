@@ -225,7 +225,7 @@ describe('a failure', () => {
     expect(service.problems()).toEqual([
       { check: 'model', severity: 'fail', reason: 'v9 failed to load: no file (2 cycles in a row)' },
     ])
-    // Another version serves now: what it has not failed is no problem of it.
+    // A version is loaded now: what another one has not loaded is no problem of it.
     serving = () => model
     expect(service.problems()).toEqual([])
   })

@@ -175,7 +175,9 @@ export class CyclePipeline {
       const attempt = { version: model.version, what: `cycle ${cycle.cycleId}`, plan }
       const placed = placedFailure(error, attempt)
       failures.failed(cycle.cycleId, model, placed)
-      failures.search(model, error, { inputs: modelInputs, attempt })
+      // Read again: the vectors may have changed during the prediction.
+      const current = { ...modelInputs, ...embeddings.inputs(model, next, imagesStored) }
+      failures.search(model, error, { inputs: current, attempt })
       throw placed
     })
     if (scoring.count > 0) failures.scored(model)

@@ -13,8 +13,9 @@ import {
 } from '../../test/helpers/bodies.js'
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
-import { referenceCodec } from '../codec/index.js'
+import { loadCodec, referenceCodec } from '../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../contract/index.js'
+import type { PoolState } from '../pool/index.js'
 import { createMemoryContents, createMemoryStore, StoreError, type MemoryContents } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock, type StageName } from './stage-clock.js'
@@ -350,4 +351,31 @@ test('a service that is opened on the same store continues exactly like the prev
     }),
     { numRuns: 300 },
   )
+})
+
+test('a state of the pool keeps its columns, whatever cycles follow and whatever becomes of their bodies', async () => {
+  service = await CycleService.open(parts({ codec: loadCodec('auto').codec }))
+  const columnsOf = ({ galleries, gallery, postNo, posts, latest, previous, snapshot }: PoolState) =>
+    structuredClone({ ids: [...galleries], gallery, postNo, posts, latest, previous, snapshot })
+  const kept: { state: PoolState; columns: object }[] = []
+  for (let index = 0; index < 12; index++) {
+    const pending = Array.from({ length: 40 }, (_, n) => 5 * index + n)
+    const [entering, leaving] = [
+      index === 0 ? pending : pending.slice(-5),
+      index === 0 ? [] : [0, 1, 2, 3, 4],
+    ]
+    const body = bytesOf(
+      cycleBody(index, {
+        candidates: entering.map((n) => candidate(`g${n % 7}`, n + 1)),
+        removals: leaving.map((n) => removal(`g${(5 * index - 5 + n) % 7}`, 5 * index - 5 + n + 1)),
+        engagement: pending.map((n) =>
+          reading(`g${n % 7}`, n + 1, cycleMs(index), { views: index * 100 + n }),
+        ),
+      }),
+    )
+    await submitBytes(body)
+    body.fill(0xff)
+    kept.push({ state: service.pool, columns: columnsOf(service.pool) })
+  }
+  for (const { state, columns } of kept) expect(columnsOf(state)).toEqual(columns)
 })

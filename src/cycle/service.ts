@@ -183,7 +183,7 @@ export class CycleService {
     return this.#pipeline.state.count
   }
 
-  /** The pool after the newest cycle. Valid in the current turn of the event loop. */
+  /** The pool after the newest cycle. A state never changes. */
   get pool(): PoolState {
     return this.#pipeline.state
   }

@@ -171,6 +171,24 @@ describe('a model with encoders', () => {
     expectClose((await model.predict({ ...inputs, text: zeros })).p_views, [...without.p_views!])
   })
 
+  test('reads embeddings as they were when it was called, also behind another batch', async () => {
+    const model = await example()
+    const inputs = ordinaryInputs(3, 1)
+    const { dim } = model.text!
+    const text = {
+      dim,
+      vectors: new Float32Array(2 * inputs.count * dim).fill(0.5),
+      row: Int32Array.from({ length: 2 * inputs.count }, (_, slot) => slot),
+    }
+    const expected = await model.predict({ ...inputs, text })
+    const first = model.predict({ ...inputs, text })
+    const second = model.predict({ ...inputs, text })
+    // Meanwhile, images of other posts are encoded, and posts leave.
+    text.vectors.fill(-3)
+    text.row.fill(-1)
+    for (const heads of [await first, await second]) expectClose(heads.p_views, [...expected.p_views!])
+  })
+
   test('continues to predict while an encoder is being replaced', async () => {
     const model = await example()
     const encoder = model.processes.find(({ role }) => role === 'text')!.pid

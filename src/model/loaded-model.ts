@@ -167,7 +167,11 @@ function assemble(
     text: textEncoder(manifest, hosts.text, timeLimitMs),
     image: imageEncoder(manifest, hosts.image, timeLimitMs),
     predict: (inputs, limitMs) => {
-      const fill = (matrices: Matrices): void => fillMatrices(matrices, inputs, fillFeatures, missing)
+      const { text, image } = inputs
+      // Behind another batch, the request is written later: by then, other posts may have these places in the vectors.
+      const embeddings = hosts.heads.isBusy ? structuredClone({ text, image }) : { text, image }
+      const read = { ...inputs, ...embeddings }
+      const fill = (matrices: Matrices): void => fillMatrices(matrices, read, fillFeatures, missing)
       return predict({ count: inputs.count, fill }, limitMs)
     },
     predictRows: (rows) => {

@@ -39,7 +39,7 @@ export class FakeModel implements Model {
       throw new ModelError('the process of the model has crashed')
     }
     if (this.wrongRow !== null) throw new ModelRowError('head p_up: row', this.wrongRow)
-    this.seen.push(structuredClone(inputs)) // Columns serve the next cycle again.
+    this.seen.push(structuredClone(inputs))
     const share = Float32Array.from(inputs.readings, (row) => {
       const views = inputs.engagement.views[row] as number
       return Number.isNaN(views) ? 0 : (views % 100) / 100

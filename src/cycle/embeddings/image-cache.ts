@@ -98,6 +98,7 @@ export class ImageCache {
    * nothing waits for images. Stops when `ended` returns true.
    */
   async complete(state: () => PoolState, ended: () => boolean): Promise<void> {
+    // Posts that enter meanwhile are queued when they are scored; those that leave are encoded in vain.
     const { galleries, gallery, postNo, count } = state()
     const isOver = (): boolean => ended() || this.#queue.isClosed()
     for (let slot = 0; slot < count; slot++) {

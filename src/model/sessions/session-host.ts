@@ -78,6 +78,11 @@ export class SessionHost<Request, Reply> {
     return this.#process?.pid ?? null
   }
 
+  /** A batch is in progress: another one would wait. */
+  get isBusy(): boolean {
+    return this.#batchesWaiting > 0
+  }
+
   /**
    * Runs one batch; calls wait for those before them. Rejects with a `ModelDownError` while there is no process, and
    * with a `ModelError` when the batch fails or its time limit has passed. If no other batch waits, the process has the
