@@ -2,6 +2,7 @@
  * The process environment of a command: variables, working directory, output streams, signals, flags of settings.
  */
 import { InvalidArgumentError, Option, type Command } from 'commander'
+import { codeOf } from '../client/index.js'
 import type { DisplayTarget } from './progress-display.js'
 import {
   flagOf,
@@ -28,14 +29,17 @@ export interface CommandContext {
   readonly display: DisplayTarget
 }
 
-/** The context of this process. */
-export function processContext(): CommandContext {
+/** The context of this process. `onOutputError`: called when output cannot be written although it is still read. */
+export function processContext(onOutputError: (error: Error) => void = () => undefined): CommandContext {
   let resolveReaderGone = (): void => undefined
   const readerGone = new Promise<void>((resolve) => (resolveReaderGone = resolve))
   const watched = new Set<NodeJS.WriteStream>()
   // Not before a stream is used: a server writes its log to the descriptor of stdout, which the stream would change.
   const write = (stream: NodeJS.WriteStream, text: string): void => {
-    if (!watched.has(stream)) stream.on('error', resolveReaderGone)
+    if (!watched.has(stream))
+      stream.on('error', (error: Error) =>
+        codeOf(error) === 'EPIPE' ? resolveReaderGone() : onOutputError(error),
+      )
     watched.add(stream)
     stream.write(text)
   }

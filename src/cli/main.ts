@@ -5,7 +5,7 @@
 import { Command, CommanderError } from 'commander'
 import { addCommands } from './commands.js'
 import { processContext, type CommandContext } from './context.js'
-import { exitCode, reportFailure } from './failure.js'
+import { exitCode, messageOf, reportFailure } from './failure.js'
 import { packageVersion } from './package-info.js'
 
 /** Runs one command and returns the exit code: 0 success, 1 failure, 2 wrong usage. */
@@ -39,7 +39,8 @@ function written(stream: NodeJS.WriteStream): Promise<void> {
   })
 }
 
-const context = processContext()
+const outputErrors: Error[] = []
+const context = processContext((error) => outputErrors.push(error))
 // As one line, like other messages of the program.
 process.removeAllListeners('warning')
 process.on('warning', ({ message }) => context.printMessage(`understudy: warning: ${message}\n`))
@@ -47,5 +48,9 @@ process.on('warning', ({ message }) => context.printMessage(`understudy: warning
 process.on('SIGUSR1', () => undefined)
 const code = await run(process.argv.slice(2), context)
 await Promise.all([process.stdout, process.stderr].map(written))
+const [outputError] = outputErrors
+if (outputError !== undefined)
+  context.printMessage(`understudy: the output cannot be written: ${messageOf(outputError)}\n`)
+const isIncomplete = outputError !== undefined && code === exitCode.ok
 // Explicit exit: threads and sockets that a command left open must not keep the process alive.
-process.exit(code)
+process.exit(isIncomplete ? exitCode.failure : code)

@@ -4,9 +4,11 @@
 import { spawn, spawnSync, type ChildProcess, type SpawnSyncReturns } from 'node:child_process'
 import {
   chmodSync,
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   rmSync,
   statSync,
@@ -374,4 +376,16 @@ test('the command works from another directory through a link like the one that 
   symlinkSync(understudy, join(links, 'understudy'))
   const { stdout } = spawnSync(join(links, 'understudy'), ['--version'], { cwd: root, encoding: 'utf8' })
   expect(stdout).toBe(`${packageVersion()}\n`)
+})
+
+test.skipIf(!existsSync('/dev/full'))('output that cannot be written is a failure', () => {
+  const full = openSync('/dev/full', 'w')
+  const { status, stderr } = spawnSync(understudy, ['openapi'], {
+    stdio: ['ignore', full, 'pipe'],
+    encoding: 'utf8',
+    env: environment,
+  })
+  closeSync(full)
+  expect(status).toBe(1)
+  expect(stderr).toMatch(/^understudy: the output cannot be written: ENOSPC.*\n$/)
 })
