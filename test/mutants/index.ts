@@ -17,6 +17,7 @@ import { scriptsMutants } from './scripts.js'
 import { serverMutants } from './server.js'
 import { simulationMutants } from './simulation.js'
 import { simulatorMutants } from './simulator.js'
+import { storeJournalMutants } from './store-journal.js'
 import { storeMutants } from './store.js'
 import { listMutants, type Mutant } from './mutant.js'
 
@@ -39,5 +40,6 @@ export const mutants: readonly Mutant[] = listMutants([
   ...serverMutants,
   ...simulationMutants,
   ...simulatorMutants,
+  ...storeJournalMutants,
   ...storeMutants,
 ])
