@@ -27,7 +27,7 @@ const levels = {
 
 /** Folders that import less than their level allows. */
 const onlyFrom = {
-  pool: ['contract'],
+  pool: ['base', 'contract'],
   client: ['base', 'contract'],
   simulator: ['contract', 'client'],
   page: ['contract'],

@@ -21,4 +21,5 @@ export {
   type ExecFileOptionsWithBufferEncoding,
 } from './processes.js'
 export { ignoringErrors, withRelease } from './release.js'
+export { uninitializedBuffer } from './memory.js'
 export { abortable, Semaphore, type WaitingLimit } from './semaphore.js'

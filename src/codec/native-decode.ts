@@ -2,6 +2,7 @@
  * The native decoder: bytes to `CycleColumns` in one call of the addon. It decodes only bodies that it accepts; the
  * reference decoder examines all others and produces the error messages.
  */
+import { uninitializedBuffer } from '../base/index.js'
 import {
   cycleShape,
   type CandidateColumns,
@@ -54,7 +55,7 @@ function allocateColumns(plan: NativePlan, bodyBytes: number): ColumnMemory {
     bytes += (Math.ceil(columnBytes / lineBytes) + 1) * lineBytes
     return start
   })
-  return { buffer: new ArrayBuffer(bytes), starts, capacities }
+  return { buffer: uninitializedBuffer(bytes), starts, capacities }
 }
 
 function cycleColumns(

@@ -5,6 +5,7 @@
  *   source     1    2    3   -2          rows 1 to 3 of the first column, then row 0 of the second
  *   run        0              3          rows 1 to 3 are copied as a whole: posts mostly keep their neighbours
  */
+import { uninitializedBuffer } from '../base/index.js'
 
 /** Source of a row that has no value: NaN in a column of doubles, 0 in one of integers. */
 export const noSource = -1
@@ -42,7 +43,7 @@ export function gatherFloat64(
   first: Float64Array,
   second: Float64Array,
 ): Float64Array {
-  const column = new Float64Array(rows.length)
+  const column = new Float64Array(uninitializedBuffer(rows.length * 8))
   if (runs !== null) return copyRuns(rows, runs, first, second, column, NaN)
   for (let i = 0; i < rows.length; i++) {
     const source = rows[i] as number
@@ -53,7 +54,7 @@ export function gatherFloat64(
 }
 
 export function gatherUint32({ rows, runs }: Sources, first: Uint32Array, second: Uint32Array): Uint32Array {
-  const column = new Uint32Array(rows.length)
+  const column = new Uint32Array(uninitializedBuffer(rows.length * 4))
   if (runs !== null) return copyRuns(rows, runs, first, second, column, 0)
   for (let i = 0; i < rows.length; i++) {
     const source = rows[i] as number
@@ -64,7 +65,7 @@ export function gatherUint32({ rows, runs }: Sources, first: Uint32Array, second
 }
 
 export function gatherUint8({ rows, runs }: Sources, first: Uint8Array, second: Uint8Array): Uint8Array {
-  const column = new Uint8Array(rows.length)
+  const column = new Uint8Array(uninitializedBuffer(rows.length))
   if (runs !== null) return copyRuns(rows, runs, first, second, column, 0)
   for (let i = 0; i < rows.length; i++) {
     const source = rows[i] as number

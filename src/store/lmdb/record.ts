@@ -9,6 +9,7 @@
  *         8 …      payload; columns in it can be viewed in place, since a record starts aligned
  */
 import { crc32 } from 'node:zlib'
+import { uninitializedBuffer } from '../../base/index.js'
 import { StoreError } from '../store-error.js'
 
 const recordVersion = 1
@@ -23,7 +24,7 @@ export interface RecordContents {
 /** A record that holds copies of the parts, one after the other. */
 export function packRecord(tag: number, parts: readonly Uint8Array[]): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes)
-  const record = new Uint8Array(bytes)
+  const record = new Uint8Array(uninitializedBuffer(bytes))
   let offset = recordHeadBytes
   for (const part of parts) {
     record.set(part, offset)
