@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { projectDir } from './helpers/server-process.js'
 
 /** Lines of src without tests. ARCHITECTURE.md says what they are spent on. */
-const srcLinesMax = 54_500
+const srcLinesMax = 54_300
 const fileLinesMax = 400
 
 const sourcePattern = /\.(tsx?|css|mjs|js|cc|h)$/
