@@ -2,7 +2,6 @@
  * The native decoder: bytes to `CycleColumns` in one call of the addon. It decodes only bodies that it accepts; the
  * reference decoder examines all others and produces the error messages.
  */
-import { uninitializedBuffer } from '../base/index.js'
 import {
   cycleShape,
   type CandidateColumns,
@@ -18,7 +17,7 @@ import { cyclePlan, type ListName, type NativePlan } from './native-plan.js'
 /** Decodes a body, or returns null for a body that the reference decoder has to examine. */
 export type NativeDecode = (body: Uint8Array) => CycleColumns | null
 
-/** One block of memory for all columns of the plan. */
+/** Where the decoder writes: one block for all columns of the plan. */
 interface ColumnMemory {
   readonly buffer: ArrayBuffer
   /** Byte offset of each column of the plan. */
@@ -35,16 +34,19 @@ const bodyMembers = cycleShape.members.map(({ name }) => name)
 export function createNativeDecode(addon: NativeAddon): NativeDecode {
   const plan = cyclePlan()
   const decoder = new addon.Decoder(plan.json)
+  let scratch = new ArrayBuffer(0)
   return (body) => {
     const bytes = pad(body)
-    const memory = allocateColumns(plan, body.length)
+    const layout = layoutOf(plan, body.length)
+    if (scratch.byteLength < layout.bytes) scratch = new ArrayBuffer(layout.bytes)
+    const memory = { buffer: scratch, ...layout }
     const found = decoder.decode(bytes, memory.buffer, memory.starts, memory.capacities)
     return found === null ? null : cycleColumns(plan, bytes, memory, found)
   }
 }
 
-/** Memory for as many rows as a body of `bodyBytes` bytes can contain, at most the maximum of each list. */
-function allocateColumns(plan: NativePlan, bodyBytes: number): ColumnMemory {
+/** For as many rows as a body of `bodyBytes` bytes can contain, at most the maximum of each list. */
+function layoutOf(plan: NativePlan, bodyBytes: number): Omit<ColumnMemory, 'buffer'> & { bytes: number } {
   const capacities = Uint32Array.from(plan.objects, ({ rowCountMax, rowBytesMin }) =>
     Math.min(rowCountMax, Math.floor(bodyBytes / rowBytesMin) + 1),
   )
@@ -55,7 +57,7 @@ function allocateColumns(plan: NativePlan, bodyBytes: number): ColumnMemory {
     bytes += (Math.ceil(columnBytes / lineBytes) + 1) * lineBytes
     return start
   })
-  return { buffer: uninitializedBuffer(bytes), starts, capacities }
+  return { bytes, starts, capacities }
 }
 
 function cycleColumns(
@@ -105,12 +107,15 @@ interface ColumnGroup {
   [name: string]: Float64Array | Uint32Array | Uint8Array | ColumnGroup | number
 }
 
-/** The first `count` rows of an object of the plan; a column `title.chars` is `chars` in the group `title`. */
+/**
+ * Copies of the first `count` rows of an object of the plan; a column `title.chars` is `chars` in the group `title`. The
+ * block has room for any body of this length, most of it unused, and the next body overwrites it.
+ */
 function columnsOf(plan: NativePlan, memory: ColumnMemory, object: number, count: number): ColumnGroup {
   const columns: ColumnGroup = { count }
   plan.columns.forEach((column, index) => {
     if (column.object !== object) return
-    const values = new column.type(memory.buffer, memory.starts[index], count)
+    const values = new column.type(memory.buffer, memory.starts[index], count).slice()
     const [first = '', second] = column.names
     if (second === undefined) columns[first] = values
     else ((columns[first] ??= {}) as ColumnGroup)[second] = values
