@@ -24,11 +24,13 @@ interface Facts {
 function factsOf(pid: number): Facts | null {
   try {
     const of = (name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8')
+    // Before the descriptors: until a child runs its program, it has those of its parent.
+    const command = of('cmdline').split('\0')
     const descriptors = readdirSync(`/proc/${pid}/fd`).map((number) => ({
       target: readlinkSync(`/proc/${pid}/fd/${number}`),
       flags: /^flags:\s+(\d+)$/m.exec(of(`fdinfo/${number}`))?.[1] ?? '',
     }))
-    return { command: of('cmdline').split('\0'), environment: of('environ'), descriptors }
+    return { command, environment: of('environ'), descriptors }
   } catch {
     return null
   }
@@ -139,7 +141,13 @@ describe.runIf(process.platform === 'linux')('a process that the service starts'
     const body = cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
     expect((await server.postCycle(body)).status).toBe(200)
     const headers = { authorization: `Bearer ${adminToken}` }
-    const reply = callAdmin({ port: adminPort, path: '/api/report', headers })
+    // 202: the command takes longer than a request may wait.
+    const finished = async () => {
+      let reply = await callAdmin({ port: adminPort, path: '/api/report', headers })
+      while (reply.status === 202) reply = await callAdmin({ port: adminPort, path: '/api/report', headers })
+      return reply
+    }
+    const reply = finished()
     const seen: Facts[] = []
     const settled = reply.then(() => true)
     while (!(await Promise.race([settled, new Promise((resolve) => setImmediate(resolve, false))])))
