@@ -17,7 +17,7 @@ const system = [
   'src/cli/models/{activate,history,packages}.test.ts',
   'src/cycle/embeddings/quarantine.test.ts',
   'src/history/export/query.test.ts',
-  'src/model/{loaded-model,model-process}.test.ts',
+  'src/model/{loaded-model,sessions/model-process}.test.ts',
   'src/model/verification/verify.test.ts',
   'src/store/journal/{damage,pgbouncer,postgres-journal,refusals,replica,takeover,transfer}.test.ts',
   'src/store/lmdb/flush-order.test.ts',

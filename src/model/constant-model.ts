@@ -6,7 +6,7 @@ import type { Codec } from '../codec/index.js'
 import { headNames } from '../contract/index.js'
 import { catalogue } from './features/catalogue.js'
 import { compileFeatures } from './features/compile.js'
-import { byName, clampHeads } from './head-shares.js'
+import { byName, clampHeads } from './sessions/head-shares.js'
 import type { Model } from './model.js'
 
 const share = 0.5

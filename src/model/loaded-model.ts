@@ -4,10 +4,10 @@
 import { ignoringErrors, withRelease } from '../base/index.js'
 import { referenceCodec } from '../codec/index.js'
 import { assert, type HeadColumns, type HeadName } from '../contract/index.js'
-import { fillEmbeddings } from './embedding-rows.js'
+import { fillEmbeddings } from './features/embedding-rows.js'
 import { compileFeatures, type FillFeatures } from './features/compile.js'
-import { matrixNames } from './graph-ports/head-ports.js'
-import { byName, clampHeads } from './head-shares.js'
+import { matrixNames } from './sessions/head-ports.js'
+import { byName, clampHeads } from './sessions/head-shares.js'
 import {
   ModelRowError,
   type ImageEncoder,
@@ -28,8 +28,8 @@ import {
   type LoadOptions,
   type ModelPlans,
   type Role,
-} from './plans.js'
-import { withCause } from './row-failure.js'
+} from './sessions/plans.js'
+import { withCause } from './sessions/row-failure.js'
 import {
   openEncoderHost,
   openHeadsHost,

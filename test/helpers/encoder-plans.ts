@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { makeExample } from '../../models/make-example.js'
-import type { FilePlan, ImagePlan, TextPlan } from '../../src/model/plans.js'
+import type { FilePlan, ImagePlan, TextPlan } from '../../src/model/sessions/plans.js'
 
 const example = makeExample()
 const run = { providers: ['cpu'], intraOpThreads: 1 }

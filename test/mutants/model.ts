@@ -107,8 +107,8 @@ export const modelMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/model/pooling.ts',
-    killedBy: ['src/model/pooling.test.ts'],
+    file: 'src/model/sessions/pooling.ts',
+    killedBy: ['src/model/sessions/pooling.test.ts'],
     mutants: [
       {
         breaks: 'padding is not part of a mean',
@@ -255,8 +255,8 @@ export const modelMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/model/head-shares.ts',
-    killedBy: ['src/model/head-shares.test.ts'],
+    file: 'src/model/sessions/head-shares.ts',
+    killedBy: ['src/model/sessions/head-shares.test.ts'],
     mutants: [
       {
         breaks: 'NaN is not a share',
@@ -267,8 +267,8 @@ export const modelMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/model/golden.ts',
-    killedBy: ['src/model/golden.test.ts'],
+    file: 'src/model/verification/golden.ts',
+    killedBy: ['src/model/verification/golden.test.ts'],
     mutants: [
       {
         breaks: 'a head that differs by more than the tolerance is a miss',
@@ -288,8 +288,8 @@ export const modelMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/model/embedding-rows.ts',
-    killedBy: ['src/model/embedding-rows.test.ts'],
+    file: 'src/model/features/embedding-rows.ts',
+    killedBy: ['src/model/features/embedding-rows.test.ts'],
     mutants: [
       {
         breaks: 'a row without a vector has the value for missing ones',
@@ -327,7 +327,7 @@ export const modelMutants: readonly MutantGroup[] = [
   },
   {
     file: 'src/model/package/read-file.ts',
-    killedBy: ['src/model/golden.test.ts'],
+    killedBy: ['src/model/verification/golden.test.ts'],
     mutants: [
       {
         breaks: 'a file with another hash is not used',

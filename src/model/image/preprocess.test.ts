@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
-import { inputShape } from '../graph-ports/image-ports.js'
+import { inputShape } from './image-ports.js'
 import { Preprocessor, type PreprocessOptions } from './preprocess.js'
 
 const plain: PreprocessOptions = {

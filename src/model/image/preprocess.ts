@@ -3,7 +3,7 @@
  * normalised. sharp decodes on its threads; the rest runs here.
  */
 import sharp from 'sharp'
-import { pixelSize } from '../graph-ports/image-ports.js'
+import { pixelSize } from './image-ports.js'
 import type { ImageSettings } from '../package/settings.js'
 import { resample, type Pixels, type Size } from './resample.js'
 

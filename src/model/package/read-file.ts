@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { foreignKind } from '../file-kind.js'
+import { foreignKind } from './file-kind.js'
 import { ModelError } from '../model.js'
 
 /** The bytes of a file. `absence` is the message for a file that does not exist. */

@@ -6,9 +6,9 @@
  *   encoder   the bytes of each item  →  vectors, float32 [items, dim]; flags, one byte per item: 1 if it is encoded;
  *             in the header, the items that cannot be encoded, with reasons
  */
-import { matrixNames, type MatrixName } from '../graph-ports/head-ports.js'
+import { matrixNames, type MatrixName } from './head-ports.js'
 import { ModelRowError, type ItemFailure, type Vectors } from '../model.js'
-import type { HeadsPlan } from '../plans.js'
+import type { HeadsPlan } from './plans.js'
 import type { ChildFormat, OwnerFormat } from './messages.js'
 
 /** Row-major; without values if the width is 0. */

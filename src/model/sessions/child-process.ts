@@ -32,7 +32,10 @@ const environment = { ORT_DISABLE_TELEMETRY: '1' }
 
 /** Nothing strips types in a child: from source, too, it runs the built file. */
 const childFile = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? '../../../dist/model/child.js' : '../child.js', import.meta.url),
+  new URL(
+    import.meta.url.endsWith('.ts') ? '../../../dist/model/sessions/child.js' : './child.js',
+    import.meta.url,
+  ),
 )
 
 export interface StartedChild {

@@ -16,7 +16,7 @@ import {
 } from '../../../test/helpers/onnx-fields.js'
 import { modelsDir, smallGraph } from '../../../test/helpers/model-packages.js'
 import { silentLog } from '../../../test/helpers/silent-log.js'
-import type { GraphPlan } from '../plans.js'
+import type { GraphPlan } from './plans.js'
 import { readPorts } from '../verification/port-checks.js'
 import { openGraph } from './graph-session.js'
 

@@ -3,11 +3,11 @@
  * bytes, with one provider after another.
  */
 import * as ort from 'onnxruntime-node'
-import { portText, type Port, type Ports } from '../graph-ports/ports.js'
+import { portText, type Port, type Ports } from './ports.js'
 import type { ModelLog } from '../model.js'
 import { readHashed } from '../package/read-file.js'
-import type { EncoderOutput } from '../pooling.js'
-import type { GraphPlan } from '../plans.js'
+import type { EncoderOutput } from './pooling.js'
+import type { GraphPlan } from './plans.js'
 import { graphProblem, reasonOf } from './onnx-errors.js'
 
 /** The graph does not have the inputs and outputs of the manifest: another provider would not change that. */

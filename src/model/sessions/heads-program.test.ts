@@ -9,8 +9,8 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { smallGraph } from '../../../test/helpers/model-packages.js'
 import type { Operator } from '../../../models/onnx-writer.js'
 import { silentLog } from '../../../test/helpers/silent-log.js'
-import type { HeadColumn, MatrixName } from '../graph-ports/head-ports.js'
-import type { HeadGraphPlan, HeadsPlan } from '../plans.js'
+import type { HeadColumn, MatrixName } from './head-ports.js'
+import type { HeadGraphPlan, HeadsPlan } from './plans.js'
 import { openHeadsProgram } from './heads-program.js'
 
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x))

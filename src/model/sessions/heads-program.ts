@@ -9,8 +9,8 @@ import {
   type HeadColumn,
   type HeadInput,
   type MatrixWidths,
-} from '../graph-ports/head-ports.js'
-import type { HeadGraphPlan, HeadsPlan } from '../plans.js'
+} from './head-ports.js'
+import type { HeadGraphPlan, HeadsPlan } from './plans.js'
 import { openGraph, quietly, type GraphSession } from './graph-session.js'
 import type { ItemFailure } from '../model.js'
 import { byMatrix, type HeadsBatch, type HeadsReply, type Matrices } from './batches.js'

@@ -1,7 +1,7 @@
 /**
  * Errors of ONNX Runtime in words that a model engineer can act on.
  */
-import { foreignKind } from '../file-kind.js'
+import { foreignKind } from '../package/file-kind.js'
 
 /** Such as `/onnxruntime_src/core/graph/model.cc:202 onnxruntime::Model::Model(onnx::ModelProto&&, …) `. */
 const sourceLocation =

@@ -4,7 +4,7 @@
  * `failed`. After that the reply to each `batch` is one `done`, or `failed`, after which the child cannot be used.
  */
 import type { CodecChoice } from '../../codec/index.js'
-import type { GraphPlan, LoadOptions, ServingPlan } from '../plans.js'
+import type { GraphPlan, LoadOptions, ServingPlan } from './plans.js'
 
 export type ProcessPlan = ServingPlan | PortsPlan | VerificationPlan
 

@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ModelError } from '../model.js'
-import type { ServingPlan } from '../plans.js'
+import type { ServingPlan } from './plans.js'
 import { startChild, type SpawnOptions } from './child-process.js'
 import type { OwnerFormat } from './messages.js'
 import { SessionHost, type HostOptions } from './session-host.js'

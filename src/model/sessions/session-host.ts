@@ -4,7 +4,7 @@
  */
 import { inBackground } from '../../base/index.js'
 import { ModelDownError, ModelError, type Vectors } from '../model.js'
-import type { HeadsPlan, ImagePlan, Role, ServingPlan, TextPlan } from '../plans.js'
+import type { HeadsPlan, ImagePlan, Role, ServingPlan, TextPlan } from './plans.js'
 import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
 import type { OutgoingMessage, OwnerFormat } from './messages.js'
 import { SessionProcess, startMsMax, type ProcessOptions } from './session-process.js'

@@ -22,11 +22,11 @@ import {
   writePackage,
 } from '../../../test/helpers/model-packages.js'
 import { readPackage, type ModelPackage } from '../package/read-package.js'
-import { planModel, type ModelPlans } from '../plans.js'
+import { planModel, type ModelPlans } from '../sessions/plans.js'
 import { openGraph } from '../sessions/graph-session.js'
 import { openHeadsProgram } from '../sessions/heads-program.js'
-import { openImageProgram } from '../sessions/image-program.js'
-import { openTextProgram } from '../sessions/text-program.js'
+import { openImageProgram } from '../image/image-program.js'
+import { openTextProgram } from '../text/text-program.js'
 import { portProblems } from './port-checks.js'
 
 const [textDim, imageDim] = [2, 3]

@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import type { HeadManifest, ImageManifest, Manifest, TextManifest } from '../package/manifest.js'
-import type { Port, Ports } from '../graph-ports/ports.js'
+import type { Port, Ports } from '../sessions/ports.js'
 import { portProblems } from './port-checks.js'
 
 const head: HeadManifest = {

@@ -2,16 +2,16 @@
  * Inputs and outputs of the graphs against the manifest, as ONNX Runtime reports them: names, element types, ranks and
  * widths. A separate process opens each graph, so that a wrong export is reported in terms of the manifest.
  */
-import { headPortProblems } from '../graph-ports/head-ports.js'
-import { imagePortProblems } from '../graph-ports/image-ports.js'
-import { portText, type Port, type Ports } from '../graph-ports/ports.js'
-import { textPortProblems } from '../graph-ports/text-ports.js'
+import { headPortProblems } from '../sessions/head-ports.js'
+import { imagePortProblems } from '../image/image-ports.js'
+import { portText, type Port, type Ports } from '../sessions/ports.js'
+import { textPortProblems } from '../text/text-ports.js'
 import type { ModelLog } from '../model.js'
 import { headGraphs, namedGraphs } from '../package/parse-manifest.js'
 import { imageSettings, textSettings } from '../package/settings.js'
 import type { Manifest } from '../package/manifest.js'
 import type { ModelPackage } from '../package/read-package.js'
-import { matrixWidths, planHeadPorts, type FilePlan } from '../plans.js'
+import { matrixWidths, planHeadPorts, type FilePlan } from '../sessions/plans.js'
 import { queryProcess } from '../sessions/session-process.js'
 import { fail, pass, type Check } from './report.js'
 

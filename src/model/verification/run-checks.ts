@@ -2,8 +2,8 @@
  * Checks that run the model: its latency, golden cases, extreme inputs, and independence of a row's heads from the rest
  * of the batch. Every load runs them, since a valid file may hold a broken model.
  */
-import { goldenToleranceDefault, readGolden, runGolden } from '../golden.js'
-import { latencyMsMaxDefault, type LoadOptions } from '../plans.js'
+import { goldenToleranceDefault, readGolden, runGolden } from './golden.js'
+import { latencyMsMaxDefault, type LoadOptions } from '../sessions/plans.js'
 import { headsOf } from '../package/parse-manifest.js'
 import type { ModelPackage } from '../package/read-package.js'
 import { ModelError } from '../model.js'

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
-import type { LoadOptions } from '../plans.js'
+import type { LoadOptions } from '../sessions/plans.js'
 import type { ModelLog } from '../model.js'
 import { headsOf } from '../package/parse-manifest.js'
 import { readHashed } from '../package/read-file.js'

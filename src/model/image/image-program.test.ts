@@ -8,7 +8,7 @@ import { randomNumbers } from '../../../models/random.js'
 import { imagePlan } from '../../../test/helpers/encoder-plans.js'
 import { silentLog } from '../../../test/helpers/silent-log.js'
 import type { Vectors } from '../model.js'
-import type { ImagePlan } from '../plans.js'
+import type { ImagePlan } from '../sessions/plans.js'
 import { openImageProgram } from './image-program.js'
 
 const jpegOf = (red: number, blue: number): Promise<Uint8Array> =>

@@ -6,11 +6,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { modelsDir, temporaryModelsDir } from '../../test/helpers/model-packages.js'
+import { modelsDir, temporaryModelsDir } from '../../../test/helpers/model-packages.js'
 import { readGolden } from './golden.js'
-import { verifyPackage } from './index.js'
-import { readHashed } from './package/read-file.js'
-import { readPackage } from './package/read-package.js'
+import { verifyPackage } from '../index.js'
+import { readHashed } from '../package/read-file.js'
+import { readPackage } from '../package/read-package.js'
 
 const version = 'example-1'
 /** All that the package has: no file is left that the script does not make. */
@@ -20,8 +20,8 @@ const fileNames = readdirSync(join(modelsDir, version), { recursive: true, withF
 
 test('the script makes the committed files, byte for byte, well under a megabyte', () => {
   const directory = temporaryModelsDir()
-  const script = fileURLToPath(new URL('../../models/make-example.ts', import.meta.url))
-  const hooks = new URL('../../bench/typescript.mjs', import.meta.url).href
+  const script = fileURLToPath(new URL('../../../models/make-example.ts', import.meta.url))
+  const hooks = new URL('../../../bench/typescript.mjs', import.meta.url).href
   execFileSync(process.execPath, ['--import', hooks, script, directory])
   let bytes = 0
   for (const file of fileNames) {

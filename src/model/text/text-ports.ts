@@ -2,7 +2,7 @@
  * The graph of a text encoder: token ids and attention mask in, token vectors or one vector per text out.
  */
 import type { TextSettings } from '../package/settings.js'
-import { allows, inputProblems, outputProblems, portText, type Port, type Ports } from './ports.js'
+import { allows, inputProblems, outputProblems, portText, type Port, type Ports } from '../sessions/ports.js'
 
 /** The problems of a graph's inputs and outputs, one phrase each; empty if it can serve. */
 export function textPortProblems(ports: Ports, text: TextSettings): string[] {

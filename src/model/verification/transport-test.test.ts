@@ -6,21 +6,21 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { forward, makeLayers } from '../../models/make-transport-test.js'
-import { modelsDir, temporaryModelsDir } from '../../test/helpers/model-packages.js'
-import { ordinaryInputs } from '../../test/helpers/scoring-inputs.js'
-import { referenceCodec } from '../codec/index.js'
-import { headNames } from '../contract/index.js'
-import { compileFeatures } from './features/compile.js'
-import { featureGroups, featureNames, loadModel, readPackage } from './index.js'
+import { forward, makeLayers } from '../../../models/make-transport-test.js'
+import { modelsDir, temporaryModelsDir } from '../../../test/helpers/model-packages.js'
+import { ordinaryInputs } from '../../../test/helpers/scoring-inputs.js'
+import { referenceCodec } from '../../codec/index.js'
+import { headNames } from '../../contract/index.js'
+import { compileFeatures } from '../features/compile.js'
+import { featureGroups, featureNames, loadModel, readPackage } from '../index.js'
 
 const version = 'transport-test-1'
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 test('the script makes the committed files, byte for byte', () => {
   const directory = temporaryModelsDir()
-  const script = fileURLToPath(new URL('../../models/make-transport-test.ts', import.meta.url))
-  const hooks = new URL('../../bench/typescript.mjs', import.meta.url).href
+  const script = fileURLToPath(new URL('../../../models/make-transport-test.ts', import.meta.url))
+  const hooks = new URL('../../../bench/typescript.mjs', import.meta.url).href
   execFileSync(process.execPath, ['--import', hooks, script, directory])
   for (const file of ['manifest.json', 'head.onnx', 'golden.json']) {
     const committed = readFileSync(join(modelsDir, version, file))

@@ -4,9 +4,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { sigmoidGraph, temporaryModelsDir, writePackage } from '../../test/helpers/model-packages.js'
-import { readHashed } from './package/read-file.js'
-import { readPackage } from './package/read-package.js'
+import { sigmoidGraph, temporaryModelsDir, writePackage } from '../../../test/helpers/model-packages.js'
+import { readHashed } from './read-file.js'
+import { readPackage } from './read-package.js'
 
 test.each([
   ['an HTML page', '<!doctype html><title>Sign in</title>', /: it is an HTML page/],

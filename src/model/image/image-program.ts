@@ -2,16 +2,16 @@
  * The image encoder of a model: JPEGs to tensors by sharp, a few at a time through the graph, outputs to vectors.
  */
 import * as ort from 'onnxruntime-node'
-import { imageOutputProblems, imagePortProblems, inputShape } from '../graph-ports/image-ports.js'
-import { Preprocessor } from '../image/preprocess.js'
+import { imageOutputProblems, imagePortProblems, inputShape } from './image-ports.js'
+import { Preprocessor } from './preprocess.js'
 import type { ItemFailure, Vectors } from '../model.js'
-import { notFinite, poolOutput, type EncoderOutput } from '../pooling.js'
-import type { ImagePlan } from '../plans.js'
-import type { EncoderRequest } from './batches.js'
-import { openGraph, runEncoder, type Session } from './graph-session.js'
-import { runIsolatingErrors } from './isolate-errors.js'
-import { reasonOf } from './onnx-errors.js'
-import type { OpenProgram, Program } from './program.js'
+import { notFinite, poolOutput, type EncoderOutput } from '../sessions/pooling.js'
+import type { ImagePlan } from '../sessions/plans.js'
+import type { EncoderRequest } from '../sessions/batches.js'
+import { openGraph, runEncoder, type Session } from '../sessions/graph-session.js'
+import { runIsolatingErrors } from '../sessions/isolate-errors.js'
+import { reasonOf } from '../sessions/onnx-errors.js'
+import type { OpenProgram, Program } from '../sessions/program.js'
 
 /** Images of one run, and the memory that their tensor may take: encoders have inputs of very different size. */
 const runImagesMax = 8

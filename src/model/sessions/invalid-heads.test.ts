@@ -11,9 +11,9 @@ import {
   packaged,
   postsWithViews,
   quiet,
-} from '../../test/helpers/loaded-models.js'
-import { modelsDir, smallGraph, temporaryModelsDir } from '../../test/helpers/model-packages.js'
-import { makeInputs, ordinaryInputs } from '../../test/helpers/scoring-inputs.js'
+} from '../../../test/helpers/loaded-models.js'
+import { modelsDir, smallGraph, temporaryModelsDir } from '../../../test/helpers/model-packages.js'
+import { makeInputs, ordinaryInputs } from '../../../test/helpers/scoring-inputs.js'
 
 describe('a head that is NaN', () => {
   const posts = (changes: Readonly<Record<string, number>> = {}) =>

@@ -4,13 +4,13 @@
  */
 import { writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import type { ModelLog } from './model.js'
-import { headerDescriptor, lifelineDescriptor, payloadDescriptor } from './sessions/child-process.js'
-import { encoderChildFormat, headsChildFormat } from './sessions/batches.js'
-import { ChildMessages, type ChildFormat, type Message, type OutgoingMessage } from './sessions/messages.js'
-import { reasonOf } from './sessions/onnx-errors.js'
-import type { Program } from './sessions/program.js'
-import type { ChildHeader, OpenHeader, ProcessPlan } from './sessions/protocol.js'
+import type { ModelLog } from '../model.js'
+import { headerDescriptor, lifelineDescriptor, payloadDescriptor } from './child-process.js'
+import { encoderChildFormat, headsChildFormat } from './batches.js'
+import { ChildMessages, type ChildFormat, type Message, type OutgoingMessage } from './messages.js'
+import { reasonOf } from './onnx-errors.js'
+import type { Program } from './program.js'
+import type { ChildHeader, OpenHeader, ProcessPlan } from './protocol.js'
 
 /** `oom_score_adj`, at most 1000: when memory runs out, the kernel kills this process and not the service. */
 const oomScoreAdjustment = 500
@@ -55,24 +55,24 @@ async function serve(): Promise<void> {
 async function open(plan: ProcessPlan): Promise<Opened> {
   switch (plan.role) {
     case 'heads': {
-      const { openHeadsProgram } = await import('./sessions/heads-program.js')
+      const { openHeadsProgram } = await import('./heads-program.js')
       return openedChild(await openHeadsProgram(plan, log), headsChildFormat)
     }
     case 'text': {
-      const { openTextProgram } = await import('./sessions/text-program.js')
+      const { openTextProgram } = await import('../text/text-program.js')
       return openedChild(await openTextProgram(plan, log, sendOpened), encoderChildFormat)
     }
     case 'image': {
-      const { openImageProgram } = await import('./sessions/image-program.js')
+      const { openImageProgram } = await import('../image/image-program.js')
       return openedChild(await openImageProgram(plan, log, sendOpened), encoderChildFormat)
     }
     case 'ports': {
-      const { openGraph } = await import('./sessions/graph-session.js')
+      const { openGraph } = await import('./graph-session.js')
       const { provider, ports } = await openGraph(plan, () => [], log)
       return { provider, report: ports, reply: null }
     }
     case 'verification': {
-      const { verifyVersion } = await import('./verification/verified-model.js')
+      const { verifyVersion } = await import('../verification/verified-model.js')
       return { ...(await verifyVersion(plan, log)), reply: null }
     }
   }

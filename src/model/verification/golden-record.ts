@@ -1,12 +1,12 @@
 /**
  * Makes golden cases of rows that a model has scored, for `models golden`.
  */
-import { referenceCodec } from '../codec/index.js'
-import { headNames, type HeadColumns } from '../contract/index.js'
-import { compileFeatures } from './features/compile.js'
+import { referenceCodec } from '../../codec/index.js'
+import { headNames, type HeadColumns } from '../../contract/index.js'
+import { compileFeatures } from '../features/compile.js'
 import type { GoldenCase, GoldenFile } from './golden.js'
-import type { ModelInputs } from './model.js'
-import type { ModelPackage } from './package/read-package.js'
+import type { ModelInputs } from '../model.js'
+import type { ModelPackage } from '../package/read-package.js'
 
 /** The parts of a case that are not features or heads. */
 export interface RecordedRow {

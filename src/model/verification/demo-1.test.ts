@@ -4,8 +4,8 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { modelsDir } from '../../test/helpers/model-packages.js'
-import { featureNames, findFeature, readPackage, verifyPackage } from './index.js'
+import { modelsDir } from '../../../test/helpers/model-packages.js'
+import { featureNames, findFeature, readPackage, verifyPackage } from '../index.js'
 
 const version = 'demo-1'
 

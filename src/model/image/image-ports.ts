@@ -2,7 +2,7 @@
  * The graph of an image encoder: a batch of images of one size in, a vector each out, or tokens or cells to pool.
  */
 import type { ImageSettings } from '../package/settings.js'
-import { allows, inputProblems, outputProblems, portText, type Port, type Ports } from './ports.js'
+import { allows, inputProblems, outputProblems, portText, type Port, type Ports } from '../sessions/ports.js'
 
 const channelCount = 3
 

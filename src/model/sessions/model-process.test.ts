@@ -13,9 +13,9 @@ import {
   load,
   packaged,
   postsWithViews,
-} from '../../test/helpers/loaded-models.js'
-import { sigmoidGraph, smallGraph } from '../../test/helpers/model-packages.js'
-import type { LoadedModel, ModelInputs } from './index.js'
+} from '../../../test/helpers/loaded-models.js'
+import { sigmoidGraph, smallGraph } from '../../../test/helpers/model-packages.js'
+import type { LoadedModel, ModelInputs } from '../index.js'
 
 describe('when the process of a model', () => {
   test.each(['SIGSEGV', 'SIGKILL'] as const)(
@@ -112,7 +112,7 @@ test.runIf(process.platform === 'linux')(
   async () => {
     const { modelsDir: directory } = packaged(slowGraph)
     const code = `
-      const { loadModel } = await import(${JSON.stringify(new URL('../../dist/model/index.js', import.meta.url))})
+      const { loadModel } = await import(${JSON.stringify(new URL('../../../dist/model/index.js', import.meta.url))})
       const log = { info() {}, warn() {}, error() {} }
       const options = { modelsDir: ${JSON.stringify(directory)}, version: 'v1', executionProviders: ['cpu'], log }
       const model = await loadModel(options)

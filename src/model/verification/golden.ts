@@ -4,15 +4,15 @@
  */
 import { join } from 'node:path'
 import typia from 'typia'
-import { headNames, type HeadColumns, type HeadName } from '../contract/index.js'
-import { featureNames, headsOf, missingEmbeddings } from './package/parse-manifest.js'
-import { parseTyped } from './package/parse-typed.js'
-import { readHashed } from './package/read-file.js'
-import type { Manifest, PackageFile, Sha256 } from './package/manifest.js'
-import type { ModelPackage } from './package/read-package.js'
-import type { LoadedModel } from './loaded-model.js'
-import { ModelError, ModelRowError, type ImageEncoder, type TextEncoder } from './model.js'
-import { poolVectors } from './pooling.js'
+import { headNames, type HeadColumns, type HeadName } from '../../contract/index.js'
+import { featureNames, headsOf, missingEmbeddings } from '../package/parse-manifest.js'
+import { parseTyped } from '../package/parse-typed.js'
+import { readHashed } from '../package/read-file.js'
+import type { Manifest, PackageFile, Sha256 } from '../package/manifest.js'
+import type { ModelPackage } from '../package/read-package.js'
+import type { LoadedModel } from '../loaded-model.js'
+import { ModelError, ModelRowError, type ImageEncoder, type TextEncoder } from '../model.js'
+import { poolVectors } from '../sessions/pooling.js'
 
 /** Largest difference of a head from its golden value, unless the manifest gives another. */
 export const goldenToleranceDefault = 1e-4

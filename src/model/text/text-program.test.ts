@@ -10,7 +10,7 @@ import { randomNumbers } from '../../../models/random.js'
 import { transformerGraph } from '../../../models/transformer.js'
 import { silentLog } from '../../../test/helpers/silent-log.js'
 import type { Vectors } from '../model.js'
-import type { TextPlan } from '../plans.js'
+import type { TextPlan } from '../sessions/plans.js'
 import { openTextProgram } from './text-program.js'
 
 const dim = 32

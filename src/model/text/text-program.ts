@@ -3,19 +3,19 @@
  * It checks the clock between batches: past the budget, the remaining texts stay unencoded.
  */
 import * as ort from 'onnxruntime-node'
-import { textOutputProblems, textPortProblems } from '../graph-ports/text-ports.js'
+import { textOutputProblems, textPortProblems } from './text-ports.js'
 import type { ItemFailure, Vectors } from '../model.js'
 import { readHashed } from '../package/read-file.js'
-import { notFinite, poolOutput, type EncoderOutput } from '../pooling.js'
-import type { TextPlan } from '../plans.js'
-import { openTokenizer, type TextTokenizer, type TokenRow } from '../text/tokenizer.js'
-import { parseTemplate, readPost } from '../text/post-text.js'
-import { planBatches } from '../text/batches.js'
-import type { EncoderRequest } from './batches.js'
-import { openGraph, PortError, runEncoder, type Session } from './graph-session.js'
-import { runIsolatingErrors } from './isolate-errors.js'
-import { reasonOf } from './onnx-errors.js'
-import type { OpenProgram, Program } from './program.js'
+import { notFinite, poolOutput, type EncoderOutput } from '../sessions/pooling.js'
+import type { TextPlan } from '../sessions/plans.js'
+import { openTokenizer, type TextTokenizer, type TokenRow } from './tokenizer.js'
+import { parseTemplate, readPost } from './post-text.js'
+import { planBatches } from './batches.js'
+import type { EncoderRequest } from '../sessions/batches.js'
+import { openGraph, PortError, runEncoder, type Session } from '../sessions/graph-session.js'
+import { runIsolatingErrors } from '../sessions/isolate-errors.js'
+import { reasonOf } from '../sessions/onnx-errors.js'
+import type { OpenProgram, Program } from '../sessions/program.js'
 
 /**
  * Tokens of one run, padding included. Small on a CPU: the activations stay in its caches (8 rows of 128 tokens are as

@@ -2,8 +2,8 @@
  * The range of heads: finite and within 0 to 1. A batch with any other value fails. A value that is outside only by
  * rounding is clamped: the sigmoid of ONNX Runtime gives 1.0000001 for some inputs.
  */
-import { headNames, type HeadColumns, type HeadName } from '../contract/index.js'
-import { ModelRowError } from './model.js'
+import { headNames, type HeadColumns, type HeadName } from '../../contract/index.js'
+import { ModelRowError } from '../model.js'
 
 /** Eight units in the last place of a float32 at 1: larger than the error of a sigmoid or of a sum of a softmax. */
 const roundingMax = 1e-6

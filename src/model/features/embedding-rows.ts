@@ -1,8 +1,8 @@
 /**
  * Gathers embeddings by slot into a matrix of rows.
  */
-import { assert } from '../contract/index.js'
-import type { EmbeddingColumn } from './model.js'
+import { assert } from '../../contract/index.js'
+import type { EmbeddingColumn } from '../model.js'
 
 /**
  * Writes the embedding of each of `slots` into `matrix` [slots, dim], or `missing` without one. A `matrix` without

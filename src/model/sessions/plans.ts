@@ -4,15 +4,15 @@
  */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import type { Codec } from '../codec/index.js'
-import { headNames, type HeadName } from '../contract/index.js'
-import type { HeadColumn, HeadPorts, MatrixWidths } from './graph-ports/head-ports.js'
-import { ModelError, type ModelLog } from './model.js'
-import { featureNames, headGraphs, headsOf, namedGraphs } from './package/parse-manifest.js'
-import { imageSettings, textSettings, type ImageSettings, type TextSettings } from './package/settings.js'
-import type { GraphManifest, HeadManifest, Manifest } from './package/manifest.js'
-import type { PackageFiles } from './package/package-files.js'
-import type { ModelPackage } from './package/read-package.js'
+import type { Codec } from '../../codec/index.js'
+import { headNames, type HeadName } from '../../contract/index.js'
+import type { HeadColumn, HeadPorts, MatrixWidths } from './head-ports.js'
+import { ModelError, type ModelLog } from '../model.js'
+import { featureNames, headGraphs, headsOf, namedGraphs } from '../package/parse-manifest.js'
+import { imageSettings, textSettings, type ImageSettings, type TextSettings } from '../package/settings.js'
+import type { GraphManifest, HeadManifest, Manifest } from '../package/manifest.js'
+import type { PackageFiles } from '../package/package-files.js'
+import type { ModelPackage } from '../package/read-package.js'
 
 const intraOpThreadsDefault = Math.min(2, availableParallelism())
 

@@ -2,9 +2,9 @@
  * Finds the input that makes a head NaN or infinite in a row: puts each input of the row into a row that is scored
  * well, and runs the heads once more.
  */
-import { matrixNames, type MatrixName, type MatrixWidths } from './graph-ports/head-ports.js'
-import { ModelRowError } from './model.js'
-import { byMatrix, type HeadRows, type Matrices } from './sessions/batches.js'
+import { matrixNames, type MatrixName, type MatrixWidths } from './head-ports.js'
+import { ModelRowError } from '../model.js'
+import { byMatrix, type HeadRows, type Matrices } from './batches.js'
 
 const causesShownMax = 5
 
