@@ -2,16 +2,16 @@
  * Durable storage: the interface (store.ts), its implementations on LMDB and on a journal in PostgreSQL, and one in memory,
  * for the warm-up, for simulation and for tests.
  */
-export { openStoreOnPostgres } from './journal/open-postgres-store.js'
+export { openStoreOnPostgres } from './open-postgres-store.js'
 export { createEnvironment, journalStatus, migrateJournal, type JournalStatus } from './journal/status.js'
-export { detachDirectory, exportDirectory, importDirectory, type TransferFacts } from './journal/transfer.js'
+export { detachDirectory, exportDirectory, importDirectory, type TransferFacts } from './transfer.js'
 export type { JournalStore } from './journal/journal-store.js'
 export { backUp, restore } from './lmdb/backup.js'
-export { databasePath } from './lmdb/databases.js'
+export { databasePath } from './lmdb/environment.js'
 export { makeDirectories } from './lmdb/directories.js'
 export { directoryLockName, lockDirectory, type DirectoryLock } from './lmdb/directory-lock.js'
 export { diskBytesFreeMin } from './lmdb/files.js'
-export { inspectRecords, type RecordCounts } from './lmdb/inspect.js'
+export { inspectRecords, type RecordCounts } from './records/index.js'
 export { openLmdbStore, type LmdbStoreOptions } from './lmdb/open-lmdb-store.js'
 export { openSnapshot, type StoreSnapshot } from './lmdb/snapshot.js'
 export {

@@ -1,6 +1,6 @@
 /** Images as unreleased versions stored them: without arrival times. */
-import { openDatabases } from '../../src/store/lmdb/databases.js'
-import { packImageIdentity, readImageIdentity } from '../../src/store/lmdb/records.js'
+import { openDatabases } from '../../src/store/lmdb/environment.js'
+import { packImageIdentity, readImageIdentity } from '../../src/store/records/payloads.js'
 
 /** Deletes the arrival times of all images of a closed store. */
 export async function forgetArrivals(dataDir: string): Promise<void> {

@@ -3,7 +3,7 @@ import type { MutantGroup } from './mutant.js'
 
 export const storeMutants: readonly MutantGroup[] = [
   {
-    file: 'src/store/lmdb/write-queue.ts',
+    file: 'src/store/records/write-queue.ts',
     killedBy: ['src/store/lmdb/writer.test.ts'],
     mutants: [
       {
@@ -60,7 +60,7 @@ export const storeMutants: readonly MutantGroup[] = [
     mutants: [{ breaks: 'close waits for writes in progress', find: 'await writer.idle()', replace: '' }],
   },
   {
-    file: 'src/store/lmdb/cycles.ts',
+    file: 'src/store/records/cycles.ts',
     killedBy: ['src/store/lmdb/lmdb-store.test.ts', 'src/store/store-suite.test.ts'],
     mutants: [
       {
@@ -76,7 +76,7 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/lmdb/positions.ts',
+    file: 'src/store/records/positions.ts',
     killedBy: ['src/store/lmdb/lmdb-store.test.ts', 'src/store/store-suite.test.ts'],
     mutants: [
       {
@@ -87,7 +87,7 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/lmdb/positions.ts',
+    file: 'src/store/records/positions.ts',
     killedBy: ['src/store/lmdb/foreign-changes.test.ts'],
     mutants: [
       {
@@ -114,8 +114,8 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/lmdb/record.ts',
-    killedBy: ['src/store/lmdb/records.test.ts'],
+    file: 'src/store/records/envelope.ts',
+    killedBy: ['src/store/records/payloads.test.ts'],
     mutants: [
       {
         breaks: 'the checksum covers the payload',
@@ -130,8 +130,8 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/lmdb/records.ts',
-    killedBy: ['src/store/lmdb/records.test.ts'],
+    file: 'src/store/records/payloads.ts',
+    killedBy: ['src/store/records/payloads.test.ts'],
     mutants: [
       {
         breaks: 'an outcome keeps the second of its arrival',
@@ -146,8 +146,8 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/lmdb/keys.ts',
-    killedBy: ['src/store/lmdb/records.test.ts'],
+    file: 'src/store/records/keys.ts',
+    killedBy: ['src/store/records/payloads.test.ts'],
     mutants: [
       {
         breaks: 'a text that is not a cycle id has no key',
@@ -179,7 +179,7 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/lmdb/outcomes.ts',
+    file: 'src/store/records/outcomes.ts',
     killedBy: ['src/store/store-records.test.ts'],
     mutants: [
       {
@@ -190,7 +190,7 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/lmdb/weights.ts',
+    file: 'src/store/records/weights.ts',
     killedBy: ['src/store/store-records.test.ts'],
     mutants: [
       {
@@ -211,7 +211,7 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/lmdb/weights.ts',
+    file: 'src/store/records/weights.ts',
     killedBy: ['src/cycle/stored-weights.test.ts'],
     mutants: [
       {
@@ -227,7 +227,7 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/lmdb/images.ts',
+    file: 'src/store/records/images.ts',
     killedBy: ['src/store/store-records.test.ts'],
     mutants: [
       {

@@ -2,7 +2,7 @@
  * The rules that a soak test checks: each is a sentence with numbers, and whether it holds. Levels compare the last
  * quarter of the measured cycles with the second one, medians against medians.
  */
-import type { RecordCounts } from '../../src/store/lmdb/inspect.js'
+import type { RecordCounts } from '../../src/store/records/inspect.js'
 import type { Bounds, ExpectedRecords } from './expected-records.js'
 import type { Sample } from './samples.js'
 

@@ -2,9 +2,16 @@
  * Changes of records as the journal keeps them: by kind of record (a database of the store) and key; no value removes the
  * record. Packs many changes into one block of bytes, with columns that say where each part is.
  */
-import { databaseTable, kinds, type Databases, type Kind, type RecordDatabase } from '../lmdb/databases.js'
-import { openRecord, viewOf } from '../lmdb/record.js'
-import { readPosition } from '../lmdb/records.js'
+import {
+  databaseTable,
+  kinds,
+  openRecord,
+  readPosition,
+  viewOf,
+  type Databases,
+  type Kind,
+  type RecordDatabase,
+} from '../records/index.js'
 import { describe, StoreError } from '../store-error.js'
 import type { Position } from '../store.js'
 

@@ -3,8 +3,7 @@
  * journal, and then applied to the view. All writes that wait when a commit ends form the next one.
  */
 import { withRelease } from '../../base/index.js'
-import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.js'
-import { WriteQueue, type WaitingWrite } from '../lmdb/write-queue.js'
+import { createRecordStore, WriteQueue, type RecordStoreParts, type WaitingWrite } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 import { Refusal } from './journal.js'

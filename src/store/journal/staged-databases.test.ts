@@ -5,7 +5,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bytesOf } from '../../../test/helpers/store-samples.js'
-import type { Databases } from '../lmdb/databases.js'
+import type { Databases } from '../records/index.js'
 import { createMemoryContents, type MemoryContents } from '../memory/memory-store.js'
 import { StagedDatabases } from './staged-databases.js'
 

@@ -7,10 +7,10 @@ import {
   kinds,
   orderOf,
   type Databases,
-  type Kind,
   type KeyRange,
+  type Kind,
   type RecordDatabase,
-} from '../lmdb/databases.js'
+} from '../records/index.js'
 import type { Change } from './changes.js'
 
 type Key = number | Uint8Array

@@ -4,12 +4,18 @@
  */
 import { randomUUID } from 'node:crypto'
 import { assert } from '../../contract/index.js'
-import { kinds, type Databases, type RecordDatabase } from '../lmdb/databases.js'
-import { imageNumbersOf } from '../lmdb/keys.js'
-import { bytesOf } from '../lmdb/record-access.js'
-import type { RecordStoreParts } from '../lmdb/record-store.js'
-import { readImageIdentity } from '../lmdb/records.js'
-import { readViewState, writeViewState, type ViewState } from '../lmdb/view-state.js'
+import {
+  bytesOf,
+  imageNumbersOf,
+  kinds,
+  readImageIdentity,
+  readViewState,
+  writeViewState,
+  type Databases,
+  type RecordDatabase,
+  type RecordStoreParts,
+  type ViewState,
+} from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import type { FollowedChanges, ImageKey } from '../store.js'
 import { applyChanges, type Change } from './changes.js'

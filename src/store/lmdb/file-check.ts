@@ -4,7 +4,7 @@
  * meta pages (page-layout.ts); the one with the higher transaction number is current.
  */
 import type { FileHandle } from 'node:fs/promises'
-import { databaseTable } from './databases.js'
+import { databaseTable } from '../records/index.js'
 import { codeOf, openPlainFile } from './files.js'
 import { metaBytes, readAt, readMeta, type Meta } from './page-layout.js'
 import { StoreError } from '../store-error.js'

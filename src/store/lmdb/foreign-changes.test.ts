@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openLmdbStore, type StoreError } from '../index.js'
 import { cycleIdAt, cycleSample, imageSample, weightsSample } from '../../../test/helpers/store-samples.js'
-import { databasePath } from './databases.js'
+import { databasePath } from './environment.js'
 import { directoryLockName } from './directory-lock.js'
 
 const samples = new URL('../../../test/helpers/store-samples.ts', import.meta.url).href

@@ -10,10 +10,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { open as openLmdb } from 'lmdb'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { databasePath, type FileDatabases } from './databases.js'
+import { packRecord } from '../records/index.js'
+import { databasePath, type FileDatabases } from './environment.js'
 import { openLmdbParts } from './open-lmdb-store.js'
 import { openLmdbStore, type Store, type StoreError } from '../index.js'
-import { packRecord } from './record.js'
 import {
   bytesOf,
   cycleIdAt,

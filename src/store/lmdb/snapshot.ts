@@ -4,19 +4,11 @@
  * reuse while the snapshot is open, so close it within minutes.
  */
 import { open, type Database, type RangeOptions, type Transaction } from 'lmdb'
-import {
-  bytesInUse,
-  checkSchema,
-  environmentOptions,
-  openNamed,
-  type Databases,
-  type RecordDatabase,
-  type Root,
-} from './databases.js'
+import { createRecordStore, type Databases, type RecordDatabase } from '../records/index.js'
+import { bytesInUse, checkSchema, environmentOptions, openNamed, type Root } from './environment.js'
 import { checkDatabaseFile } from './file-check.js'
 import { asOwnerOf } from './files.js'
 import { prepareLockFile } from './lmdb-lock-file.js'
-import { createRecordStore } from './record-store.js'
 import { describe, StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 

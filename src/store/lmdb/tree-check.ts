@@ -1,7 +1,7 @@
 /**
  * Checks the trees of a database file before LMDB maps it. LMDB trusts the headers of pages: a flipped bit in a page of
  * a tree may crash the process, hide records, or make a later write overwrite existing records. Records have checksums
- * (record.ts); this file checks the pages around them: each page matches its parent, is referenced once and is not in
+ * (records/envelope.ts); this file checks the pages around them: each page matches its parent, is referenced once and is not in
  * the list of free pages; its nodes fill it without gaps; keys ascend; and the counts of pages and entries match those
  * that the tree records.
  */
@@ -25,7 +25,7 @@ import {
   type PageHead,
   type Tree,
 } from './page-layout.js'
-import { viewOf } from './record.js'
+import { viewOf } from '../records/index.js'
 
 /** LMDB's limit (CURSOR_STACK). */
 const depthMax = 32

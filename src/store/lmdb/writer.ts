@@ -8,7 +8,7 @@
  */
 import { channel } from 'node:diagnostics_channel'
 import { describe, StoreError } from '../store-error.js'
-import { WriteQueue, type WaitingWrite } from './write-queue.js'
+import { WriteQueue, type WaitingWrite } from '../records/index.js'
 
 /** What the writer needs of a transactional environment. */
 export interface WriteEnvironment {

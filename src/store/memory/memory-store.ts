@@ -3,15 +3,16 @@
  * maps; the records in them, and the rules by which they change, are those of the store on LMDB.
  */
 import {
+  createRecordStore,
   databaseTable,
   orderOf,
   type DatabaseName,
   type KeyOf,
   type KeyRange,
   type RecordDatabase,
-} from '../lmdb/databases.js'
-import type { WriteOperation } from '../lmdb/record-access.js'
-import { createRecordStore, type RecordStoreParts } from '../lmdb/record-store.js'
+  type RecordStoreParts,
+  type WriteOperation,
+} from '../records/index.js'
 import type { Store } from '../store.js'
 
 export interface MemoryStoreOptions {

@@ -17,7 +17,7 @@
 import { createHash } from 'node:crypto'
 import { cycleIdPattern } from '../../contract/index.js'
 import type { ImageKey } from '../store.js'
-import { viewOf } from './record.js'
+import { viewOf } from './envelope.js'
 
 const nameHashBytes = 16
 const imageKeyBytes = nameHashBytes + 8 + 8

@@ -4,7 +4,7 @@
 import type { Databases } from './databases.js'
 import { embeddingKeyOf, shadowKeyOf, shadowKeyRange, nameHash } from './keys.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
-import * as records from './records.js'
+import * as records from './payloads.js'
 import type { Embedding, ModelRecords } from '../store.js'
 
 export function packEmbeddings(

@@ -9,7 +9,7 @@ import { cycleIdKey } from './keys.js'
 import { packEmbeddings } from './model-records.js'
 import type { Positions } from './positions.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
-import * as records from './records.js'
+import * as records from './payloads.js'
 
 /** Records that are bytes which the store does not interpret, as error messages name them. */
 export const columnNames = {

@@ -4,17 +4,24 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { withRelease } from '../../base/index.js'
-import { databasePath, kinds, type Databases } from '../lmdb/databases.js'
-import { openLmdbParts, type LmdbStoreOptions } from '../lmdb/open-lmdb-store.js'
-import { bytesOf } from '../lmdb/record-access.js'
-import type { RecordStoreParts } from '../lmdb/record-store.js'
-import { isViewOfJournal, readViewState, removeViewState, writeViewState } from '../lmdb/view-state.js'
-import { StoreError } from '../store-error.js'
-import { applyChanges, type Change } from './changes.js'
-import { originMark, type Lease } from './journal.js'
-import { PostgresJournal } from './postgres-journal.js'
-import { isEmpty } from './view.js'
+import { withRelease } from '../base/index.js'
+import { databasePath } from './lmdb/environment.js'
+import {
+  bytesOf,
+  isViewOfJournal,
+  kinds,
+  readViewState,
+  removeViewState,
+  writeViewState,
+  type Databases,
+  type RecordStoreParts,
+} from './records/index.js'
+import { openLmdbParts, type LmdbStoreOptions } from './lmdb/open-lmdb-store.js'
+import { StoreError } from './store-error.js'
+import { applyChanges, type Change } from './journal/changes.js'
+import { originMark, type Lease } from './journal/journal.js'
+import { PostgresJournal } from './journal/postgres-journal.js'
+import { isEmpty } from './journal/view.js'
 
 export interface TransferOptions {
   readonly journal: string

@@ -13,19 +13,19 @@ import {
   openReplica,
   postgresBin,
   until,
-} from '../../../test/helpers/journals.js'
-import { freePort } from '../../../test/helpers/server-process.js'
-import { silentLog } from '../../../test/helpers/silent-log.js'
+} from '../../test/helpers/journals.js'
+import { freePort } from '../../test/helpers/server-process.js'
+import { silentLog } from '../../test/helpers/silent-log.js'
 import {
   bytesOf,
   cycleIdAt,
   cycleSample,
   imageSample,
   weightsSample,
-} from '../../../test/helpers/store-samples.js'
-import { openLmdbStore } from '../lmdb/open-lmdb-store.js'
+} from '../../test/helpers/store-samples.js'
+import { openLmdbStore } from './lmdb/open-lmdb-store.js'
 import { openStoreOnPostgres } from './open-postgres-store.js'
-import { createEnvironment, journalStatus } from './status.js'
+import { createEnvironment, journalStatus } from './journal/status.js'
 import { detachDirectory, exportDirectory, importDirectory } from './transfer.js'
 
 async function newDirectory(): Promise<string> {

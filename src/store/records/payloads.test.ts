@@ -6,8 +6,8 @@ import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cycleIdKey, imageKeyOf, imageNumbersOf, nameHash } from './keys.js'
-import { openRecord, packRecord, viewOf } from './record.js'
-import * as records from './records.js'
+import { openRecord, packRecord, viewOf } from './envelope.js'
+import * as records from './payloads.js'
 import { bytesOf, cycleSample, imageSample, weightsSample } from '../../../test/helpers/store-samples.js'
 
 const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = cycleSample(7)

@@ -5,9 +5,8 @@
 import { columnNames } from './cycles.js'
 import { kinds, type Databases, type Kind, type RecordDatabase } from './databases.js'
 import { encoderKeyBytes, imageKeyOf, imageNumbersOf, nameHash, weightsTimeKey } from './keys.js'
-import * as records from './records.js'
+import * as records from './payloads.js'
 import { describe } from '../store-error.js'
-import type { StoreSnapshot } from './snapshot.js'
 
 /** How many records of each kind there are. */
 export type RecordCounts = Record<Kind, number>
@@ -18,7 +17,10 @@ const embeddingWidthMax = 16_384
 type Report = (problem: string) => void
 
 /** Reads all records; calls `report` with one line for each that is wrong. Blocks while it reads. */
-export function inspectRecords({ databases }: StoreSnapshot, report: Report): RecordCounts {
+export function inspectRecords(
+  { databases }: { readonly databases: Databases },
+  report: Report,
+): RecordCounts {
   inspectCycles(databases, report)
   inspectImages(databases, report)
   inspectModels(databases, report)

@@ -4,13 +4,13 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ignoringErrors } from '../../base/index.js'
-import { diskBytesFree, diskBytesFreeMin } from '../lmdb/files.js'
-import { openLmdbParts, type LmdbStoreOptions } from '../lmdb/open-lmdb-store.js'
-import { StoreError } from '../store-error.js'
-import { openJournalStore, type JournalStore } from './journal-store.js'
-import { PostgresJournal } from './postgres-journal.js'
-import type { ReplicaParts } from './replica-parts.js'
+import { ignoringErrors } from '../base/index.js'
+import { diskBytesFree, diskBytesFreeMin } from './lmdb/files.js'
+import { openLmdbParts, type LmdbStoreOptions } from './lmdb/open-lmdb-store.js'
+import { StoreError } from './store-error.js'
+import { openJournalStore, type JournalStore } from './journal/journal-store.js'
+import { PostgresJournal } from './journal/postgres-journal.js'
+import type { ReplicaParts } from './journal/replica-parts.js'
 
 export interface PostgresStoreOptions {
   /** postgres:// with one or more hosts. */

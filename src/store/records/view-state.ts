@@ -3,7 +3,7 @@
  * read, and the name under which its process holds the lease.
  */
 import type { Databases } from './databases.js'
-import { packText, readText } from './records.js'
+import { packText, readText } from './payloads.js'
 
 export interface ViewState {
   readonly environment: string

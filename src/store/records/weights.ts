@@ -9,7 +9,7 @@ import type { WeightsEntry, WeightsRecords } from '../store.js'
 import type { Databases } from './databases.js'
 import { nameHash, weightsTimeKey } from './keys.js'
 import { checkName, type RecordAccess } from './record-access.js'
-import * as records from './records.js'
+import * as records from './payloads.js'
 
 export function weightsRecords(db: Databases, access: RecordAccess): WeightsRecords {
   const readWeights = (number: number): WeightsEntry | undefined =>

@@ -14,7 +14,7 @@ import {
   shadowKeyRange,
 } from './keys.js'
 import type { RecordAccess } from './record-access.js'
-import * as records from './records.js'
+import * as records from './payloads.js'
 import type { ExpiryRecords, ImageArrival, Position } from '../store.js'
 
 /** Estimate of what a removal writes: tree pages and the list of free pages. */

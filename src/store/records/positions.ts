@@ -7,7 +7,7 @@ import { StoreError } from '../store-error.js'
 import type { Position } from '../store.js'
 import type { Databases } from './databases.js'
 import { readRecord } from './record-access.js'
-import { readHeader } from './records.js'
+import { readHeader } from './payloads.js'
 
 /** Positions of a store. */
 export type Positions = Pick<CheckedPositions, 'next' | 'begin' | 'confirm'>

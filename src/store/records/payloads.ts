@@ -1,5 +1,5 @@
 /**
- * The records of each database as bytes, each in the envelope of record.ts; below is the payload of version 1.
+ * The records of each database as bytes, each in the envelope of envelope.ts; below is the payload of version 1.
  *
  *   cycle        JSON of the labels: cycle_id, cycle_at_ms, received_at, model_version, weights_version
  *   cycle id     0-3 position
@@ -20,7 +20,7 @@
  *
  * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
  */
-import { openRecord, packRecord, viewOf } from './record.js'
+import { openRecord, packRecord, viewOf } from './envelope.js'
 import { StoreError } from '../store-error.js'
 import type {
   CycleHeader,

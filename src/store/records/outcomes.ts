@@ -4,7 +4,7 @@
 import type { Databases } from './databases.js'
 import { nameHash } from './keys.js'
 import { bytesOf, checkName, type RecordAccess } from './record-access.js'
-import * as records from './records.js'
+import * as records from './payloads.js'
 import type { OutcomeRecords } from '../store.js'
 
 export function outcomeRecords(db: Databases, access: RecordAccess): OutcomeRecords {

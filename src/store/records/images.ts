@@ -6,7 +6,7 @@
 import { pageAfter, type Databases } from './databases.js'
 import { imageKeyOf, imageNumbersOf, imageUseKeyOf } from './keys.js'
 import { bytesOf, checkName, type RecordAccess } from './record-access.js'
-import * as records from './records.js'
+import * as records from './payloads.js'
 import { StoreError } from '../store-error.js'
 import type { ImageKey, ImageRecords, Page, PutImageResult } from '../store.js'
 

@@ -1,0 +1,121 @@
+/**
+ * The LMDB environment of a data directory: its options, its named databases and the check of their version.
+ * understudy.mdb has everything; understudy.mdb-lock next to it is LMDB's own table of readers.
+ */
+import { open, type RootDatabase } from 'lmdb'
+import { join } from 'node:path'
+import {
+  databaseTable,
+  packBytes,
+  readBytes,
+  schemaVersion,
+  viewOf,
+  type DatabaseName,
+  type Databases,
+} from '../records/index.js'
+import { describe, StoreError } from '../store-error.js'
+
+export type Root = RootDatabase<Uint8Array, Uint8Array>
+
+/** The databases of an open file. */
+export interface FileDatabases extends Databases {
+  readonly root: Root
+}
+
+const databaseCountMax = 24
+const schemaKey = Buffer.from('schema_version')
+
+export const databaseName = 'understudy.mdb'
+
+export function databasePath(dataDir: string): string {
+  return join(dataDir, databaseName)
+}
+
+/** Opens or creates the databases. Throws a StoreError `unusable` that names the problem of the file. */
+export async function openDatabases(dataDir: string, mapBytesMax: number): Promise<FileDatabases> {
+  const path = databasePath(dataDir)
+  let root: Root | undefined
+  try {
+    root = openEnvironment(path, mapBytesMax)
+    prepareMeta(root, path)
+    const databases = { root, ...openNamed(root) }
+    checkSchema(databases, path)
+    return databases
+  } catch (error) {
+    await root?.close()
+    if (error instanceof StoreError) throw error
+    throw new StoreError('unusable', `${path} cannot be opened: ${describe(error)}`, { cause: error })
+  }
+}
+
+/** Bytes of the file that the last commit uses, free space between them included. */
+export function bytesInUse(root: Root): number {
+  const stats = root.getStats() as { lastPageNumber: number; pageSize: number }
+  return (stats.lastPageNumber + 1) * stats.pageSize
+}
+
+/** How every environment is opened, for writing or for reading. */
+export const environmentOptions = {
+  noSubdir: true,
+  // Known to lmdb-js 3.5.6 (src/env.cpp) but not to its types. Requests are personal data: for the owner alone.
+  permissionsMode: 0o600,
+  maxDbs: databaseCountMax,
+  encoding: 'binary',
+  keyEncoding: 'binary',
+  cache: false,
+} as const
+
+function openEnvironment(path: string, mapBytesMax: number): Root {
+  return open<Uint8Array, Uint8Array>({
+    path,
+    ...environmentOptions,
+    // Address space, not memory and not disk. At its full size from the start, the map never moves under a reader.
+    mapSize: mapBytesMax,
+    // A commit flushes before it becomes visible: no read shows what a power cut could take back (decisions.md 23).
+    overlappingSync: false,
+    // Writer batches by itself. With lmdb-js's own batching, a commit that fails also rejects a promise that nobody
+    // can reach, and Node ends the process for it.
+    eventTurnBatching: false,
+  })
+}
+
+/** Checks the schema version; writes it first when the file is new. */
+function prepareMeta(root: Root, path: string): void {
+  const names = [...root.getKeys({})].map((name) => Buffer.from(name).toString('utf8').replace(/\0$/, ''))
+  if (names.length > 0 && !names.includes('meta'))
+    throw new StoreError('unusable', `${path} is a database of another program`)
+  const meta = openOne(root, 'meta')
+  if (meta.doesExist(schemaKey)) return
+  if (names.some((name) => name !== 'meta')) throw new StoreError('unusable', `${path} has no schema version`)
+  root.transactionSync(() => {
+    const value = new Uint8Array(4)
+    viewOf(value).setUint32(0, schemaVersion, true)
+    meta.putSync(schemaKey, packBytes(value))
+  })
+}
+
+/** Throws a StoreError `unusable` for a file of another program or schema version. */
+export function checkSchema({ meta }: Pick<Databases, 'meta'>, path: string): void {
+  const version = meta.getBinary(schemaKey)
+  if (version === undefined) throw new StoreError('unusable', `${path} is a database of another program`)
+  const found = viewOf(readBytes(version, 'schema version')).getUint32(0, true)
+  if (found !== schemaVersion)
+    throw new StoreError(
+      'unusable',
+      `${path} has schema version ${found}; this program supports ${schemaVersion}`,
+    )
+}
+
+/**
+ * Opens the databases and creates missing ones, as a process may have ended between two of these. In an environment that
+ * is open for reading, a missing one is undefined.
+ */
+export function openNamed(root: Root): Databases {
+  const names = Object.keys(databaseTable) as DatabaseName[]
+  return Object.fromEntries(names.map((name) => [name, openOne(root, name)])) as unknown as Databases
+}
+
+function openOne<Name extends DatabaseName>(root: Root, name: Name): Databases[Name] {
+  const options = { encoding: 'binary', keyEncoding: databaseTable[name].keyEncoding, cache: false } as const
+  return root.openDB(databaseTable[name].name, options) as unknown as Databases[Name]
+}

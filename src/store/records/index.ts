@@ -1,0 +1,31 @@
+/**
+ * The record store: what is stored under which key, and the rules by which it changes, over databases that are
+ * elsewhere. LMDB, memory and a journal implement `RecordStoreParts`, and get their `Store` from `createRecordStore`.
+ */
+export {
+  databaseTable,
+  kinds,
+  orderOf,
+  poolKey,
+  schemaVersion,
+  type DatabaseName,
+  type Databases,
+  type KeyOf,
+  type KeyRange,
+  type Kind,
+  type RecordDatabase,
+} from './databases.js'
+export { openRecord, packRecord, viewOf } from './envelope.js'
+export { countRecords, inspectRecords, type RecordCounts } from './inspect.js'
+export { imageNumbersOf, imageUseKeyOf, nameHash } from './keys.js'
+export { packBytes, packPosition, readBytes, readImageIdentity, readPosition } from './payloads.js'
+export { bytesOf, type WriteOperation } from './record-access.js'
+export { createRecordStore, type RecordStoreParts } from './record-store.js'
+export {
+  isViewOfJournal,
+  readViewState,
+  removeViewState,
+  writeViewState,
+  type ViewState,
+} from './view-state.js'
+export { waitingBytesMax, WriteQueue, type WaitingWrite } from './write-queue.js'
