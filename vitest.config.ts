@@ -19,7 +19,8 @@ const system = [
   'src/history/export/query.test.ts',
   'src/model/{loaded-model,sessions/model-process}.test.ts',
   'src/model/verification/verify.test.ts',
-  'src/store/journal/{damage,pgbouncer,postgres-journal,refusals,replica,takeover,transfer}.test.ts',
+  'src/store/journal/{damage,pgbouncer,postgres-journal,refusals,replica,takeover}.test.ts',
+  'src/store/transfer.test.ts',
   'src/store/lmdb/flush-order.test.ts',
 ]
 
