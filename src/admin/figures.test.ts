@@ -181,7 +181,7 @@ describe('/metrics', () => {
     const parts = partsOf()
     const metrics = new ServiceMetrics(parts)
     parts.emit({
-      point: { ...pointFixture(0), is_late: true, warning_kinds: ['late cycle', 'unknown field', 'new'] },
+      point: { ...pointFixture(0), is_late: true, warning_kinds: ['late_cycle', 'unknown_field'] },
     })
     parts.emit({ call: callFixture })
     parts.emit({ call: { ...callFixture, result: 'refused', status: 422, ms: 3000 } })
@@ -229,7 +229,6 @@ describe('/metrics', () => {
       'understudy_results_total{status="not_scored",reason="post_unavailable"}': 40,
       'understudy_cycle_warnings_total{kind="late_cycle"}': 1,
       'understudy_cycle_warnings_total{kind="unknown_field"}': 1,
-      'understudy_cycle_warnings_total{kind="other"}': 1,
       'understudy_first_scores_total{result="on_time"}': 31,
       'understudy_first_scores_total{result="late"}': 32,
       'understudy_first_scores_total{result="never"}': 33,

@@ -9,15 +9,16 @@ import {
   outcomeCodes,
   removalReasonCodes,
   tierCodes,
+  warningText,
   type CallRecord,
   type CyclePoint,
   type CycleResponse,
   type ErrorKind,
   type Now,
   type Save,
+  type Warning,
 } from '../contract/index.js'
 import type { CycleStored, StageClock } from '../cycle/index.js'
-import { warningKind } from '../pool/index.js'
 import { roundedMs, stagesMs, type EndedRequest, type ServerSources } from '../server/index.js'
 import { FirstScoreWatch } from './first-scores.js'
 import { Ring } from './ring.js'
@@ -205,7 +206,7 @@ function pointOf({ call, plan, response }: CycleStored): Omit<CyclePoint, 'first
     score_quantiles: quantilesOf(results.score),
     model_version: response.modelVersion,
     weights_version: response.weightsVersion,
-    warning_kinds: warnings.map(warningKind),
+    warning_kinds: warnings.map(({ code }) => code),
   }
 }
 
@@ -222,7 +223,7 @@ function callRecord(id: number, request: EndedRequest): CallRecord {
     ms: roundedMs(request.endedAt - request.startedAt),
     stages_ms: stages === null ? {} : stagesMs(stages),
     counts: summary?.counts ?? null,
-    warnings: warnings.map((line) => line.slice(0, warningCharsMax)),
+    warnings: warnings.map((warning) => warningText(warning).slice(0, warningCharsMax)),
     is_late: isLate(warnings),
     model_version: summary?.modelVersion ?? null,
     weights_version: summary?.weightsVersion ?? null,
@@ -243,8 +244,8 @@ function resultOf({ status, stages }: EndedRequest): CallRecord['result'] {
   return stages === null ? 'done' : 'repeated'
 }
 
-function isLate(warnings: readonly string[]): boolean {
-  return warnings.some((line) => warningKind(line) === 'late cycle')
+function isLate(warnings: readonly Warning[]): boolean {
+  return warnings.some(({ code }) => code === 'late_cycle')
 }
 
 function resultCounts(codes: Uint8Array): CyclePoint['results'] {

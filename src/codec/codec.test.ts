@@ -214,7 +214,10 @@ test('a response is the JSON of its parts, in the order of the contract', () => 
       results: 4,
     },
     missingFeatureShare: 1 / 3,
-    warnings: ['x "y"'],
+    warnings: [
+      { code: 'unknown_field', count: null, detail: 'x "y"' },
+      { code: 'removal_not_pending', count: 7, detail: 'g/1, …' },
+    ],
     results: {
       count: 4,
       galleries: ['"\\가\ud800', 'h'],
@@ -228,7 +231,7 @@ test('a response is the JSON of its parts, in the order of the contract', () => 
   const text = Buffer.from(bytes).toString()
   expect(JSON.parse(text)).toMatchObject({
     missing_feature_share: 1 / 3,
-    warnings: ['x "y"'],
+    warnings: ['unknown field: x "y"', 'removal of a post that is not pending (7): g/1, …'],
     results: [
       {
         gall_id: '"\\가\ud800',

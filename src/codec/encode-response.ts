@@ -5,9 +5,11 @@
 import {
   headNames,
   outcomeCodes,
+  warningText,
   type Counts,
   type GalleryIds,
   type ResultColumns,
+  type Warning,
 } from '../contract/index.js'
 import { float32Text } from './float32-text.js'
 
@@ -21,7 +23,7 @@ export interface ResponseColumns {
   readonly weightsVersion: string
   readonly counts: Counts
   readonly missingFeatureShare: number
-  readonly warnings: readonly string[]
+  readonly warnings: readonly Warning[]
   readonly results: ResultColumns
 }
 
@@ -41,7 +43,7 @@ export function responseHead(response: ResponseColumns): string {
     weights_version: response.weightsVersion,
     counts: response.counts,
     missing_feature_share: response.missingFeatureShare,
-    warnings: response.warnings,
+    warnings: response.warnings.map(warningText),
   })
   return `${head.slice(0, -1)},"results":[`
 }

@@ -3,6 +3,7 @@
  * `understudy status` read them. It is not part of the clients' interface.
  */
 import type { CounterName, HeadName } from './columns.js'
+import type { WarningCode } from './warnings.js'
 import type { Candidate, Counts, CycleResponse } from './wire.js'
 
 /** One line of `/readyz`. A check that fails makes the service not ready; a warning does not. */
@@ -45,7 +46,7 @@ export interface CyclePoint {
   readonly first_scores: FirstScores
   readonly model_version: string
   readonly weights_version: string
-  readonly warning_kinds: readonly string[]
+  readonly warning_kinds: readonly WarningCode[]
 }
 
 /** `/api/series`: the cycles since the start, at most a day of them, oldest first. */

@@ -9,6 +9,7 @@ import {
   outcomeCodes,
   removalReasonCodes,
   tierCodes,
+  warningText,
   type CycleColumns,
   type WeightsRequest,
 } from '../contract/index.js'
@@ -162,7 +163,7 @@ export class BodyChecker {
       entering: Array.from(plan.entries.entered.postNo, (_, row) => keyAt(plan.entries.entered, row)),
       leaving: leavingPosts(cycle, plan),
       ...results(cycle, plan),
-      warnings: [...plan.warnings],
+      warnings: plan.warnings.map(warningText),
     }
     pool.publish(plan)
     return change

@@ -21,7 +21,7 @@ export function planCandidates(pool: PoolState, cycle: CycleColumns, codes: Uint
   const { candidates, galleries } = cycle
   const { count, gallery, postNo } = candidates
   const firstRows = new PostMap<number, number>()
-  const differing = new PostWarning('candidate sent again with another record, the first one stays')
+  const differing = new PostWarning('candidate_changed')
   const pending = listPostColumns(pool.posts)
   const sent = listPostColumns(candidates)
   const rows = new Uint32Array(count)

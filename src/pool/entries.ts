@@ -1,7 +1,7 @@
 /**
  * Which posts enter and leave with a cycle: candidates first, then removals (decisions.md 13 and 14).
  */
-import { assert, GalleryTable, type CycleColumns, type KeyColumns } from '../contract/index.js'
+import { assert, GalleryTable, type CycleColumns, type KeyColumns, type Warning } from '../contract/index.js'
 import { planCandidates } from './candidates.js'
 import { secondRow } from './gather.js'
 import { gallIdAt, type PostKeys, type PostMap } from './post-map.js'
@@ -20,7 +20,7 @@ export interface Entries {
   /** Keys of the posts in `leftRows` and in `enteredRows`. */
   readonly left: PostKeys
   readonly entered: PostKeys
-  readonly warnings: readonly string[]
+  readonly warnings: readonly Warning[]
 }
 
 /** `codes`: gallery codes of the pool for the codes of the request. */
@@ -44,7 +44,7 @@ export function planEntries(pool: PoolState, cycle: CycleColumns, codes: Uint32A
     leftRows: removals.rows,
     left: keysOf(cycle, cycle.removals, removals.rows),
     entered: keysOf(cycle, cycle.candidates, enteredRows),
-    warnings: [...candidates.differing.lines(), ...removals.notPending.lines()],
+    warnings: [...candidates.differing.list(), ...removals.notPending.list()],
   }
 }
 
@@ -68,7 +68,7 @@ function planRemovals(
   const rows = new Uint32Array(count)
   const slotLeft = new Uint8Array(pool.count)
   const candidateLeft = new Uint8Array(cycle.candidates.count)
-  const notPending = new PostWarning('removal of a post that is not pending')
+  const notPending = new PostWarning('removal_not_pending')
   let leaving = 0
   let hint = 0
   for (let row = 0; row < count; row++) {

@@ -2,7 +2,13 @@
  * What one cycle changes: `planCycle` computes the next state of the pool, the rows to score and the warnings from
  * the state and the cycle alone, and changes nothing. Read it first; the rest of the folder serves it.
  */
-import { counterNames, cycleIdOf, type CycleColumns, type EngagementColumns } from '../contract/index.js'
+import {
+  counterNames,
+  cycleIdOf,
+  type CycleColumns,
+  type EngagementColumns,
+  type Warning,
+} from '../contract/index.js'
 import { planEntries, type Entries } from './entries.js'
 import { keepReadings } from './kept-readings.js'
 import { keepSnapshots } from './kept-snapshots.js'
@@ -15,7 +21,7 @@ import type { PoolInputs } from './scoring-inputs.js'
 import { slotOutcomes } from './slot-outcomes.js'
 import type { PoolState } from './state.js'
 import type { Tombstones } from './tombstones.js'
-import { PostWarning, unknownFieldLines } from './warnings.js'
+import { PostWarning, unknownFieldWarnings } from './warnings.js'
 
 /** All that follows from one cycle, apart from the scores. */
 export interface CyclePlan {
@@ -32,7 +38,7 @@ export interface CyclePlan {
   /** Engagement rows of posts never seen, in request order. */
   readonly unknownRows: readonly number[]
   readonly missingFeatureShare: number
-  readonly warnings: readonly string[]
+  readonly warnings: readonly Warning[]
 }
 
 /** `position`: where the store will keep this cycle. */
@@ -50,14 +56,14 @@ export function planCycle(
   const { codes, ...keys } = nextKeys(pool, cycle, postSources, codesBefore)
 
   const { observedAtMs, observedAtFraction } = engagement
-  const duplicateReadings = new PostWarning('more than one engagement row, the latest counts')
+  const duplicateReadings = new PostWarning('duplicate_engagement')
   const readings = latestRows(
     { keys: engagement, atMs: observedAtMs, atFraction: observedAtFraction, galleries, codes },
     keys,
     duplicateReadings,
   )
   const { snapshotAtMs, snapshotAtFraction } = candidateScores
-  const duplicateSnapshots = new PostWarning('more than one candidate_scores row, the latest counts')
+  const duplicateSnapshots = new PostWarning('duplicate_candidate_scores')
   const scores = latestRows(
     { keys: candidateScores, atMs: snapshotAtMs, atFraction: snapshotAtFraction, galleries, codes },
     keys,
@@ -97,12 +103,12 @@ export function planCycle(
     unknownRows: others.unknownRows,
     missingFeatureShare: missingShare(engagement),
     warnings: [
-      ...unknownFieldLines(cycle.unknownFields),
-      ...lateLine(pool, cycle),
+      ...unknownFieldWarnings(cycle.unknownFields),
+      ...lateWarning(pool, cycle),
       ...entries.warnings,
-      ...duplicateReadings.lines(),
-      ...duplicateSnapshots.lines(),
-      ...others.removed.lines(),
+      ...duplicateReadings.list(),
+      ...duplicateSnapshots.list(),
+      ...others.removed.list(),
     ],
   }
 }
@@ -129,7 +135,7 @@ function classifyOthers(
   { leftRows }: Entries,
   tombstones: Tombstones,
 ): { unknownRows: readonly number[]; removed: PostWarning } {
-  const removed = new PostWarning('engagement of a removed post, left out')
+  const removed = new PostWarning('engagement_of_removed_post')
   if (otherRows.length === 0) return { unknownRows: [], removed }
   const leftNow = new PostMap<number, true>()
   for (const row of leftRows)
@@ -159,7 +165,8 @@ function countNaN(column: Float64Array): number {
   return count
 }
 
-function lateLine(pool: PoolState, cycle: CycleColumns): string[] {
+function lateWarning(pool: PoolState, cycle: CycleColumns): Warning[] {
   if (cycle.cycleAt.ms >= pool.newestCycleMs) return []
-  return [`late cycle: ${cycleIdOf(pool.newestCycleMs)} is already stored; its readings were kept`]
+  const detail = `${cycleIdOf(pool.newestCycleMs)} is already stored; its readings were kept`
+  return [{ code: 'late_cycle', count: null, detail }]
 }

@@ -5,7 +5,7 @@ import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../..
 import { columnsOf } from '../../test/helpers/columns.js'
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { NaivePool, type NaiveResult } from '../../test/helpers/naive-pool.js'
-import { outcome, outcomeCodes, type Candidate, type CycleRequest } from '../contract/index.js'
+import { outcome, outcomeCodes, warningText, type Candidate, type CycleRequest } from '../contract/index.js'
 import type { CyclePlan } from './plan.js'
 import { Pool } from './pool.js'
 import { stateProblem } from './state.js'
@@ -158,7 +158,7 @@ describe('warnings', () => {
       plan = pool.plan(columnsOf(cycle), i + 1)
       pool.publish(plan)
     })
-    return plan?.warnings ?? []
+    return plan?.warnings.map(warningText) ?? []
   }
   const enter = cycleBody(0, { candidates: [1, 2].map((n) => candidate('g', n)) })
 

@@ -1,8 +1,7 @@
 /**
- * Warnings of a response: one line per kind, with its count and the first few posts that it concerns
- * (decisions.md 33).
+ * Warnings about posts, and about unknown fields. The posts of a warning are counted, and the first few are named.
  */
-import { unknownFieldWarningCountMax } from '../contract/index.js'
+import { unknownFieldWarningCountMax, type Warning, type WarningCode } from '../contract/index.js'
 
 const postCountMax = 5
 const gallIdCharsMax = 80
@@ -15,12 +14,12 @@ export function shortPostName(gallId: string, postNo: number): string {
 
 /** One kind of warning, with the posts that it concerns. */
 export class PostWarning {
-  readonly #kind: string
+  readonly #code: WarningCode
   readonly #posts: string[] = []
   #count = 0
 
-  constructor(kind: string) {
-    this.#kind = kind
+  constructor(code: WarningCode) {
+    this.#code = code
   }
 
   add(gallId: string, postNo: number): void {
@@ -29,19 +28,16 @@ export class PostWarning {
     this.#posts.push(shortPostName(gallId, postNo))
   }
 
-  /** One line, or none without a post. */
-  lines(): string[] {
+  /** The warning, or nothing without a post. */
+  list(): Warning[] {
     if (this.#count === 0) return []
     const more = this.#count > this.#posts.length ? ', …' : ''
-    return [`${this.#kind} (${this.#count}): ${this.#posts.join(', ')}${more}`]
+    return [{ code: this.#code, count: this.#count, detail: `${this.#posts.join(', ')}${more}` }]
   }
 }
 
-export function unknownFieldLines(names: readonly string[]): string[] {
-  return names.slice(0, unknownFieldWarningCountMax).map((name) => `unknown field: ${name}`)
-}
-
-/** The kind of a warning: its text before the count, the posts or the details. */
-export function warningKind(warning: string): string {
-  return /^.*?(?= \(\d+\): |: |$)/s.exec(warning)?.[0] ?? ''
+export function unknownFieldWarnings(names: readonly string[]): Warning[] {
+  return names
+    .slice(0, unknownFieldWarningCountMax)
+    .map((name) => ({ code: 'unknown_field', count: null, detail: name }))
 }

@@ -3,7 +3,6 @@
  * nor other texts of a body.
  */
 import { findCycleId, StageClock, type StageName } from '../cycle/index.js'
-import { warningKind } from '../pool/index.js'
 
 interface Log {
   debug(fields: object, message: string): void
@@ -45,7 +44,7 @@ export class CycleLog extends StageClock {
       cycle_id: cycleId,
       ...{ scored: scored_now, waiting, not_scored, candidates, engagement, candidate_scores, removals },
       warnings: warnings.length,
-      warning_kinds: [...new Set(warnings.map(warningKind))],
+      warning_kinds: [...new Set(warnings.map(({ code }) => code))],
       ...{ model_version: modelVersion, weights_version: weightsVersion, stages_ms },
     }
   }

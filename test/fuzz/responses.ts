@@ -51,7 +51,7 @@ export function randomResponse(random: Random): ResponseColumns {
     weightsVersion: 'initial',
     counts: { candidates: 1, engagement: 2, candidate_scores: 3, removals: 4, scored_now: scored, waiting: 0, not_scored: 0, results: count }, // prettier-ignore
     missingFeatureShare: random.below(100) / 100,
-    warnings: random.chance(0.5) ? [] : ['unknown field: candidates[].mood', '"한글"\n'],
+    warnings: random.chance(0.5) ? [] : [{ code: 'unknown_field', count: null, detail: '"한글"\n' }],
     results: {
       count,
       galleries,

@@ -219,7 +219,7 @@ test('the log has one line per cycle and per request, and neither bodies nor key
   const scored = lines.find((line) => line.msg === 'cycle scored')
   expect(scored).toMatchObject({
     ...{ cycle_id, status: 200, scored: 1, waiting: 0, not_scored: 0, candidates: 1, engagement: 1 },
-    ...{ warnings: 2, warning_kinds: ['transport test', 'unknown field'] },
+    ...{ warnings: 2, warning_kinds: ['transport_test', 'unknown_field'] },
     ...{ model_version: 'transport-test-1', weights_version: 'initial' },
   })
   expect(Object.keys(scored?.stages_ms as object)).toEqual([...stageNames])

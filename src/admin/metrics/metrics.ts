@@ -13,7 +13,7 @@ import { now, type NowParts } from '../page-data/now.js'
 import { gaugeValues } from './gauge-values.js'
 import { createMetrics, setGaugeValues, type Metrics } from './registry.js'
 import { RuntimeFigures } from './runtime.js'
-import { otherWarning, rowKinds, statusLabel, warningLabels } from './table.js'
+import { rowKinds, statusLabel } from './table.js'
 
 export interface ServiceMetricsParts extends NowParts {
   readonly streams: EventStreams
@@ -100,7 +100,7 @@ export class ServiceMetrics {
     for (const list of rowKinds) rows.inc({ list }, point.counts[list])
     for (const { status, reason, count } of point.results)
       results.inc({ status, reason: reason ?? 'none' }, count)
-    for (const kind of point.warning_kinds) warnings.inc({ kind: warningLabels[kind] ?? otherWarning })
+    for (const kind of point.warning_kinds) warnings.inc({ kind })
     const { on_time, late, never } = point.first_scores
     for (const [result, count] of Object.entries({ on_time, late, never })) firstScores.inc({ result }, count)
     if (point.is_late) lateCycles.inc()

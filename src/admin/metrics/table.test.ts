@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectDir } from '../../../test/helpers/server-process.js'
 import { createMetrics } from './registry.js'
-import { metricRows, metricsAsMarkdown, statusLabel, warningLabels } from './table.js'
+import { metricRows, metricsAsMarkdown, statusLabel } from './table.js'
 
 const read = (path: string): string => readFileSync(join(projectDir, path), 'utf8')
 
@@ -32,17 +32,4 @@ test('all series of bounded labels exist from the start', async () => {
 
 test('a status outside the contract is neither lost nor counted as a client that disconnected', () => {
   expect([0, 200, 503, 418, 504].map(statusLabel)).toEqual(['aborted', '200', '503', 'other', 'other'])
-})
-
-test('every kind of warning has a label', () => {
-  const sources = ['src/pool', 'src/cycle/embeddings'].flatMap((folder) =>
-    readdirSync(join(projectDir, folder)).map((file) => `${folder}/${file}`),
-  )
-  const kinds = sources.flatMap((file) =>
-    file.endsWith('.ts') && !file.endsWith('.test.ts')
-      ? [...read(file).matchAll(/new PostWarning\('([^']+)'\)/g)].map(([, kind]) => kind ?? '')
-      : [],
-  )
-  expect(kinds.length).toBeGreaterThan(5)
-  expect(Object.keys(warningLabels)).toEqual(expect.arrayContaining(kinds))
 })

@@ -5,7 +5,7 @@
  * the rest.
  */
 import { backgroundWorkNames } from '../../base/index.js'
-import { operations, outcomeCodes } from '../../contract/index.js'
+import { operations, outcomeCodes, warningCodes } from '../../contract/index.js'
 import { stageNames } from '../../cycle/index.js'
 import { heldBytesKinds, heldCallsKinds } from '../../server/index.js'
 import { checkNames } from '../checks.js'
@@ -34,22 +34,6 @@ export function statusLabel(status: number): string {
   if (status === 0) return 'aborted'
   return statusLabels.find((label) => label === String(status)) ?? 'other'
 }
-
-/** Kinds of warnings as `warningKind` gives them, with their labels. */
-export const warningLabels: Readonly<Record<string, string>> = {
-  'candidate sent again with another record, the first one stays': 'candidate_changed',
-  'removal of a post that is not pending': 'removal_not_pending',
-  'more than one engagement row, the latest counts': 'duplicate_engagement',
-  'more than one candidate_scores row, the latest counts': 'duplicate_candidate_scores',
-  'engagement of a removed post, left out': 'engagement_of_removed_post',
-  'text not encoded in time, scored without it': 'text_not_encoded',
-  'text that the encoder cannot encode, scored without it': 'text_not_encodable',
-  'expected images not all encoded, scored without them': 'images_not_encoded',
-  'unknown field': 'unknown_field',
-  'late cycle': 'late_cycle',
-  'transport test': 'transport_test',
-}
-export const otherWarning = 'other'
 
 export const rowKinds = ['candidates', 'engagement', 'candidate_scores', 'removals'] as const
 const cycleResults = ['scored', 'repeated', 'refused', 'failed', 'aborted'] as const
@@ -104,7 +88,7 @@ export const metricTable = {
     reason: 'open',
   }),
   warnings: counter('understudy_cycle_warnings_total', 'Warnings of the scored cycles by kind.', {
-    kind: [...Object.values(warningLabels), otherWarning],
+    kind: warningCodes,
   }),
   firstScores: counter(
     'understudy_first_scores_total',

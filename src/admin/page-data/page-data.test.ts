@@ -181,7 +181,9 @@ describe('a list', () => {
     const { sources, observer, post } = await observed()
     const stages = Object.assign(new StageClock(0), { cycleId: '20240301T0100' })
     const summary = {
-      ...{ cycleId: '20240301T0105', counts: pointFixture(0).counts, warnings: ['late cycle: w'] },
+      cycleId: '20240301T0105',
+      counts: pointFixture(0).counts,
+      warnings: [{ code: 'late_cycle', count: null, detail: 'w' }],
       ...{ modelVersion: 'm-1', weightsVersion: 'w-2' },
     }
     await post(cycleBody(0))
@@ -234,7 +236,7 @@ test('a point of the charts has the counts, the results, the quantiles and the v
       ...{ scored_now: 10, waiting: 0, not_scored: 2, results: 12 },
     },
     missing_feature_share: 1 / 60,
-    warning_kinds: ['removal of a post that is not pending'],
+    warning_kinds: ['removal_not_pending'],
   })
   expect(point.results.filter(({ count }) => count > 0)).toEqual([
     { status: 'scored', reason: null, count: 10 },

@@ -1,6 +1,7 @@
 /**
  * Warnings of a response about texts and images that the model did not get, and about its kind.
  */
+import type { Warning } from '../../contract/index.js'
 import type { Model } from '../../model/index.js'
 import { PostWarning, type CyclePlan } from '../../pool/index.js'
 import type { EmbeddingInputs } from './embeddings.js'
@@ -10,10 +11,10 @@ export function missingInputWarnings(
   { text, image }: Model,
   { scoring, next }: CyclePlan,
   { textEncoded, textUnencodable, imagesEncoded }: EmbeddingInputs,
-): string[] {
-  const lateText = new PostWarning('text not encoded in time, scored without it')
-  const badText = new PostWarning('text that the encoder cannot encode, scored without it')
-  const withoutImages = new PostWarning('expected images not all encoded, scored without them')
+): Warning[] {
+  const lateText = new PostWarning('text_not_encoded')
+  const badText = new PostWarning('text_not_encodable')
+  const withoutImages = new PostWarning('images_not_encoded')
   const { imagesExpected, imagesInPost } = next.posts
   for (let row = 0; row < scoring.count; row++) {
     const slot = scoring.slots[row] as number
@@ -28,12 +29,12 @@ export function missingInputWarnings(
     const due = Number.isNaN(expected) ? (imagesInPost[slot] as number) : expected
     if ((imagesEncoded[slot] as number) < due) withoutImages.add(...name())
   }
-  return [...lateText.lines(), ...badText.lines(), ...withoutImages.lines()]
+  return [...lateText.list(), ...badText.list(), ...withoutImages.list()]
 }
 
 /** Every response of a transport test carries this warning. */
-export function modelKindWarnings({ kind, version }: Model): string[] {
-  return kind === 'trained'
-    ? []
-    : [`transport test: ${version} is not a trained model; its scores have no meaning`]
+export function modelKindWarnings({ kind, version }: Model): Warning[] {
+  if (kind === 'trained') return []
+  const detail = `${version} is not a trained model; its scores have no meaning`
+  return [{ code: 'transport_test', count: null, detail }]
 }
