@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type * as Runtime from 'onnxruntime-node'
+import { silentLog } from '../src/base/index.js'
 import { koreanTokenizer } from '../models/korean-tokenizer.js'
 import { transformerGraph } from '../models/transformer.js'
 import type * as SessionHost from '../src/model/sessions/session-host.js'
@@ -74,8 +75,7 @@ async function measure(
 ): Promise<EncoderBenchResult> {
   const bare = await openBare(plan)
   const { openEncoderHost } = await builtModule<typeof SessionHost>('model/sessions/session-host.js')
-  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const host = await openEncoderHost(plan, { bytesMax, log: silent })
+  const host = await openEncoderHost(plan, { bytesMax, log: silentLog })
   const splits = [8, 16, 32, 64].filter((rowCount) => rowCount < rows.length)
   const encodeAll = async (): Promise<void> => {
     const reply = await host.run({ items: records, budgetMs: timeLimitMs }, timeLimitMs)

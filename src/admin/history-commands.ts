@@ -5,10 +5,14 @@
  */
 import { constants, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ChildProcess, ExecFileException, ExecFileOptionsWithBufferEncoding } from '../base/index.js'
+import type {
+  ChildProcess,
+  ExecFileException,
+  ExecFileOptionsWithBufferEncoding,
+  Log,
+} from '../base/index.js'
 import { ServiceError } from '../contract/index.js'
 import { watchMemory } from '../model/index.js'
-import type { ServerSources } from '../server/index.js'
 import { json, type Reply } from './routes.js'
 
 /** Starts a command of this program, such as `['report', '--json']`, by `execFile`. */
@@ -22,7 +26,7 @@ export interface HistoryCommandsOptions {
   readonly start: StartCommand
   /** Id of the cycle stored last; null: there is none. */
   readonly lastCycleId: () => string | null
-  readonly log: Pick<ServerSources['log'], 'debug' | 'warn'>
+  readonly log: Log
   /** Default: `performance.now()`. */
   readonly clock?: () => number
   /** The time that a request waits for a command. */

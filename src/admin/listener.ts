@@ -9,9 +9,9 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { inBackground } from '../base/index.js'
+import { inBackground, type Log } from '../base/index.js'
 import { ServiceError } from '../contract/index.js'
-import { acceptsCoding, gzipResponse, type ServerSources } from '../server/index.js'
+import { acceptsCoding, gzipResponse } from '../server/index.js'
 import { securityHeaders, type Access } from './access.js'
 import { loginPage } from './plain-page.js'
 import { json, Router, type Reply, type Route } from './routes.js'
@@ -23,7 +23,7 @@ export interface ListenerOptions {
   readonly tls: TlsFiles | null
   readonly access: Access
   readonly routes: readonly Route[]
-  readonly log: ServerSources['log']
+  readonly log: Log
   /** For a TLS handshake. */
   readonly handshakeMsMax?: number
 }

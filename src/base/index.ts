@@ -20,6 +20,7 @@ export {
   type ExecFileException,
   type ExecFileOptionsWithBufferEncoding,
 } from './processes.js'
+export { silentLog, type Log } from './log.js'
 export { ignoringErrors, withRelease } from './release.js'
 export { uninitializedBuffer } from './memory.js'
 export { abortable, Semaphore, type WaitingLimit } from './semaphore.js'

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { afterAll, describe, expect, test } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { nowFixture } from '../../test/helpers/page-fixtures.js'
-import { silentLog } from '../../test/helpers/silent-log.js'
 import { startAdmin } from '../admin/index.js'
 import type { Check, Now } from '../contract/index.js'
 import type { ServerSources } from '../server/index.js'
@@ -48,7 +48,7 @@ function sourcesOf(state: State): ServerSources {
   return {
     clock: () => nowMs,
     settings: () => ({ cyclesWaitingMax: 4, dataDir, modelsDir: dataDir }),
-    log: { ...silentLog, debug: () => undefined },
+    log: silentLog,
     store: {
       lastCycle: () => undefined,
       role: 'owner',

@@ -1,5 +1,6 @@
 /** What the service reports of a client whose clock differs. */
 import { beforeEach, expect, test } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { ClockDifference } from './clock-difference.js'
 
 const skewMs = 2000
@@ -11,7 +12,7 @@ let logged: object[]
 let clocks: ClockDifference
 beforeEach(() => {
   logged = []
-  clocks = new ClockDifference({ warn: (fields: object) => void logged.push(fields) })
+  clocks = new ClockDifference({ ...silentLog, warn: (fields: object) => void logged.push(fields) })
 })
 
 /** A cycle that arrives this long after its `cycle_time`. */

@@ -3,8 +3,8 @@
  * a cycle at or after its `cycle_time`, so by equal clocks the difference is not negative. It is the delay of the client
  * plus what its clock is behind: only the smallest of many differences says something about clocks.
  */
+import type { Log } from '../base/index.js'
 import type { CycleColumns } from '../contract/index.js'
-import type { ModelLog } from '../model/index.js'
 
 const minuteMs = 60_000
 const windowMinutes = 60
@@ -24,14 +24,14 @@ interface Minute {
 }
 
 export class ClockDifference {
-  readonly #log: Pick<ModelLog, 'warn'>
+  readonly #log: Log
   /** Minutes with cycles, oldest first, at most those of an hour. */
   #minutes: Minute[] = []
   #lastRefused: RefusedForFuture | null = null
   #warnedAt = -Infinity
   #unloggedCount = 0
 
-  constructor(log: Pick<ModelLog, 'warn'>) {
+  constructor(log: Log) {
     this.#log = log
   }
 

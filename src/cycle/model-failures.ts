@@ -3,7 +3,7 @@
  * Health is degraded from the first of them until the model scores a cycle, also while its process restarts. If the process
  * has ended, the post that ends it is searched in the background.
  */
-import { inBackground } from '../base/index.js'
+import { inBackground, type Log } from '../base/index.js'
 import {
   ModelDownError,
   ModelRowError,
@@ -30,7 +30,7 @@ export interface ModelFailuresParts {
   readonly isBusy: () => boolean
   /** True once the service is closing. */
   readonly ended: () => boolean
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: Log
 }
 
 /** A prediction that failed. */

@@ -1,5 +1,6 @@
 /** Outcomes that contradict the stored cycles and models. */
 import { expect, test } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
@@ -18,7 +19,7 @@ async function service(): Promise<CycleService> {
     ...{ codec: referenceCodec, store, model: () => new FakeModel(), clock: () => nowMs, textEncodeMsMax: 0 },
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLog,
   })
   const posts = [1, 2]
   const cycles = [

@@ -3,6 +3,7 @@
  * warning if no other one serves, and for a shadow.
  */
 import { beforeEach, expect, test } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
@@ -26,7 +27,7 @@ beforeEach(async () => {
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: { warn: (fields, message) => warnings.push([fields, message]), error: () => undefined },
+    log: { ...silentLog, warn: (fields, message) => warnings.push([fields, message]) },
   })
   const [unread, ...read] = [1, 2, 3]
   await service.submit(

@@ -1,5 +1,6 @@
 /** Failures of storage and of the model: they change nothing, and the same call succeeds later. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
@@ -22,8 +23,6 @@ import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
 
 const nowMs = cycleMs(1000)
-const silent = { warn: () => undefined, error: () => undefined }
-
 let contents: MemoryContents
 let model: FakeModel
 let storeFails: boolean
@@ -44,7 +43,7 @@ function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: silent,
+    log: silentLog,
     ...over,
   }
 }

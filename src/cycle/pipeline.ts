@@ -3,7 +3,7 @@
  * without changing anything, made durable in one transaction, and only then is memory changed and the response given.
  * After that, the event "cycle stored" is emitted. Cycles run one at a time, in the serial queue. Read `process` first.
  */
-import { inBackground } from '../base/index.js'
+import { inBackground, type Log } from '../base/index.js'
 import type { Codec, ResponseColumns } from '../codec/index.js'
 import {
   assert,
@@ -39,10 +39,7 @@ export interface CyclePipelineParts {
   readonly images: ImageCounts
   readonly embeddings: Embeddings
   readonly failures: ModelFailures
-  readonly log: {
-    warn(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
+  readonly log: Log
 }
 
 /** The event "cycle stored": the pool holds the cycle, and its response is about to be sent. */

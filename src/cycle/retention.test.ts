@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
@@ -43,7 +44,7 @@ beforeEach(async () => {
     limits: () => ({ clockSkewMs: 365 * dayMs, cyclesWaitingMax: 4 }),
     retention: () => ({ retainCyclesDays: retainedDays, retainImagesDays: 1, retainOutcomesDays }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: { warn: () => undefined, error: (fields) => expect.fail(JSON.stringify(fields)) },
+    log: { ...silentLog, error: (fields) => expect.fail(JSON.stringify(fields)) },
   })
   onTestFinished(async () => {
     await service.close()

@@ -5,6 +5,7 @@
  * "Now" is the earlier of two clocks: the time at which the last cycle was received (this machine's clock) and the newest
  * cycle_time (the client's clock). A jump of either clock cannot make all records expire at once.
  */
+import type { Log } from '../base/index.js'
 import { parseInstant } from '../contract/index.js'
 import type { PoolState } from '../pool/index.js'
 import type {
@@ -39,7 +40,7 @@ export interface RetentionParts {
   readonly isIdle: () => boolean
   /** Called when images have been removed. */
   readonly onImagesRemoved: (keys: readonly ImageKey[]) => void
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: Log
 }
 
 const dayMs = 24 * 3_600_000

@@ -1,5 +1,6 @@
 /** The pool that a store holds, as read at startup. */
 import { expect, test } from 'vitest'
+import { silentLog } from '../base/index.js'
 import {
   bytesOf,
   candidate,
@@ -34,7 +35,7 @@ async function restartAfter(cycles: readonly CycleRequest[]): Promise<Pool> {
     limits: () => ({ clockSkewMs: 0, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'w', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLog,
   })
   for (const cycle of cycles)
     await service.submit({ json: bytesOf(cycle), gzip: null }, nowMs, new StageClock(0))

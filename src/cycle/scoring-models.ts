@@ -2,7 +2,7 @@
  * Adopts and removes models between cycles, for `ModelLifecycle`, and runs what follows a stored cycle: texts that were
  * not encoded in time, and shadows. A model scores only once it has the vectors of the pending posts.
  */
-import { inBackground } from '../base/index.js'
+import { inBackground, type Log } from '../base/index.js'
 import type { Model, ModelUsers } from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { Store } from '../store/index.js'
@@ -23,7 +23,7 @@ export interface ScoringModelsParts {
   /** True once the service is closing. */
   readonly ended: () => boolean
   readonly textEncodeMsMax: number
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: Log
 }
 
 export class ScoringModels implements ModelUsers {

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { silentLog } from '../base/index.js'
 import {
   bytesOf,
   candidate,
@@ -21,8 +22,6 @@ import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock, type StageName } from './stage-clock.js'
 
 const nowMs = cycleMs(1000)
-const silent = { warn: () => undefined, error: () => undefined }
-
 let contents: MemoryContents
 let model: FakeModel
 let storeFails: boolean
@@ -40,7 +39,7 @@ function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: silent,
+    log: silentLog,
     ...over,
   }
 }

@@ -2,7 +2,7 @@
  * The service of cycles: assembles intake, pipeline, weights, embeddings, models and retention, and is what the server
  * calls. Read the constructor first: it is a parts list.
  */
-import { inBackground } from '../base/index.js'
+import { inBackground, type Log } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
 import { ModelError, type Model, type ModelAbsence } from '../model/index.js'
@@ -40,10 +40,7 @@ export interface CycleServiceParts {
   readonly textEncodeMsMax: number
   /** Read for each step: they may change. Absent: nothing expires. */
   readonly retention?: () => RetentionLimits
-  readonly log: {
-    warn(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
+  readonly log: Log
 }
 
 /** Why the service is degraded. */

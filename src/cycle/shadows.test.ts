@@ -2,6 +2,7 @@
  * Shadows: their scores are stored with each cycle, and no response depends on them.
  */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { EncodingModel, FakeTextEncoder, titleShare } from '../../test/helpers/encoding-model.js'
 import { referenceCodec } from '../codec/index.js'
@@ -38,8 +39,8 @@ beforeEach(async () => {
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     log: {
+      ...silentLog,
       warn: (fields) => void skipped.push(String((fields as { reason?: string }).reason)),
-      error: () => undefined,
     },
   })
   await service.models.adopt(model, null, () => undefined)
@@ -217,7 +218,7 @@ describe('a shadow', () => {
       limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
       textEncodeMsMax: 1000,
       initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-      log: { warn: () => undefined, error: () => undefined },
+      log: silentLog,
     })
     await service.models.addShadow(fresh)
     expect(fresh.text?.titles).toEqual([])

@@ -3,6 +3,7 @@
  * with the cycle. A shadow that cannot keep up skips cycles; `understudy models compare` replays those from the recorded
  * requests.
  */
+import type { Log } from '../base/index.js'
 import { packTable, unpackTable } from '../codec/index.js'
 import { headNames, type CycleColumns, type HeadColumns, type HeadName } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
@@ -18,7 +19,7 @@ export interface ShadowsParts {
   readonly state: () => PoolState
   /** True once the service is closing. */
   readonly ended: () => boolean
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: Log
 }
 
 /** A stored cycle, as a shadow scores it. */

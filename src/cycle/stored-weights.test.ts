@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { storeImplementations } from '../../test/helpers/store-implementations.js'
 import { formatInstant } from '../contract/index.js'
 import type { WeightsSetting } from '../pool/index.js'
@@ -14,7 +15,7 @@ const boundaryMs = 300_000
 const startMs = Date.parse('2026-01-01T00:00:00Z')
 const weightsOf = (views: number) => ({ views, comments: 0, up: 1, downvote_share: 0 })
 const initial = { version: 'initial', weights: weightsOf(0), note: 'first' }
-const log = { warn: () => expect.fail('nothing warns') }
+const log = { ...silentLog, warn: () => expect.fail('nothing warns') }
 
 /** Every setting ever made, and the rules of the contract in their plainest form. */
 class NaiveWeights {

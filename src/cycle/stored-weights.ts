@@ -2,6 +2,7 @@
  * The weights of the service. Memory has the few that almost every call needs; the store has the whole history. Weights are
  * set one at a time (decisions.md 25).
  */
+import type { Log } from '../base/index.js'
 import {
   assert,
   ServiceError,
@@ -45,12 +46,7 @@ export class StoredWeights implements KnownWeights {
   }
 
   /** Opens the history. A new one begins with `initial`; logs a warning when a stored one began with other weights. */
-  static async open(
-    store: Store,
-    initial: InitialWeights,
-    nowMs: number,
-    log: { warn(fields: object, message: string): void },
-  ): Promise<StoredWeights> {
+  static async open(store: Store, initial: InitialWeights, nowMs: number, log: Log): Promise<StoredWeights> {
     const first = initialSetting(initial, nowMs)
     const oldest = store.readWeights(1)
     const known = { current: oldest, find: () => undefined }

@@ -1,5 +1,6 @@
 /** The warm-up: it runs the whole path on a store and a model of its own, logs nothing of its posts, and gives way. */
 import { expect, test, vi } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { bytesOf, cycleBody } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { loadCodec } from '../codec/index.js'
@@ -19,7 +20,7 @@ function partsWith(more: Partial<CycleServiceParts> = {}): CycleServiceParts {
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     textEncodeMsMax: 1000,
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLog,
     ...more,
   }
 }
@@ -40,7 +41,7 @@ function partsThatCall(onCycle: (count: number) => void): CycleServiceParts {
 }
 
 async function warmedUp(parts: CycleServiceParts, service?: CycleService) {
-  const log = { debug: vi.fn(), warn: vi.fn() }
+  const log = { ...silentLog, debug: vi.fn(), warn: vi.fn() }
   await warmUp(service ?? (await CycleService.open(parts)), parts, log)
   const finished = log.debug.mock.calls.map(([fields]) => (fields as { cycles: number }).cycles)
   return { finished, warnings: log.warn.mock.calls.length }
@@ -91,6 +92,7 @@ test('ends when the service closes', async () => {
 test('a failure anywhere in it is one warning, and no line about its posts', async () => {
   const lines: unknown[] = []
   const log = {
+    ...silentLog,
     warn: (...line: unknown[]) => {
       lines.push(line)
     },

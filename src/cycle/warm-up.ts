@@ -3,7 +3,7 @@
  * V8 has not compiled the code yet. So generated cycles run through the whole path, with a store in memory and a model of
  * constants. They reach neither the serving model, which invented posts could overload or crash, nor the log.
  */
-import { withRelease } from '../base/index.js'
+import { silentLog, withRelease, type Log } from '../base/index.js'
 import { bodyBufferBytes } from '../codec/index.js'
 import { counterNames, cycleBoundaryMs, cycleIdOf, formatInstant, snapshotNames } from '../contract/index.js'
 import { constantModel } from '../model/index.js'
@@ -18,21 +18,14 @@ const postCount = 300
 const replacedCount = 20
 const firstCycleMs = Date.UTC(2026, 0, 5)
 
-export interface WarmUpLog {
-  debug(fields: object, message: string): void
-  warn(fields: object, message: string): void
-}
-
-const silent = { warn: () => undefined, error: () => undefined }
-
 /** Runs the cycles one after the other, until a real one arrives. Never rejects: it logs a failure. */
-export async function warmUp(real: CycleService, parts: CycleServiceParts, log: WarmUpLog): Promise<void> {
+export async function warmUp(real: CycleService, parts: CycleServiceParts, log: Log): Promise<void> {
   const startedAt = performance.now()
   try {
     const model = constantModel(parts.codec)
     const store = createMemoryStore()
     const clock = (): number => firstCycleMs
-    const service = await CycleService.open({ ...parts, store, model: () => model, clock, log: silent })
+    const service = await CycleService.open({ ...parts, store, model: () => model, clock, log: silentLog })
     const close = (): Promise<void> =>
       withRelease(
         () => service.close(),

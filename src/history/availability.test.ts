@@ -1,5 +1,6 @@
 /** Replays of cycles whose texts were encoded, and whose images were stored or encoded, only afterwards. */
 import { beforeEach, expect, test, vi } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
 import { EncodingModel, FakeImageEncoder, FakeTextEncoder } from '../../test/helpers/encoding-model.js'
 import { referenceCodec as codec } from '../codec/index.js'
@@ -36,7 +37,7 @@ beforeEach(async () => {
     clock: () => cycleMs(1000),
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLog,
   })
   await service.models.adopt(model, null, () => undefined)
   await put(2, 4, 40)

@@ -1,6 +1,7 @@
 /** Replays of stored cycles: the inputs that the model received, and the stored scores. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
@@ -129,7 +130,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<{ store: Store; 
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights },
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLog,
   })
   for (const cycle of cycles)
     await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1000), new StageClock(0))

@@ -1,6 +1,7 @@
 /** Verification reports any change of stored cycles, and nothing for unchanged ones. */
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
@@ -27,7 +28,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 0.5, up: 0.25, downvote_share: 0 } },
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLog,
   })
   for (const cycle of cycles)
     await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1000), new StageClock(0))

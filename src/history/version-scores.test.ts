@@ -1,5 +1,6 @@
 /** Scores of two versions for the same rows: from the response, from a shadow and from a replay. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import {
   EncodingModel,
@@ -39,7 +40,7 @@ beforeEach(async () => {
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 2, comments: 1, up: 1, downvote_share: 0 } },
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLog,
   })
   await service.models.adopt(model, null, () => undefined)
 })

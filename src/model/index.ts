@@ -22,7 +22,6 @@ export {
   type ImageEncoder,
   type Model,
   type ModelInputs,
-  type ModelLog,
   type TextEncoder,
   type Vectors,
 } from './model.js'

@@ -85,13 +85,6 @@ export interface FeatureRows {
   readonly image: Float32Array | null
 }
 
-/** The logger of a model, such as pino's. */
-export interface ModelLog {
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-  error(fields: object, message: string): void
-}
-
 /** A failure of the model, not of the request. */
 export class ModelError extends Error {
   override name = 'ModelError'

@@ -3,6 +3,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { scratchDir } from '../../test/helpers/servers.js'
 import { makeTlsFiles, opensslMissing } from '../../test/helpers/tls-files.js'
 import { dateProblem, datesOf, logDates } from './certificate-dates.js'
@@ -31,7 +32,7 @@ describe.skipIf(opensslMissing)('a certificate of one day', () => {
       (level: string) =>
       (...line: unknown[]): void =>
         void lines.push([level, ...line])
-    const log = { info: note('info'), warn: note('warn') }
+    const log = { ...silentLog, info: note('info'), warn: note('warn') }
     const fields = { valid_to: new Date(validTo).toISOString() }
     logDates(dates, validFrom, log)
     logDates(dates, validTo + 1, log)

@@ -3,7 +3,7 @@
  * the connection; so the server checks and logs the dates.
  */
 import { X509Certificate } from 'node:crypto'
-import type { ModelLog } from '../model/index.js'
+import type { Log } from '../base/index.js'
 
 /** Milliseconds since 1970; both ends are inclusive. */
 export interface CertificateDates {
@@ -25,7 +25,7 @@ export function dateProblem({ validFrom, validTo }: CertificateDates, now: numbe
 }
 
 /** Logs the dates at startup. A certificate that is not valid is a warning only: some clients do not check dates. */
-export function logDates(dates: CertificateDates, now: number, log: Pick<ModelLog, 'info' | 'warn'>): void {
+export function logDates(dates: CertificateDates, now: number, log: Log): void {
   const problem = dateProblem(dates, now)
   const fields = { valid_to: isoTime(dates.validTo) }
   if (problem === null) log.info(fields, 'certificate loaded')

@@ -1,10 +1,11 @@
 /** The connection limit, and how the descriptor limit lowers it. */
 import { beforeEach, expect, test } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { ConnectionLimit } from './connection-limit.js'
 
 let warnings: object[]
 beforeEach(() => (warnings = []))
-const log = { warn: (fields: object) => void warnings.push(fields) }
+const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) }
 
 test('connections up to the limit are accepted, and closing one frees a slot', () => {
   const connections = new ConnectionLimit(2, log, { descriptorsMax: 100_000 })

@@ -3,15 +3,12 @@
  * descriptors stay free: without any, accepting a connection would fail in a busy loop.
  */
 import { readFileSync } from 'node:fs'
+import type { Log } from '../base/index.js'
 
 /** Descriptors reserved for the database, model processes, logs, model files, settings and commands of the admin listener. */
 const otherDescriptorsMax = 256
 /** Between two log lines of one kind. */
 const logEveryMs = 60_000
-
-interface Log {
-  warn(fields: object, message: string): void
-}
 
 export class ConnectionLimit {
   readonly #log: Log

@@ -2,11 +2,8 @@
  * The log of one cycle: a line when it leaves the queue, and the members of its request line. It contains neither titles
  * nor other texts of a body.
  */
+import type { Log } from '../base/index.js'
 import { findCycleId, StageClock, type StageName } from '../cycle/index.js'
-
-interface Log {
-  debug(fields: object, message: string): void
-}
 
 export class CycleLog extends StageClock {
   #cycleId: string | null = null

@@ -3,7 +3,7 @@
  * and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into responses.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { inBackground, Semaphore } from '../base/index.js'
+import { inBackground, Semaphore, type Log } from '../base/index.js'
 import { runBodyTask } from '../codec/index.js'
 import {
   cycleIdPattern,
@@ -39,10 +39,7 @@ export interface OperationParts {
   readonly clock: () => number
   /** The settings in force. */
   readonly settings: () => Settings
-  readonly log: {
-    debug(fields: object, message: string): void
-    warn(fields: object, message: string): void
-  }
+  readonly log: Log
 }
 
 /** One request for an operation. */

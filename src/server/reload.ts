@@ -2,8 +2,8 @@
  * Reads the settings again while the server runs (SIGHUP). All changes that need no restart are applied together, or none
  * if the new settings are not valid.
  */
+import type { Log } from '../base/index.js'
 import type { ImageSemaphore } from '../images/index.js'
-import type { ModelLog } from '../model/index.js'
 import type { ApiKeys } from './api-keys.js'
 import type { BodyAdmission } from './body-admission.js'
 import { isoTime } from './certificate-dates.js'
@@ -43,7 +43,7 @@ export interface ReloadParts {
   readonly listener: HttpListener
   /** Milliseconds since 1970. */
   readonly clock: () => number
-  readonly log: ModelLog & { level: string }
+  readonly log: Log & { level: string }
 }
 
 /**

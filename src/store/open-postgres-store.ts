@@ -4,20 +4,19 @@
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ignoringErrors } from '../base/index.js'
+import { ignoringErrors, type Log } from '../base/index.js'
 import { diskBytesFree, diskBytesFreeMin } from './lmdb/files.js'
 import { openLmdbParts, type LmdbStoreOptions } from './lmdb/open-lmdb-store.js'
 import { StoreError } from './store-error.js'
 import { openJournalStore, type JournalStore } from './journal/journal-store.js'
 import { PostgresJournal } from './journal/postgres-journal.js'
-import type { ReplicaParts } from './journal/replica-parts.js'
 
 export interface PostgresStoreOptions {
   /** postgres:// with one or more hosts. */
   readonly journal: string
   readonly environment: string
   readonly view: LmdbStoreOptions
-  readonly log: ReplicaParts['log']
+  readonly log: Log
   /** Whether a model is loaded. Without it, or without room on the disk, the environment is left to others for a while. */
   readonly hasModel: () => boolean
 }

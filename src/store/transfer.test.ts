@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { silentLog } from '../base/index.js'
 import {
   cluster,
   journalUrl,
@@ -15,7 +16,6 @@ import {
   until,
 } from '../../test/helpers/journals.js'
 import { freePort } from '../../test/helpers/server-process.js'
-import { silentLog } from '../../test/helpers/silent-log.js'
 import {
   bytesOf,
   cycleIdAt,

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, onTestFailed, onTestFinished, test } from 'vitest'
+import { silentLog } from '../../src/base/index.js'
 import { openLmdbStore, openStoreOnPostgres } from '../../src/store/index.js'
 import { PostgresJournal } from '../../src/store/journal/postgres-journal.js'
 import { cycleIdAt, largeCycleSample } from '../helpers/store-samples.js'
@@ -22,7 +23,6 @@ import { executable, ServerProcess, type Reply } from '../helpers/server-process
 import { journalUrl, newEnvironment, postgresBin } from '../helpers/journals.js'
 import { smallJpeg } from '../helpers/jpegs.js'
 import { ended, scratchDir } from '../helpers/servers.js'
-import { silentLog } from '../helpers/silent-log.js'
 
 const roundCount = Number(process.env['FAULT_ROUNDS'] ?? 20)
 const seed = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)

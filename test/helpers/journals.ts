@@ -4,14 +4,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, onTestFinished } from 'vitest'
+import { silentLog, type Log } from '../../src/base/index.js'
 import { memoryParts, type MemoryStoreOptions } from '../../src/store/memory/memory-store.js'
 import { JournalConnection } from '../../src/store/journal/connection.js'
 import { openJournalStore, type JournalStore } from '../../src/store/journal/journal-store.js'
 import type { Journal } from '../../src/store/journal/journal.js'
 import { PostgresJournal } from '../../src/store/journal/postgres-journal.js'
-import type { ReplicaParts } from '../../src/store/journal/replica-parts.js'
 import { migrateSchema } from '../../src/store/journal/schema.js'
-import { silentLog } from './silent-log.js'
 import { findPostgres, startPostgres, type PostgresCluster } from './postgres.js'
 
 export const postgresBin = findPostgres()
@@ -66,7 +65,7 @@ export interface ReplicaOptions {
   readonly canServe?: () => boolean
   /** Milliseconds of its clock. */
   readonly now?: () => number
-  readonly log?: ReplicaParts['log']
+  readonly log?: Log
 }
 
 /** A process of an environment, with a view in memory. It is closed after the test. */

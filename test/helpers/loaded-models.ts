@@ -3,6 +3,7 @@
  * The processes run the files of `npm run build`.
  */
 import { expect, onTestFinished } from 'vitest'
+import { silentLog } from '../../src/base/index.js'
 import {
   loadModel,
   ModelError,
@@ -23,7 +24,7 @@ export function quiet(): TestOptions {
   const at = (level: string) => (_: object, message: string) => {
     lines.push(`${level}: ${message}`)
   }
-  const log = { info: at('info'), warn: at('warn'), error: at('error') }
+  const log = { ...silentLog, info: at('info'), warn: at('warn'), error: at('error') }
   return { modelsDir: '', version: 'v1', executionProviders: ['cpu'], log, lines }
 }
 

@@ -1,4 +1,5 @@
 /** A cycle service in memory that an observer of the admin listener watches. */
+import { silentLog } from '../../src/base/index.js'
 import { referenceCodec } from '../../src/codec/index.js'
 import { Observer } from '../../src/admin/observer.js'
 import type { CycleRequest } from '../../src/contract/index.js'
@@ -8,18 +9,16 @@ import { createMemoryStore } from '../../src/store/index.js'
 import { bytesOf, cycleMs } from './bodies.js'
 import { FakeModel } from './fake-model.js'
 
-const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
-
 export async function observed() {
   const store = createMemoryStore()
   const model = new FakeModel()
   const cycles = await CycleService.open({
-    ...{ codec: referenceCodec, store, model: () => model, clock: () => cycleMs(100), log },
+    ...{ codec: referenceCodec, store, model: () => model, clock: () => cycleMs(100), log: silentLog },
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'w', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } },
     textEncodeMsMax: 1000,
   })
-  const sources = { store, cycles, log, clock: () => cycleMs(100) } as unknown as ServerSources
+  const sources = { store, cycles, log: silentLog, clock: () => cycleMs(100) } as unknown as ServerSources
   const observer = new Observer(sources)
   const post = async (body: CycleRequest, receivedMs = cycleMs(100)): Promise<void> => {
     const stages = Object.assign(new StageClock(0), { cycleId: body.cycle_id })

@@ -2,6 +2,7 @@
  * A data directory in which a service without sockets has recorded cycles, images and outcomes.
  */
 import { join } from 'node:path'
+import { silentLog } from '../../src/base/index.js'
 import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest, CycleResponse, Outcome, Weights } from '../../src/contract/index.js'
 import { CycleService, StageClock } from '../../src/cycle/index.js'
@@ -49,7 +50,7 @@ export class RecordedDirectory {
       limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
       textEncodeMsMax: 60_000,
       initialWeights: { version: 'initial', weights },
-      log: { warn: () => undefined, error: () => undefined },
+      log: silentLog,
     })
     await service.models.adopt(model, null, () => undefined)
     return new RecordedDirectory(dataDir, store, service)

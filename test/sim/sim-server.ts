@@ -2,6 +2,7 @@
  * The simulated server process: its incarnations, from boot to crash or shutdown, and its models. The seed decides the
  * outcome of writes and the failures of models.
  */
+import { silentLog } from '../../src/base/index.js'
 import { CycleService } from '../../src/cycle/index.js'
 import type { RetentionLimits } from '../../src/cycle/retention.js'
 import type { Codec } from '../../src/codec/index.js'
@@ -106,7 +107,7 @@ export class SimServer {
       textEncodeMsMax: 1000,
       retention: () => this.#parts.retention,
       initialWeights: { version: 'initial', weights: weightsSets[0] },
-      log: { warn: log('warn'), error: log('error') },
+      log: { ...silentLog, warn: log('warn'), error: log('error') },
     }).then(
       (service) => {
         this.service = service

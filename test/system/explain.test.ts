@@ -5,6 +5,7 @@ import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { silentLog } from '../../src/base/index.js'
 import type { CycleResponse } from '../../src/contract/index.js'
 import type { Explanation } from '../../src/history/index.js'
 import { featureNames, loadModel, readManifest, type LoadedModel } from '../../src/model/index.js'
@@ -16,7 +17,6 @@ const loaded: LoadedModel[] = []
 afterEach(() => Promise.all(loaded.splice(0).map((model) => model.close())))
 
 const id = (index: number): string => cycleBody(index).cycle_id
-const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 async function recordedBy(version: string): Promise<RecordedDirectory> {
   return RecordedDirectory.open({
@@ -26,7 +26,7 @@ async function recordedBy(version: string): Promise<RecordedDirectory> {
 }
 
 async function load(version: string): Promise<LoadedModel> {
-  const model = await loadModel({ modelsDir, version, executionProviders: ['cpu'], log })
+  const model = await loadModel({ modelsDir, version, executionProviders: ['cpu'], log: silentLog })
   loaded.push(model)
   return model
 }

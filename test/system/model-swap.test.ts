@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { silentLog } from '../../src/base/index.js'
 import { makePackage } from '../../models/make-transport-test.js'
 import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
@@ -144,8 +145,7 @@ async function expectTrueLabels(versions: readonly string[]): Promise<void> {
 }
 
 async function load(version: string): Promise<LoadedModel> {
-  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const model = await loadModel({ modelsDir, version, executionProviders: ['cpu'], log })
+  const model = await loadModel({ modelsDir, version, executionProviders: ['cpu'], log: silentLog })
   onTestFinished(() => model.close())
   return model
 }
@@ -225,7 +225,7 @@ describe('a change of ACTIVE', () => {
   })
 
   test.each(['"msg":"model loading"', '"role":"heads"', '"before":"a"'])(
-    'that is interrupted by a SIGKILL when the log has %s loses nothing',
+    'that is interrupted by a SIGKILL when the log: silentLog has %s loses nothing',
     async (moment) => {
       await startServer()
       const before = [await post(0), await post(1)]

@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { silentLog } from '../../src/base/index.js'
 import { packHeads } from '../../src/cycle/shadows.js'
 import { CycleService, StageClock } from '../../src/cycle/index.js'
 import { referenceCodec as codec } from '../../src/codec/index.js'
@@ -172,7 +173,7 @@ test('a report over 60 days does not need bodies that have expired', async () =>
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     retention: () => ({ retainCyclesDays: 14, retainImagesDays: 7, retainOutcomesDays: 90 }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 0, downvote_share: 0 } },
-    log: { warn: () => undefined, error: (fields) => expect.fail(JSON.stringify(fields)) },
+    log: { ...silentLog, error: (fields) => expect.fail(JSON.stringify(fields)) },
   })
   const cycles: NaiveCycle[] = []
   for (; number < 60 * perDay; number++) {

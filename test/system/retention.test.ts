@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { silentLog } from '../../src/base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { FakeModel } from '../helpers/fake-model.js'
 import { forgetArrivals } from '../helpers/older-images.js'
@@ -54,7 +55,7 @@ async function open(): Promise<void> {
     textEncodeMsMax: 1000,
     retention: () => limits,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: { warn: () => undefined, error: (fields) => expect.fail(String((fields as { err: unknown }).err)) },
+    log: { ...silentLog, error: (fields) => expect.fail(String((fields as { err: unknown }).err)) },
   })
 }
 

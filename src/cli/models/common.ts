@@ -4,8 +4,8 @@
  */
 import { existsSync, statSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
-import { withRelease } from '../../base/index.js'
-import { activeVersion, type LoadOptions, type ModelLog } from '../../model/index.js'
+import { silentLog, withRelease, type Log } from '../../base/index.js'
+import { activeVersion, type LoadOptions } from '../../model/index.js'
 import type { Settings } from '../../settings/index.js'
 import { databasePath, openSnapshot, type Position, type Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
@@ -36,7 +36,7 @@ export function loadOptions(
   { printMessage }: Pick<CommandContext, 'printMessage'>,
 ): LoadOptions {
   const write = (_: object, message: string): void => printMessage(`understudy: ${message}\n`)
-  const log: ModelLog = { info: () => undefined, warn: write, error: write }
+  const log: Log = { ...silentLog, warn: write, error: write }
   const { modelsDir, executionProviders, intraOpThreads } = settings
   const threads = intraOpThreads === undefined ? {} : { intraOpThreads }
   const limits = {

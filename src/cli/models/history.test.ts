@@ -4,6 +4,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import {
@@ -343,7 +344,7 @@ async function servedDirectory(
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights },
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLog,
   })
   const posts = Array.from({ length: count }, (_, index) => index + 1)
   for (let index = 0; index < cycles; index++) {

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { silentLog } from '../../base/index.js'
 import {
   featureNames,
   headsOf,
@@ -27,8 +28,6 @@ import { labelledLines } from '../text-table.js'
 import { chosenVersion } from './common.js'
 
 const labelCells = 14
-/** The error of a graph that cannot be opened has all details. */
-const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 interface GraphView {
   /** The graph's place in the manifest; null for a single file. */
@@ -92,7 +91,8 @@ async function readGraph(
   const found = createHash('sha256').update(content).digest('hex')
   const view = { place, file, bytes: content.length, sha256: found, sha256Expected: sha256 }
   try {
-    const graph = await readPorts({ file: path, sha256: found }, { executionProviders, log: silent })
+    // The error of a graph that cannot be opened has all details.
+    const graph = await readPorts({ file: path, sha256: found }, { executionProviders, log: silentLog })
     return { ...view, graph, problem: null }
   } catch (error) {
     return { ...view, graph: null, problem: messageOf(error) }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
 import { EncodingModel, FakeTextEncoder, titleShare } from '../../../test/helpers/encoding-model.js'
 import { referenceCodec, type Codec } from '../../codec/index.js'
@@ -51,7 +52,7 @@ async function open(first: EncodingModel, on: Store = memoryStore()): Promise<Cy
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLog,
   })
   await opened.models.adopt(first, null, () => (model = first))
   return opened

@@ -2,7 +2,7 @@
  * Embeddings for the models that score: one cache of vectors per encoder, which models with the same encoder share. The
  * texts of entering posts are encoded within a cycle's budget, those of the whole pool before a model may serve.
  */
-import { inBackground } from '../../base/index.js'
+import { inBackground, type Log } from '../../base/index.js'
 import type { ImageEncoder, Model, TextEncoder } from '../../model/index.js'
 import type { CyclePlan, PoolState } from '../../pool/index.js'
 import type { ImageKey, Store } from '../../store/index.js'
@@ -14,10 +14,7 @@ export interface EmbeddingsParts {
   readonly store: Store
   /** Within one cycle, for the texts of the posts that enter. */
   readonly textEncodeMsMax: number
-  readonly log: {
-    warn(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
+  readonly log: Log
 }
 
 /** What waits to be encoded, and what is never encoded because the encoder fails on it. */

@@ -1,6 +1,7 @@
 /** Texts and images that end the process of their encoder: each is found and quarantined, and no other is lost. */
 import sharp from 'sharp'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
 import { canCrash, writeCrashingExample, writeErringExample } from '../../../test/helpers/crashing-example.js'
 import { FakeImageEncoder, FakeTextEncoder } from '../../../test/helpers/encoding-model.js'
@@ -36,8 +37,7 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
 
   async function open(): Promise<CycleService> {
     const log = {
-      info: () => undefined,
-      warn: () => undefined,
+      ...silentLog,
       error: (fields: object, message: string) => {
         if (message.startsWith('text quarantined')) quarantined.push(fields)
       },
@@ -129,7 +129,7 @@ describe('an encoder whose graph returns an error', () => {
       writeErringExample(modelsDir)
       const lines: string[] = []
       const warn = (_: object, message: string): void => void lines.push(message)
-      const log = { info: () => undefined, warn, error: warn }
+      const log = { ...silentLog, warn, error: warn }
       const model = await loadModel({ modelsDir, version: 'erring', executionProviders: ['cpu'], log })
       onTestFinished(() => model.close())
       const pids = model.processes.map(({ pid }) => pid)
@@ -342,7 +342,10 @@ describe('an image that crashes its encoder each time', () => {
     const error = (fields: object, message: string): void => {
       if (message.startsWith('image quarantined')) quarantined.push(fields)
     }
-    const cache = new ImageCache(encoder, store, { quarantine: new Quarantine(), log: { error } })
+    const cache = new ImageCache(encoder, store, {
+      quarantine: new Quarantine(),
+      log: { ...silentLog, error },
+    })
     onTestFinished(() => cache.close())
     const put = async (postNo: number, grey: number): Promise<void> => {
       const key = { gallId: 'g', postNo, position: 1 }

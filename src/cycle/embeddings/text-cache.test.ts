@@ -1,5 +1,6 @@
 /** What the cache of texts keeps: little more than the pending posts, whatever the encoder makes of their texts. */
 import { expect, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, removal } from '../../../test/helpers/bodies.js'
 import { FakeTextEncoder } from '../../../test/helpers/encoding-model.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
@@ -24,11 +25,11 @@ test.each([
     ...{ codec: referenceCodec, store, model: () => model, clock: () => nowMs, textEncodeMsMax: 1000 },
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLog,
   })
   const cache = new TextCache(encoder, store, {
     quarantine: new Quarantine(),
-    log: { error: () => undefined },
+    log: silentLog,
   })
   const postsOf = (index: number): number[] =>
     Array.from({ length: postsPerCycle }, (_, i) => index * postsPerCycle + i + 1)

@@ -2,6 +2,7 @@
  * Vectors of the pending posts' texts for one encoder. Each text is encoded once, when its post enters, and its vector is
  * stored with the cycle that brought the post.
  */
+import type { Log } from '../../base/index.js'
 import type { EmbeddingColumn, ModelError, TextEncoder, Vectors } from '../../model/index.js'
 import type { PoolState } from '../../pool/index.js'
 import type { EncodedTexts, Store } from '../../store/index.js'
@@ -17,7 +18,7 @@ const rowCountMax = 2 ** 21
 
 export interface CacheParts {
   readonly quarantine: Quarantine
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: Log
 }
 
 /** Texts that were encoded for posts that enter with one cycle. */

@@ -1,7 +1,7 @@
 /** Images that the store cannot read: they are skipped, and the others are encoded. */
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
-import { backgroundFailureChannel } from '../../base/index.js'
+import { silentLog, backgroundFailureChannel } from '../../base/index.js'
 import { emptyPool } from '../../pool/index.js'
 import { createMemoryStore, StoreError, type ImageKey, type Store } from '../../store/index.js'
 import { ImageCache } from './image-cache.js'
@@ -33,7 +33,7 @@ beforeEach(() => {
     return findImage(key)
   }
   const error = (fields: object, message: string): void => void lines.push({ fields, message })
-  cache = new ImageCache(encoder, store, { quarantine: new Quarantine(), log: { error } })
+  cache = new ImageCache(encoder, store, { quarantine: new Quarantine(), log: { ...silentLog, error } })
   onTestFinished(() => cache.close())
 })
 

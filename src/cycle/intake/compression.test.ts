@@ -1,8 +1,8 @@
 /** The compression of a body: when it begins, and how long the body is kept. */
 import { expect, test, vi } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
-import { silentLog } from '../../../test/helpers/silent-log.js'
 import { referenceCodec } from '../../codec/index.js'
 import { createMemoryStore, type StoredRequest } from '../../store/index.js'
 import { CycleService } from '../service.js'

@@ -1,5 +1,6 @@
 /** Which cycles the intake admits while others are in progress, and its responses when the queue is full. */
 import { beforeEach, describe, expect, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { referenceCodec } from '../../codec/index.js'
@@ -23,7 +24,7 @@ beforeEach(async () => {
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLog,
   })
 })
 

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
 import { expectFigures } from '../../../test/helpers/expect-figures.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
@@ -136,7 +137,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
     ...{ codec, store, model: () => model, textEncodeMsMax: 1000, clock: () => nowMs },
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 0.5, up: 0, downvote_share: 0 } },
-    log: { warn: () => undefined, error: () => undefined },
+    log: silentLog,
   })
   for (const [place, cycle] of cycles.entries()) {
     if (place === 4) model = Object.assign(new TwoHeads(), { version: 'fake-2' })

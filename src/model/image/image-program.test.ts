@@ -3,10 +3,10 @@
  */
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { GraphBuilder } from '../../../models/graph-builder.js'
 import { randomNumbers } from '../../../models/random.js'
 import { imagePlan } from '../../../test/helpers/encoder-plans.js'
-import { silentLog } from '../../../test/helpers/silent-log.js'
 import type { Vectors } from '../model.js'
 import type { ImagePlan } from '../sessions/plans.js'
 import { openImageProgram } from './image-program.js'

@@ -1,8 +1,9 @@
 /**
  * What the lifecycle of model versions is made of, and what it reports.
  */
+import type { Log } from '../../base/index.js'
 import type { LoadedModel } from '../loaded-model.js'
-import type { Model, ModelLog } from '../model.js'
+import type { Model } from '../model.js'
 import type { LoadVersion } from '../verification/verified-model.js'
 import type { FallbackFile } from './fallback-file.js'
 import type { Entry } from './machine.js'
@@ -24,7 +25,7 @@ export interface ModelUsers {
 export interface LifecycleParts {
   readonly modelsDir: string
   readonly load: LoadVersion
-  readonly log: ModelLog
+  readonly log: Log
   /** Milliseconds since 1970. */
   readonly clock: () => number
   /** Shows the states of the versions to other processes. Default: they are not shown. */

@@ -5,6 +5,7 @@
 import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { sigmoidGraph, temporaryModelsDir, writePackage } from '../../../test/helpers/model-packages.js'
 import type { LoadedModel } from '../loaded-model.js'
 import { ModelError, type Model } from '../model.js'
@@ -64,8 +65,7 @@ interface Opened {
 async function open(modelsDir: string, load: LoadVersion, isAwaited = true): Promise<Opened> {
   const errors: string[] = []
   const log = {
-    info: () => undefined,
-    warn: () => undefined,
+    ...silentLog,
     error: (fields: object, message: string) => {
       const { model_version: version = '', problem = '' } = fields as Record<string, string>
       errors.push(`${version}: ${message}: ${problem}`)
@@ -270,7 +270,7 @@ test('a version whose name belongs to other files is refused', async () => {
   const load = versionLoader({
     modelsDir,
     executionProviders: ['cpu'],
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    log: silentLog,
     claimVersion: (version, identity) => Promise.resolve(version === 'v1' ? identity : 'another'),
   })
   const { lifecycle, errors } = await open(modelsDir, load)

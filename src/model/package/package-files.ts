@@ -8,8 +8,7 @@ import { constants, createReadStream } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, rm, rmdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { ignoringErrors } from '../../base/index.js'
-import type { ModelLog } from '../model.js'
+import { ignoringErrors, type Log } from '../../base/index.js'
 import { sizeText } from '../size-text.js'
 import { modelIdentity } from './identity.js'
 import { accessFile } from './read-file.js'
@@ -22,7 +21,7 @@ export interface CopyOptions {
   readonly modelsDir: string
   /** For private copies. */
   readonly copiesDir: string
-  readonly log: Pick<ModelLog, 'warn'>
+  readonly log: Log
 }
 
 /** A file of the package, as it was when it was last compared. */
@@ -120,7 +119,7 @@ export class PackageFiles {
 }
 
 /** Copies of servers that have ended: one server uses a data directory. What cannot be removed keeps no model from serving. */
-export async function removeCopies(copiesDir: string, log: Pick<ModelLog, 'warn'>): Promise<void> {
+export async function removeCopies(copiesDir: string, log: Log): Promise<void> {
   try {
     await rm(copiesDir, { recursive: true, force: true })
   } catch (err) {

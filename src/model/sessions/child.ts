@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import type { ModelLog } from '../model.js'
+import { silentLog, type Log } from '../../base/index.js'
 import { headerDescriptor, lifelineDescriptor, payloadDescriptor } from './child-process.js'
 import { encoderChildFormat, headsChildFormat } from './batches.js'
 import { ChildMessages, type ChildFormat, type Message, type OutgoingMessage } from './messages.js'
@@ -18,8 +18,8 @@ const oomScoreAdjustment = 500
 const messages = new ChildMessages(headerDescriptor, payloadDescriptor)
 
 /** Lines for the log of the parent. Errors would arrive without their text, and the message repeats it. */
-const log: ModelLog = {
-  info: () => undefined,
+const log: Log = {
+  ...silentLog,
   warn: (fields, message) => send({ kind: 'log', level: 'warn', fields: plain(fields), message }),
   error: (fields, message) => send({ kind: 'log', level: 'error', fields: plain(fields), message }),
 }

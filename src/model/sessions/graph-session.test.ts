@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { mlDomain } from '../../../models/onnx-writer.js'
 import {
   bytesField,
@@ -15,7 +16,6 @@ import {
   portOf,
 } from '../../../test/helpers/onnx-fields.js'
 import { modelsDir, smallGraph } from '../../../test/helpers/model-packages.js'
-import { silentLog } from '../../../test/helpers/silent-log.js'
 import type { GraphPlan } from './plans.js'
 import { readPorts } from '../verification/port-checks.js'
 import { openGraph } from './graph-session.js'

@@ -3,8 +3,8 @@
  * bytes, with one provider after another.
  */
 import * as ort from 'onnxruntime-node'
+import type { Log } from '../../base/index.js'
 import { portText, type Port, type Ports } from './ports.js'
-import type { ModelLog } from '../model.js'
 import { readHashed } from '../package/read-file.js'
 import type { EncoderOutput } from './pooling.js'
 import type { GraphPlan } from './plans.js'
@@ -33,7 +33,7 @@ export interface GraphSession {
 export async function openGraph(
   plan: GraphPlan,
   problemsOf: (ports: Ports) => readonly string[],
-  log: ModelLog,
+  log: Log,
 ): Promise<GraphSession> {
   const graph = await readHashed(plan.file, plan.sha256, plan.copy)
   const known = ort.listSupportedBackends().map((backend) => backend.name)

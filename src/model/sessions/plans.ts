@@ -4,10 +4,11 @@
  */
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import type { Log } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { headNames, type HeadName } from '../../contract/index.js'
 import type { HeadColumn, HeadPorts, MatrixWidths } from './head-ports.js'
-import { ModelError, type ModelLog } from '../model.js'
+import { ModelError } from '../model.js'
 import { featureNames, headGraphs, headsOf, namedGraphs } from '../package/parse-manifest.js'
 import { imageSettings, textSettings, type ImageSettings, type TextSettings } from '../package/settings.js'
 import type { GraphManifest, HeadManifest, Manifest } from '../package/manifest.js'
@@ -55,7 +56,7 @@ export interface PlanOptions {
   readonly executionProviders: readonly string[]
   /** Default: the manifest's number, else 2, or 1 on a single core. */
   readonly intraOpThreads?: number
-  readonly log: ModelLog
+  readonly log: Log
 }
 
 export const timeLimitMsDefault = 30_000

@@ -2,7 +2,7 @@
  * What runs in a child process that serves batches: one program per role, opened with its plan. The process releases its
  * sessions when it ends.
  */
-import type { ModelLog } from '../model.js'
+import type { Log } from '../../base/index.js'
 
 export interface Program<Request, Reply> {
   /** Execution provider that serves, such as `cpu`; for several graphs, the distinct providers joined by `+`. */
@@ -21,6 +21,6 @@ export interface Program<Request, Reply> {
  */
 export type OpenProgram<Plan, Request, Reply> = (
   plan: Plan,
-  log: ModelLog,
+  log: Log,
   onOpened?: () => void,
 ) => Promise<Program<Request, Reply>>

@@ -4,6 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { ModelError } from '../model.js'
 import type { ServingPlan } from './plans.js'
 import { startChild, type SpawnOptions } from './child-process.js'
@@ -183,7 +184,7 @@ async function open(start: (options: SpawnOptions) => ChildProcess, more: Partia
     format,
     describe: () => 'a request',
     bytesMax: Infinity,
-    log: { info: at('info'), warn: at('warn'), error: at('error') },
+    log: { ...silentLog, info: at('info'), warn: at('warn'), error: at('error') },
     startChild: () => startChild((options) => kept(children, start(options))),
     ...more,
   })

@@ -5,9 +5,9 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { inBackground } from '../../base/index.js'
+import { inBackground, type Log } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
-import { ModelDownError, ModelError, type ModelLog } from '../model.js'
+import { ModelDownError, ModelError } from '../model.js'
 import { sizeText } from '../size-text.js'
 import { startChild, type StartedChild } from './child-process.js'
 import { LineReader, lineOf, type Header, type Message, type OutgoingMessage } from './messages.js'
@@ -33,7 +33,7 @@ export interface ProcessOptions {
   readonly plan: ProcessPlan
   /** Resident memory of the process; past it, it is killed. */
   readonly bytesMax: number
-  readonly log: ModelLog
+  readonly log: Log
   /** Default 10 minutes. */
   readonly startMsMax?: number
   /** Time limit of each warm-up run. Default: `startMsMax`. */

@@ -3,12 +3,12 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { exampleTokenizer, jsonBytes, textPlan } from '../../../test/helpers/encoder-plans.js'
 import { GraphBuilder } from '../../../models/graph-builder.js'
 import { koreanTokenizer } from '../../../models/korean-tokenizer.js'
 import { randomNumbers } from '../../../models/random.js'
 import { transformerGraph } from '../../../models/transformer.js'
-import { silentLog } from '../../../test/helpers/silent-log.js'
 import type { Vectors } from '../model.js'
 import type { TextPlan } from '../sessions/plans.js'
 import { openTextProgram } from './text-program.js'

@@ -4,6 +4,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { modelsDir } from '../../../test/helpers/model-packages.js'
 import { featureNames, findFeature, readPackage, verifyPackage } from '../index.js'
 
@@ -21,8 +22,7 @@ test('is trained, names its training data, and is small', async () => {
 
 // The golden cases have the predictions of scikit-learn: this check compares them with the graphs of tree_graph.py.
 test('passes every check, with golden cases of scikit-learn', async () => {
-  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const { checks } = await verifyPackage({ modelsDir, version, executionProviders: ['cpu'], log })
+  const { checks } = await verifyPackage({ modelsDir, version, executionProviders: ['cpu'], log: silentLog })
   expect(checks.filter(({ state }) => state !== 'pass').map(({ check, state }) => [check, state])).toEqual([
     ['tokenizer', 'skip'],
     ['text', 'skip'],

@@ -9,12 +9,12 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import * as ort from 'onnxruntime-node'
 import { describe, expect, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { GraphBuilder } from '../../../models/graph-builder.js'
 import { makeExample } from '../../../models/make-example.js'
 import { elementTypes, type ElementType, type Port } from '../../../models/onnx-writer.js'
 import { randomNumbers } from '../../../models/random.js'
 import { jsonBytes } from '../../../test/helpers/encoder-plans.js'
-import { silentLog } from '../../../test/helpers/silent-log.js'
 import {
   modelsDir as shipped,
   sigmoidGraph,

@@ -2,11 +2,11 @@
  * Inputs and outputs of the graphs against the manifest, as ONNX Runtime reports them: names, element types, ranks and
  * widths. A separate process opens each graph, so that a wrong export is reported in terms of the manifest.
  */
+import type { Log } from '../../base/index.js'
 import { headPortProblems } from '../sessions/head-ports.js'
 import { imagePortProblems } from '../image/image-ports.js'
 import { portText, type Port, type Ports } from '../sessions/ports.js'
 import { textPortProblems } from '../text/text-ports.js'
-import type { ModelLog } from '../model.js'
 import { headGraphs, namedGraphs } from '../package/parse-manifest.js'
 import { imageSettings, textSettings } from '../package/settings.js'
 import type { Manifest } from '../package/manifest.js'
@@ -21,7 +21,7 @@ const bytesMax = 4 * 2 ** 30
 export interface PortOptions {
   /** Tried after the CPU, for graphs that it cannot open. */
   readonly executionProviders: readonly string[]
-  readonly log: ModelLog
+  readonly log: Log
 }
 
 /** The inputs and outputs of an ONNX file. Rejects with a `ModelError` when it cannot be opened. */

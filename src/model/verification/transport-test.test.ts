@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { forward, makeLayers } from '../../../models/make-transport-test.js'
 import { modelsDir, temporaryModelsDir } from '../../../test/helpers/model-packages.js'
 import { ordinaryInputs } from '../../../test/helpers/scoring-inputs.js'
@@ -15,7 +16,6 @@ import { compileFeatures } from '../features/compile.js'
 import { featureGroups, featureNames, loadModel, readPackage } from '../index.js'
 
 const version = 'transport-test-1'
-const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 test('the script makes the committed files, byte for byte', () => {
   const directory = temporaryModelsDir()
@@ -70,7 +70,7 @@ test('its heads spread over 0 to 1 on ordinary posts, neither equal nor saturate
 })
 
 async function loadTransportTest() {
-  const model = await loadModel({ modelsDir, version, executionProviders: ['cpu'], log })
+  const model = await loadModel({ modelsDir, version, executionProviders: ['cpu'], log: silentLog })
   onTestFinished(() => model.close())
   return model
 }

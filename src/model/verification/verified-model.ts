@@ -4,11 +4,11 @@
  * comparisons would block the event loop for tens of milliseconds at a time. A claim then ties the version to its files.
  */
 import { constants, getPriority, setPriority } from 'node:os'
-import { ignoringErrors, inBackground } from '../../base/index.js'
+import { silentLog, ignoringErrors, inBackground, type Log } from '../../base/index.js'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
 import { loadCodec } from '../../codec/index.js'
 import type { LoadOptions } from '../sessions/plans.js'
-import { ModelError, type ModelLog } from '../model.js'
+import { ModelError } from '../model.js'
 import { removeCopies } from '../package/package-files.js'
 import { readPackage } from '../package/read-package.js'
 import { queryProcess, startMsMax } from '../sessions/session-process.js'
@@ -90,8 +90,8 @@ async function verifyInProcess({ codec, log, signal, ...options }: LoadOptions):
   // That process reads the package itself.
   delete options.copiesDir
   const lines: (() => void)[] = []
-  const buffer: ModelLog = {
-    info: () => undefined,
+  const buffer: Log = {
+    ...silentLog,
     warn: (fields, message) => {
       lines.push(() => log.warn(fields, message))
     },
@@ -120,7 +120,7 @@ async function verifyInProcess({ codec, log, signal, ...options }: LoadOptions):
 /** The program of a process that verifies a version. */
 export async function verifyVersion(
   { options, codec }: VerificationPlan,
-  log: ModelLog,
+  log: Log,
 ): Promise<{ readonly provider: string; readonly report: { readonly identity: string } }> {
   // The sessions of the checks inherit it, and yield the cores to the service.
   setPriority(Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL))

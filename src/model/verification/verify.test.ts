@@ -6,6 +6,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import {
   modelsDir as shippedDir,
   sigmoidGraph,
@@ -13,7 +14,6 @@ import {
   temporaryModelsDir,
   writePackage,
 } from '../../../test/helpers/model-packages.js'
-import { silentLog } from '../../../test/helpers/silent-log.js'
 import { referenceCodec } from '../../codec/index.js'
 import { ModelError } from '../model.js'
 import { listModels } from '../package/selection.js'

@@ -3,9 +3,9 @@
  * failed are skipped, and all others run, so that one report names every problem.
  */
 import { availableParallelism } from 'node:os'
+import type { Log } from '../../base/index.js'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
 import type { LoadOptions } from '../sessions/plans.js'
-import type { ModelLog } from '../model.js'
 import { headsOf } from '../package/parse-manifest.js'
 import { readHashed } from '../package/read-file.js'
 import { readPackage, type ModelPackage } from '../package/read-package.js'
@@ -89,7 +89,7 @@ async function* loadedChecks(
 ): AsyncGenerator<CheckLine> {
   const { provider, log, executionProviders } = options
   const unavailable: string[] = []
-  const warn: ModelLog['warn'] = (fields, message) => {
+  const warn: Log['warn'] = (fields, message) => {
     if ('provider' in fields) unavailable.push(message)
     log.warn(fields, message)
   }

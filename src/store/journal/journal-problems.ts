@@ -1,12 +1,12 @@
 /**
  * What keeps a process of an environment from using the journal, as health, readiness and metrics report it.
  */
+import type { Log } from '../../base/index.js'
 import { describe, StoreError } from '../store-error.js'
 import type { Journal, Refusal } from './journal.js'
-import type { ReplicaParts } from './replica-parts.js'
 
 export class JournalProblems {
-  readonly #log: ReplicaParts['log']
+  readonly #log: Log
   /** What the last use of the journal ended with; null: it succeeded. */
   #lastUse: string | null = null
   /** Why the last takeover failed; null: another one can succeed. */
@@ -14,7 +14,7 @@ export class JournalProblems {
   /** What the server has refused since the last commit. */
   #refusal: Refusal | null = null
 
-  constructor(log: ReplicaParts['log']) {
+  constructor(log: Log) {
     this.#log = log
   }
 

@@ -1,6 +1,7 @@
 /**
  * What a process of an environment consists of, apart from its role: the journal, its view, clocks and a log.
  */
+import type { Log } from '../../base/index.js'
 import type { ViewParts } from './view.js'
 
 export interface ReplicaParts extends ViewParts {
@@ -10,9 +11,5 @@ export interface ReplicaParts extends ViewParts {
   readonly canServe: () => Promise<boolean>
   /** Resolves after `ms`, or when `signal` is aborted. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  readonly log: {
-    info(fields: object, message: string): void
-    warn(fields: object, message: string): void
-    error(fields: object, message: string): void
-  }
+  readonly log: Log
 }

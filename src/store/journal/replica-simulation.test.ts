@@ -4,8 +4,8 @@
  * missing, and in the end all views are equal. JOURNAL_SEEDS sets the number of runs, JOURNAL_SEED repeats one.
  */
 import { expect, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { randomOf, SimProcess, SimServers, World, type Random } from '../../../test/helpers/sim-journal.js'
-import { silentLog } from '../../../test/helpers/silent-log.js'
 import { cycleIdAt, cycleSample } from '../../../test/helpers/store-samples.js'
 import { createMemoryContents, memoryParts, type MemoryContents } from '../memory/memory-store.js'
 import { openJournalStore, type JournalStore } from './journal-store.js'

@@ -3,6 +3,7 @@
  * while they prepare to own it.
  */
 import { describe, expect, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import {
   cluster,
   isOwner,
@@ -36,7 +37,7 @@ function newLog() {
   const lines: Logged[] = []
   const write = (fields: object, message: string): void =>
     void lines.push({ message, error: 'err' in fields ? fields.err : null })
-  return { lines, log: { info: write, warn: write, error: write } }
+  return { lines, log: { ...silentLog, info: write, warn: write, error: write } }
 }
 
 describe.skipIf(postgresBin === null)('a write that the journal refuses', () => {

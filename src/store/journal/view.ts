@@ -3,6 +3,7 @@
  * journal, and is, when it holds an entry that the journal does not have.
  */
 import { randomUUID } from 'node:crypto'
+import type { Log } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import {
   bytesOf,
@@ -27,7 +28,7 @@ export interface ViewParts {
   readonly view: Pick<RecordStoreParts, 'databases' | 'write' | 'isHealthy'>
   /** Shown with the lease: host and data directory. A copied view counts as a different process. */
   readonly name: string
-  readonly log: { warn(fields: object, message: string): void }
+  readonly log: Log
 }
 
 /** Records that are deleted in one transaction. */
