@@ -97,6 +97,7 @@ async function fill(): Promise<number> {
     writing = store.appendCycle({
       ...{ cycleId: cycle.cycleId, cycleAtMs: cycle.cycleAt.ms, receivedAt: cycle.cycleTime },
       ...{ modelVersion: 'bench', weightsVersion: 'initial', response: new Uint8Array(), evaluation },
+      requestSha256: '',
       request: { encoding: 'identity', bytes: new Uint8Array(), bodyBytes: 0 },
       ...saveCycle(cycle, plan),
     })

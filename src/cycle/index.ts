@@ -24,7 +24,7 @@ export {
 export { checkPendingCount } from './pending-limit.js'
 export { checkTimes, findCycleId, Idempotency, type CycleRecords } from './intake/index.js'
 export { placedFailure } from './model-failure.js'
-export { unpackRequest, type RequestBody } from './request-body.js'
+export { hashBody, unpackRequest, type RequestBody } from './request-body.js'
 export type { CycleStored } from './pipeline.js'
 export {
   loadPool,

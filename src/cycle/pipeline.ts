@@ -120,7 +120,7 @@ export class CyclePipeline {
       const planned: PlannedCycle = { call, model, plan, weights }
       const { columns, saved, imagesStored, evaluationOf } = await this.#predict(planned)
       const response = this.#parts.codec.encodeResponse(columns)
-      const request = await call.packed()
+      const { request, sha256 } = await call.packed()
       const evaluation = evaluationOf(columns.results.score)
       stages.lap('encode')
       await this.#commit(plan, {
@@ -130,6 +130,7 @@ export class CyclePipeline {
         receivedAt: columns.receivedAt,
         modelVersion: model.version,
         weightsVersion: weights.version,
+        requestSha256: sha256,
         request,
         response,
         ...saved,

@@ -1,7 +1,7 @@
 /**
  * Request bodies as the store keeps them.
  */
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { jsonBodyBytesMax } from '../contract/index.js'
@@ -14,19 +14,22 @@ const rows = (bytes: number): Buffer => {
   return Buffer.from(text)
 }
 
-test('a stored body is the body that arrived: a short one, a full cycle, and the longest, which does not shrink', async () => {
+test('a stored body, and its hash, are those of the body that arrived: a short one, a full cycle, and the longest, which does not shrink', async () => {
   const bodies = [Buffer.from('{}'), rows(6_000_000), randomBytes(jsonBodyBytesMax)]
-  const stored = await Promise.all(bodies.map((json) => packRequest({ json, gzip: null })))
+  const packed = await Promise.all(bodies.map((json) => packRequest({ json, gzip: null })))
+  expect(packed.map(({ sha256 }) => sha256)).toEqual(bodies.map((json) => hash('sha256', json)))
+  const stored = packed.map(({ request }) => request)
   expect(stored.map(({ encoding }) => encoding)).toEqual(['zstd', 'zstd', 'zstd'])
   expect(stored[1]?.bytes.length).toBeLessThan(1_500_000)
   const unpacked = await Promise.all(stored.map(unpackRequest))
   expect(unpacked.map((body, i) => Buffer.compare(body, bodies[i] as Buffer))).toEqual([0, 0, 0])
 })
 
-test('a body that arrives as gzip is stored in that gzip', async () => {
+test('a body that arrives as gzip is stored in that gzip; the hash is that of the JSON', async () => {
   const json = rows(10_000)
   const gzip = gzipSync(json)
-  const stored = await packRequest({ json, gzip })
-  expect(stored).toEqual({ encoding: 'gzip', bytes: gzip, bodyBytes: json.length })
-  expect(Buffer.compare(await unpackRequest(stored), json)).toBe(0)
+  const { request, sha256 } = await packRequest({ json, gzip })
+  expect(request).toEqual({ encoding: 'gzip', bytes: gzip, bodyBytes: json.length })
+  expect(sha256).toBe(hash('sha256', json))
+  expect(Buffer.compare(await unpackRequest(request), json)).toBe(0)
 })

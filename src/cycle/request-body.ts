@@ -1,6 +1,7 @@
 /**
- * The request body as the store keeps it: compressed with zstd, or in the gzip in which it arrived.
+ * The request body as the store keeps it: compressed with zstd, or in the gzip in which it arrived; and its hash.
  */
+import { hash, subtle } from 'node:crypto'
 import { promisify } from 'node:util'
 import {
   constants,
@@ -38,11 +39,31 @@ export interface RequestBody {
   readonly gzip: Uint8Array | null
 }
 
+/** A body as the store keeps it, and its hash. */
+export interface PackedRequest {
+  readonly request: StoredRequest
+  readonly sha256: string
+}
+
 /** Leave the body unchanged until the promise has settled. */
-export async function packRequest({ json, gzip }: RequestBody): Promise<StoredRequest> {
-  if (gzip !== null) return { encoding: 'gzip', bytes: gzip, bodyBytes: json.length }
-  const bytes = json.length < threadBytesMin ? compressSmall(json) : await compressLarge(json)
-  return { encoding: 'zstd', bytes, bodyBytes: json.length }
+export async function packRequest({ json, gzip }: RequestBody): Promise<PackedRequest> {
+  const bodyBytes = json.length
+  if (gzip !== null)
+    return { request: { encoding: 'gzip', bytes: gzip, bodyBytes }, sha256: await hashBody(json) }
+  const [bytes, sha256] = await Promise.all([
+    bodyBytes < threadBytesMin ? compressSmall(json) : compressLarge(json),
+    hashBody(json),
+  ])
+  return { request: { encoding: 'zstd', bytes, bodyBytes }, sha256 }
+}
+
+/**
+ * SHA-256 of a body in the form of `StoredCycle.requestSha256`. A large body is hashed in the thread pool: leave it unchanged
+ * until the promise has settled.
+ */
+export async function hashBody(json: Uint8Array): Promise<string> {
+  if (json.length < threadBytesMin) return hash('sha256', json)
+  return Buffer.from(await subtle.digest('SHA-256', json)).toString('hex')
 }
 
 /** An output buffer that holds any result spares zstd a copy of the body. */

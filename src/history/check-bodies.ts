@@ -140,7 +140,7 @@ export class BodyChecker {
     if (await this.#idempotency.findRepeat(cycleId, json)) return true
     const position = ++this.#lastPosition
     this.#requests.set(position, { encoding: 'identity', bytes: json, bodyBytes: json.length })
-    const labels = { cycleAtMs: NaN, receivedAt: '', modelVersion: '', weightsVersion: '' }
+    const labels = { cycleAtMs: NaN, receivedAt: '', modelVersion: '', weightsVersion: '', requestSha256: '' }
     this.#cycles.set(cycleId, { position, cycleId, ...labels })
     return false
   }

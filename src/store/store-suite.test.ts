@@ -32,8 +32,9 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       const columns = { entered: bytesOf(1, 2, 3), left: bytesOf(4), availability: bytesOf(5) }
       const cycle = cycleSample(1, { ...columns, evaluation: bytesOf(6, 7) })
       expect(await store.appendCycle(cycle)).toBe(1)
-      const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = cycle
-      const header = { position: 1, cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion }
+      const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion, requestSha256 } = cycle
+      const labels = { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion, requestSha256 }
+      const header = { position: 1, ...labels }
       expect(store.findCycle(cycleId)).toEqual(header)
       expect(store.lastCycle()).toEqual(header)
       expect(store.readRequest(1)).toEqual(cycle.request)

@@ -25,6 +25,8 @@ export interface CycleHeader {
   readonly receivedAt: string
   readonly modelVersion: string
   readonly weightsVersion: string
+  /** SHA-256 of the JSON body of the request, after decompression, as 64 hex digits: equal bytes have equal hashes. */
+  readonly requestSha256: string
 }
 
 /** The embedding of a text or an image. */

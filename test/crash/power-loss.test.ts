@@ -180,7 +180,7 @@ function readWhole(store: Store): void {
 
 const probe: CycleRecord = {
   ...{ cycleId: '20300101T0000', cycleAtMs: 1_893_423_600_000, receivedAt: '2030-01-01T00:00:00Z' },
-  ...{ modelVersion: 'm', weightsVersion: 'w', entered: null, left: null },
+  ...{ modelVersion: 'm', weightsVersion: 'w', requestSha256: '', entered: null, left: null },
   request: { encoding: 'identity', bytes: new Uint8Array(100_000).fill(1), bodyBytes: 100_000 },
   response: new Uint8Array(200_000).fill(2),
   pool: new Uint8Array(300_000).fill(3),

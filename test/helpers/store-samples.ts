@@ -20,6 +20,7 @@ export function cycleSample(number: number, overrides: Partial<CycleRecord> = {}
     receivedAt: '2026-01-01T00:00:01.234Z',
     modelVersion: `model-${number}`,
     weightsVersion: 'initial',
+    requestSha256: number.toString(16).padStart(64, '0'),
     request: { encoding: 'gzip', bytes: bytesOf(31, 139, number & 255), bodyBytes: 1000 + number },
     response: bytesOf(1, number & 255),
     entered: null,

@@ -30,9 +30,9 @@ export class SimDisk {
     const store = this.#store()
     const [cycle] = store.tail(position)
     if (cycle?.position !== position) return fail(`nothing is stored at ${position}`)
-    const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = cycle
+    const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion, requestSha256 } = cycle
     return {
-      ...{ cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion },
+      ...{ cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion, requestSha256 },
       request: store.readRequest(position) ?? fail(`cycle ${position} has no request`),
       response: store.readResponse(cycleId) ?? fail(`cycle ${position} has no response`),
       entered: store.readEntered(position) ?? null,

@@ -4,7 +4,8 @@ import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { referenceCodec } from '../../codec/index.js'
-import { createMemoryStore, type StoredRequest } from '../../store/index.js'
+import { createMemoryStore } from '../../store/index.js'
+import type { PackedRequest } from '../request-body.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 
@@ -18,9 +19,13 @@ const compressions: Compression[] = []
 vi.mock(import('../request-body.js'), async (original) => ({
   ...(await original()),
   packRequest: ({ json }) =>
-    new Promise<StoredRequest>((resolve, reject) =>
+    new Promise<PackedRequest>((resolve, reject) =>
       compressions.push({
-        end: () => resolve({ encoding: 'identity', bytes: json, bodyBytes: json.length }),
+        end: () =>
+          resolve({
+            request: { encoding: 'identity', bytes: json, bodyBytes: json.length },
+            sha256: '',
+          }),
         fail: () => reject(new Error('no memory')),
       }),
     ),

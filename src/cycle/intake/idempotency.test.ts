@@ -15,6 +15,7 @@ async function storeWithCycle(): Promise<{ store: Store; cycle: StoredCycle }> {
   await store.appendCycle({
     ...{ cycleId, cycleAtMs: 0, receivedAt: '2026-03-02T03:00:00Z', modelVersion: 'm', weightsVersion: 'w' },
     request: { encoding: 'identity', bytes: json, bodyBytes: json.length },
+    requestSha256: '',
     ...{ response, entered: null, left: null, pool: new Uint8Array() },
   })
   const cycle = store.findCycle(cycleId)

@@ -5,9 +5,9 @@
 import { Semaphore } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { ServiceError, type CycleColumns } from '../../contract/index.js'
-import type { Store, StoredRequest } from '../../store/index.js'
+import type { Store } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
-import { packRequest, threadBytesMin, type RequestBody } from '../request-body.js'
+import { packRequest, threadBytesMin, type PackedRequest, type RequestBody } from '../request-body.js'
 import type { StageClock } from '../stage-clock.js'
 import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 import { checkTimes } from './check-times.js'
@@ -28,8 +28,8 @@ export interface NewCycle {
   readonly cycle: CycleColumns
   /** The body. It does not change while the call is in progress. */
   readonly json: Uint8Array
-  /** The body as the store keeps it. The first call compresses a small one, and starts a thread for a large one. */
-  readonly packed: () => Promise<StoredRequest>
+  /** The body as the store keeps it. The first call compresses and hashes a small one, and starts threads for a large one. */
+  readonly packed: () => Promise<PackedRequest>
   readonly receivedAtMs: number
   readonly stages: StageClock
 }
@@ -114,7 +114,7 @@ export class Intake {
       if (known.kind === 'unknown') {
         this.#checkTimes(cycle, receivedAtMs)
         slot.acquire(cycle.cycleId)
-        const packed = (): Promise<StoredRequest> => packing.packed()
+        const packed = (): Promise<PackedRequest> => packing.packed()
         const response = this.#parts.score({ cycle, json, packed, receivedAtMs, stages })
         this.#idempotency.begin(cycle.cycleId, json, response)
         return await response
@@ -182,7 +182,7 @@ export class Intake {
 /** The compression of a body for the store, started at most once. */
 class RequestPacking {
   readonly #body: RequestBody
-  #packed: Promise<StoredRequest> | null = null
+  #packed: Promise<PackedRequest> | null = null
 
   constructor(body: RequestBody) {
     this.#body = body
@@ -193,7 +193,7 @@ class RequestPacking {
     this.packed().catch(() => undefined)
   }
 
-  packed(): Promise<StoredRequest> {
+  packed(): Promise<PackedRequest> {
     return (this.#packed ??= packRequest(this.#body))
   }
 

@@ -28,18 +28,18 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       await (await open()).close()
     })
 
-    test('a schema of a later version is refused, by a migration too', async () => {
-      const url = (await cluster()).createDatabase('later')
+    test.each([1, 99])('a schema of version %i is refused, by a migration too', async (version) => {
+      const database = `version_${version}`
+      const url = (await cluster()).createDatabase(database)
       const migrate = async () => {
         const connection = await JournalConnection.open(url, connectionOptions)
         return migrateSchema(connection).finally(() => connection.close())
       }
       await migrate()
-      ;(await cluster()).sql('update understudy.schema_version set version = 99', undefined, 'later')
-      await expect(PostgresJournal.open({ url, environment: 'e', create: true })).rejects.toThrow(
-        'schema version 99',
-      )
-      await expect(migrate()).rejects.toThrow('schema version 99')
+      ;(await cluster()).sql(`update understudy.schema_version set version = ${version}`, undefined, database)
+      const refusal = `the journal has schema version ${version}; this program supports 2`
+      await expect(PostgresJournal.open({ url, environment: 'e', create: true })).rejects.toThrow(refusal)
+      await expect(migrate()).rejects.toThrow(refusal)
     })
 
     test('the address may name several servers, and errors never show the password', async () => {

@@ -12,7 +12,7 @@ import { StoreError } from '../store-error.js'
 import type { JournalConnection } from './connection.js'
 import { beginWriting } from './statements.js'
 
-/** Migration i leads to version i + 1. Migrations that were released never change. */
+/** Version 1 was never released. Migration i leads to version i + 2. Migrations that were released never change. */
 const migrations: readonly string[] = [
   `create table understudy.environment (
      name text primary key,
@@ -54,7 +54,8 @@ const migrations: readonly string[] = [
    alter table understudy.record alter column value set storage external;`,
 ]
 
-export const journalSchemaVersion = migrations.length
+const schemaVersionMin = 2
+export const journalSchemaVersion = schemaVersionMin - 1 + migrations.length
 
 /** The version of the schema; 0 if there is none. */
 async function readSchemaVersion(connection: JournalConnection): Promise<number> {
@@ -79,8 +80,9 @@ export async function migrateSchema(
   // Of two concurrent migrations, the second waits here.
   const [row] = await connection.query('select version from understudy.schema_version for update')
   const from = Number(row?.['version'])
-  checkNotNewer(from)
-  for (const migration of migrations.slice(from)) await connection.query(migration)
+  checkSupported(from)
+  for (const migration of migrations.slice(Math.max(0, from - schemaVersionMin + 1)))
+    await connection.query(migration)
   await connection.query('update understudy.schema_version set version = $1', [journalSchemaVersion])
   await connection.query('commit')
   return { from, to: journalSchemaVersion }
@@ -89,7 +91,7 @@ export async function migrateSchema(
 /** Throws a StoreError `unusable` for a schema of another version. */
 export async function checkSchemaVersion(connection: JournalConnection): Promise<void> {
   const found = await readSchemaVersion(connection)
-  checkNotNewer(found)
+  checkSupported(found)
   if (found < journalSchemaVersion)
     throw new StoreError(
       'unusable',
@@ -97,8 +99,9 @@ export async function checkSchemaVersion(connection: JournalConnection): Promise
     )
 }
 
-function checkNotNewer(found: number): void {
-  if (found > journalSchemaVersion)
+/** 0: there is no schema yet. */
+function checkSupported(found: number): void {
+  if (found > journalSchemaVersion || (found > 0 && found < schemaVersionMin))
     throw new StoreError(
       'unusable',
       `the journal has schema version ${found}; this program supports ${journalSchemaVersion}`,

@@ -1,7 +1,8 @@
 /**
  * The records of each database as bytes, each in the envelope of envelope.ts; below is the payload of version 1.
  *
- *   cycle        JSON of the labels: cycle_id, cycle_at_ms, received_at, model_version, weights_version
+ *   cycle        JSON of the labels: cycle_id, cycle_at_ms, received_at, model_version, weights_version,
+ *                request_sha256
  *   cycle id     0-3 position
  *   request      tag 0 identity, 1 gzip, 2 zstd · 0-3 length of the JSON body · 4-7 zero · 8 … the encoded body
  *   response     the JSON body
@@ -44,6 +45,7 @@ const headerNames = [
   ['receivedAt', 'received_at'],
   ['modelVersion', 'model_version'],
   ['weightsVersion', 'weights_version'],
+  ['requestSha256', 'request_sha256'],
 ] as const satisfies Names<CycleHeader>
 
 export function packHeader(header: CycleHeader): Uint8Array {
