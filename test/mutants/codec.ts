@@ -140,8 +140,8 @@ export const codecMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'log is odd: negative numbers have negative logarithms',
-        find: 'return x < 0 ? -result : result',
-        replace: 'return result',
+        find: 'return x < 0 ? -Math.log1p(-x) : Math.log1p(x)',
+        replace: 'return Math.log1p(Math.abs(x))',
       },
       { breaks: 'atLeast of NaN is NaN', find: 'return y > x ? y : x', replace: 'return x > y ? x : y' },
     ],

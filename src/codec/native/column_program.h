@@ -1,6 +1,6 @@
 // Column programs: formulas over columns, compiled by JavaScript, and their evaluator. codec/column-program.ts describes
-// programs and operations and has the reference evaluator. The results here are equal to the reference bit by bit: the
-// same operations of IEEE 754 in the same order.
+// programs and operations and has the reference evaluator. The results here are equal to the reference bit by bit, except
+// logarithms and sines, which differ by at most one unit in the last place of a float32.
 #pragma once
 
 #include <cstddef>

@@ -167,29 +167,40 @@ describe.skipIf(native === null)('the codecs (skipped when the addon is not buil
     fc.double(),
   )
 
-  test.each<MissingValues>(['imputed', 'nan'])('give the same bits for the catalogue, %s', (missing) => {
-    fc.assert(
-      fc.property(
-        fc.constantFrom(0, 1, 2, 5, 257, 513),
-        fc.array(extremes, { minLength: 9 }),
-        (count, values) => {
-          let next = 0
-          const inputs = makeInputs(count, cycleAtMs, () => values[next++ % values.length]!)
-          const expected = fill(referenceCodec, catalogue, inputs, missing)
-          fill(native!, catalogue, inputs, missing).forEach((value, at) => {
-            const name = catalogue[at % catalogue.length]!.name
-            if (!Object.is(value, expected[at])) expect([name, value]).toEqual([name, expected[at]])
-          })
-        },
-      ),
+  test.each<MissingValues>(['imputed', 'nan'])(
+    'agree to the precision of float32 for the catalogue, %s',
+    (missing) => {
+      fc.assert(
+        fc.property(
+          fc.constantFrom(0, 1, 2, 5, 257, 513),
+          fc.array(extremes, { minLength: 9 }),
+          (count, values) => {
+            let next = 0
+            const inputs = makeInputs(count, cycleAtMs, () => values[next++ % values.length]!)
+            const expected = fill(referenceCodec, catalogue, inputs, missing)
+            fill(native!, catalogue, inputs, missing).forEach((value, at) => {
+              const name = catalogue[at % catalogue.length]!.name
+              if (!isClose(value, expected[at]!)) expect([name, value]).toEqual([name, expected[at]])
+            })
+          },
+        ),
+      )
+    },
+  )
+
+  test('agree to the precision of float32 for ordinary posts', () => {
+    const inputs = ordinaryInputs(1000, 5)
+    const expected = fill(referenceCodec, catalogue, inputs)
+    expect(fill(native!, catalogue, inputs).filter((value, at) => !isClose(value, expected[at]!))).toEqual(
+      new Float32Array(0),
     )
   })
-
-  test('give the same bits for ordinary posts', () => {
-    const inputs = ordinaryInputs(1000, 5)
-    expect(fill(native!, catalogue, inputs)).toEqual(fill(referenceCodec, catalogue, inputs))
-  })
 })
+
+/** The codecs compute logarithms and sines to one unit in the last place of a float32, all else equally. Of times that no client can send, sines are less exact. */
+function isClose(value: number, expected: number): boolean {
+  return Object.is(value, expected) || Math.abs(value - expected) <= 1e-6 + 2e-7 * Math.abs(expected)
+}
 
 function fill(
   codec: Codec,

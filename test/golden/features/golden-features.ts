@@ -1,6 +1,6 @@
 /**
  * The golden file of a catalogue version: for each feature its formula in words, its value if it is missing, its
- * values on the fixed rows by the independent formulas, and a hash of the bits that the catalogue gives.
+ * values on the fixed rows by the independent formulas, and a hash of the bits that the native codec gives.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'

@@ -4,16 +4,17 @@
  * has: a changed feature needs a new name, or the catalogue a new version.
  */
 import { writeFileSync } from 'node:fs'
-import { referenceCodec } from '../../../src/codec/index.js'
+import { loadCodec } from '../../../src/codec/index.js'
 import { catalogue, catalogueVersion } from '../../../src/model/features/catalogue.js'
 import { bitsOf, goldenFile, readGoldenFeatures, valuesOf, type GoldenFeature } from './golden-features.js'
 
+const { codec } = loadCodec('native')
 const written = new Map(
   readGoldenFeatures(catalogueVersion)?.features.map((feature) => [feature.name, feature]),
 )
 const features = catalogue.map((feature): GoldenFeature => {
   const { name, formula, missing } = feature
-  return { name, formula, missing, bits: bitsOf(feature, referenceCodec), values: valuesOf(name) }
+  return { name, formula, missing, bits: bitsOf(feature, codec), values: valuesOf(name) }
 })
 for (const [name, before] of written) {
   const now = features.find((feature) => feature.name === name)
