@@ -1,0 +1,239 @@
+/**
+ * The complete clients in docs/client.md, in JavaScript and Python, as services against a real server: rows and images that
+ * it refuses, a server and a client that are killed, and clocks that differ. No post and no response may be lost.
+ */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { CycleResponse } from '../../src/contract/index.js'
+import { candidate, reading } from '../helpers/bodies.js'
+import { smallJpeg } from '../helpers/jpegs.js'
+import { projectDir } from '../helpers/server-process.js'
+import { scratchDir, started } from '../helpers/servers.js'
+
+const page = readFileSync(join(projectDir, 'docs/client.md'), 'utf8')
+
+/** The program of a code block whose first line names its file. */
+function programOf(file: string): string {
+  const block = page.split('\n```').find((text) => new RegExp(`^\\w+\n\\W+${file}:`).test(text))
+  if (block === undefined) throw new Error(`docs/client.md has no ${file}`)
+  return block.slice(block.indexOf('\n') + 1) + '\n'
+}
+
+const hourMs = 3_600_000
+
+/** Five minutes take half a second, from a time in the past on. */
+const fastClocks = {
+  'clock.js': `
+    import timers from 'node:timers/promises'
+    import { syncBuiltinESMExports } from 'node:module'
+    const now = Date.now, sleep = timers.setTimeout, startedAt = now(), speed = 600
+    Date.now = () => startedAt - Number(process.env.AGO_MS) + (now() - startedAt) * speed
+    timers.setTimeout = (ms, ...rest) => sleep(ms / speed, ...rest)
+    syncBuiltinESMExports()`,
+  'sitecustomize.py': [
+    'import os, time',
+    'now, sleep, started_at, speed = time.time, time.sleep, time.time(), 600',
+    'time.time = lambda: started_at - float(os.environ["AGO_MS"]) / 1000 + (now() - started_at) * speed',
+    'time.sleep = lambda s: sleep(s / speed)',
+  ].join('\n'),
+}
+
+// Debian's package python3-requests belongs to this one.
+const python = '/usr/bin/python3'
+const hasRequests = spawnSync(python, ['-c', 'import requests']).status === 0
+if (!hasRequests) console.log('skipped: the client in Python needs python3-requests')
+
+interface Program {
+  readonly name: string
+  readonly files: readonly string[]
+  readonly command: readonly [string, ...string[]]
+  readonly linesMax: number
+  /** The stored responses, oldest first. */
+  readonly responses: string
+  /** How many cycles have no response yet. */
+  readonly waitingCount: (queue: DatabaseSync) => number
+}
+
+const programs: readonly Program[] = [
+  {
+    name: 'JavaScript',
+    files: ['client.js', 'queue.js'],
+    command: [process.execPath, '--import', './clock.js', 'client.js'],
+    linesMax: 125,
+    responses: 'SELECT response FROM responses ORDER BY cycle_id',
+    waitingCount: (queue) =>
+      countOf(queue, 'posts WHERE sent_in IS NOT NULL AND sent_in NOT IN (SELECT cycle_id FROM responses)'),
+  },
+  {
+    name: 'Python',
+    files: ['client.py'],
+    command: [python, 'client.py'],
+    linesMax: 99,
+    responses: 'SELECT response FROM cycles WHERE response IS NOT NULL ORDER BY cycle_id',
+    waitingCount: (queue) => countOf(queue, 'cycles WHERE body IS NOT NULL'),
+  },
+]
+
+function countOf(queue: DatabaseSync, table: string): number {
+  return Number(queue.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
+}
+
+const children: ChildProcess[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+function ended(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve) => child.once('exit', resolve))
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(20)
+}
+
+describe.each(programs)('the client in $name', ({ files, command, linesMax, responses, waitingCount }) => {
+  test(`has at most ${linesMax} lines`, () => {
+    const lines = files.map((file) => programOf(file).split('\n').length - 1)
+    expect(lines.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(linesMax)
+  })
+
+  test.skipIf(files.includes('client.py') && !hasRequests)(
+    'loses no post and no response, whatever is refused, killed or set back',
+    async () => {
+      const project = scratchDir()
+      mkdirSync(join(project, 'node_modules'))
+      symlinkSync(projectDir, join(project, 'node_modules/understudy'))
+      for (const file of files) writeFileSync(join(project, file), programOf(file))
+      for (const [file, text] of Object.entries({ ...fastClocks, 'package.json': '{"type":"module"}' }))
+        writeFileSync(join(project, file), text)
+      // The clock of the service is three days behind as long as a file exists.
+      const behind = join(project, 'behind')
+      writeFileSync(
+        join(project, 'server-clock.mjs'),
+        `import { existsSync } from 'node:fs'
+       const now = Date.now
+       Date.now = () => now() - (existsSync(${JSON.stringify(behind)}) ? ${72 * hourMs} : 0)`,
+      )
+      const server = await started({ NODE_OPTIONS: `--import ${join(project, 'server-clock.mjs')}` })
+
+      const start = (agoMs: number): ChildProcess => {
+        const [program, ...args] = command
+        const child = spawn(program, args, {
+          cwd: project,
+          stdio: ['ignore', 'inherit', 'inherit'],
+          env: {
+            ...process.env,
+            PYTHONPATH: project,
+            SCORING_URL: `http://127.0.0.1:${server.port}`,
+            SCORING_KEY: server.key,
+            AGO_MS: String(agoMs),
+          },
+        })
+        children.push(child)
+        return child
+      }
+      const startMs = Date.now() - 48 * hourMs
+
+      let child = start(48 * hourMs)
+      const queue = new DatabaseSync(join(project, 'queue.sqlite'), { timeout: 10_000 })
+      const isReady = (): boolean =>
+        countOf(queue, `sqlite_master WHERE name IN ('posts', 'images', 'responses', 'cycles')`) === 3
+      await until(isReady)
+      const crawl = (postNo: number, fields: object = {}, counters: object = {}): void => {
+        const post = { ...candidate('g', postNo), ...fields }
+        const row = { ...reading('g', postNo, startMs - hourMs), ...counters }
+        queue
+          .prepare('INSERT INTO posts (gall_id, post_no, candidate, reading) VALUES (?, ?, ?, ?)')
+          .run('g', postNo, JSON.stringify(post), JSON.stringify(row))
+      }
+      const addImage = (postNo: number, position: number, jpeg: Uint8Array): void => {
+        queue
+          .prepare('INSERT INTO images (gall_id, post_no, position, jpeg) VALUES (?, ?, ?, ?)')
+          .run('g', postNo, position, jpeg)
+      }
+      const stored = (): CycleResponse[] =>
+        queue
+          .prepare(responses)
+          .all()
+          .map(({ response }) => JSON.parse(String(response)) as CycleResponse)
+      /** Whether the newest response has exactly these posts as scored. */
+      const hasScored = (...posts: number[]): boolean => {
+        const scored = stored()
+          .at(-1)
+          ?.results.filter(({ status }) => status === 'scored')
+        return JSON.stringify(scored?.map(({ post_no }) => post_no).toSorted()) === JSON.stringify(posts)
+      }
+      const postOf = (postNo: number): Record<string, unknown> =>
+        queue.prepare('SELECT * FROM posts WHERE post_no = ?').get(postNo) ?? {}
+
+      // Refused: a candidate, a reading, an image. The others of the same cycle are scored and stored.
+      addImage(1, 1, Buffer.from('no JPEG'))
+      addImage(1, 2, await smallJpeg(1))
+      queue.exec('BEGIN')
+      crawl(1)
+      crawl(2, { source: 'nowhere' })
+      crawl(3, {}, { views: -1 })
+      queue.exec('COMMIT')
+      await until(() => hasScored(1) && countOf(queue, 'images WHERE sent IS NULL') === 0)
+      expect(postOf(2)['sent_in']).toBeNull()
+      expect(postOf(2)['problem']).toMatch(/^candidates\[1\]\.source /)
+      expect(postOf(3)).toMatchObject({ reading: null, problem: null })
+      const images = queue.prepare('SELECT problem FROM images ORDER BY position').all()
+      expect(images.map(({ problem }) => problem)).toEqual([images[0]?.['problem'], null])
+      expect(images[0]?.['problem']).toContain('JPEG')
+      queue
+        .prepare('UPDATE posts SET reading = ? WHERE post_no = 3')
+        .run(JSON.stringify(reading('g', 3, startMs - hourMs)))
+      await until(() => hasScored(1, 3))
+
+      // Killed: the server, and then the client that has written a cycle which nobody has received.
+      await server.kill('SIGKILL')
+      crawl(4)
+      await until(() => postOf(4)['sent_in'] !== null && waitingCount(queue) > 0)
+      child.kill('SIGKILL')
+      await ended(child)
+      await server.start()
+      child = start(36 * hourMs)
+      await until(() => hasScored(1, 3, 4))
+
+      // The clock of the service is behind: the cycle waits, and is delivered when it no longer is.
+      writeFileSync(behind, '')
+      crawl(5)
+      await server.logged(/"status":422/)
+      rmSync(behind)
+      await until(() => hasScored(1, 3, 4, 5))
+
+      // The clock of the client is set back: it builds cycles whose ids the service has.
+      child.kill('SIGKILL')
+      await ended(child)
+      const known = Date.parse(stored().at(-1)?.cycle_time ?? '')
+      child = start(Date.now() - known + 4 * 300_000)
+      crawl(6)
+      queue.prepare('UPDATE posts SET removal = ? WHERE post_no = 1').run(
+        JSON.stringify({
+          gall_id: 'g',
+          post_no: 1,
+          reason: 'hidden',
+          decided_at: '2026-03-02T12:05:00+09:00',
+        }),
+      )
+      await until(() => hasScored(3, 4, 5, 6))
+      const exited = ended(child)
+      child.kill('SIGTERM')
+      await exited
+
+      const all = stored()
+      const ids = all.map(({ cycle_id }) => cycle_id)
+      expect(new Set(ids).size).toBe(ids.length)
+      for (const response of all)
+        expect((await server.call({ path: `/v1/scores/${response.cycle_id}` })).json).toEqual(response)
+      expect(countOf(queue, 'posts WHERE sent_in IS NULL')).toBe(1)
+      queue.close()
+    },
+    120_000,
+  )
+})
