@@ -41,6 +41,7 @@ const owners = {
   '@opentelemetry/api': 'admin',
   'prom-client': 'admin',
   preact: 'page',
+  'preact-render-to-string': 'page',
   uplot: 'page',
   'uWebSockets.js': 'server',
   '@duckdb/node-api': 'history',

@@ -1,5 +1,6 @@
 // Builds the operator's page from src/page: node scripts/build-page.mjs DIRECTORY. Each file gets a twin that Brotli has
-// compressed and one for gzip, so that the server compresses nothing. `scripts/build.mjs` calls this.
+// compressed and one for gzip, so that the server compresses nothing. `report-document.js` is a module for Node, which
+// `understudy report --html` imports; it contains Preact. `scripts/build.mjs` calls this.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,11 +9,15 @@ import { build } from 'vite'
 
 const outDir = resolve(process.argv[2] ?? 'dist/page')
 
-await build({
+const common = {
   configFile: false,
   root: fileURLToPath(new URL('../src/page', import.meta.url)),
   logLevel: 'warn',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+}
+
+await build({
+  ...common,
   build: {
     outDir,
     emptyOutDir: true,
@@ -31,3 +36,16 @@ for (const name of readdirSync(outDir, { recursive: true })) {
   writeFileSync(`${file}.br`, brotliCompressSync(bytes, brotli))
   writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }))
 }
+
+await build({
+  ...common,
+  ssr: { noExternal: true },
+  build: {
+    outDir,
+    emptyOutDir: false,
+    target: 'node22',
+    ssr: 'report-document.tsx',
+    minify: true,
+    cssMinify: true,
+  },
+})

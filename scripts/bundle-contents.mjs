@@ -124,7 +124,14 @@ export function licenceText(root, { path, name, version, licence }) {
 /** Packages of which parts are compiled into the addon or the page, and Node: only their licences are copied. */
 export function compiledPackages(root, target) {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-  return ['node-addon-api', 'simdjson', 'preact', 'uplot', nodePackage(target)].map((name) => {
+  return [
+    'node-addon-api',
+    'simdjson',
+    'preact',
+    'preact-render-to-string',
+    'uplot',
+    nodePackage(target),
+  ].map((name) => {
     const { version, license } = packages[`node_modules/${name}`]
     return { path: `node_modules/${name}`, name, version, licence: license }
   })

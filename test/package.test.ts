@@ -25,7 +25,7 @@ test('the package contains the program, the client and the shipped models, and w
   const shipped = [
     /^dist\/(?!page\/).*\.js$/,
     /^dist\/(base|client|contract)\/[\w-]+\.d\.ts$/,
-    /^dist\/page\/(index\.html|assets\/[\w-]+\.(js|css|svg))(\.br|\.gz)?$/,
+    /^dist\/page\/((index\.html|assets\/[\w-]+\.(js|css|svg))(\.br|\.gz)?|report-document\.js)$/,
     /^models\/(ACTIVE|(demo-1|example-1|transport-test-1)\/.*\.(onnx|json|jpg))$/,
     /^(package\.json|README\.md|bin\/understudy|build\/Release\/understudy_codec\.node)$/,
   ]

@@ -1,7 +1,7 @@
 /** The text of `understudy explain`: each figure is that of its label. All values of the fixture differ. */
 import { expect, test } from 'vitest'
-import { explanationFixture } from '../../test/helpers/page-report-fixtures.js'
-import type { Explanation } from '../history/index.js'
+import { explanationFixture } from '../../test/helpers/report-fixtures.js'
+import type { Explanation } from '../contract/index.js'
 import { explanationText, sparkline } from './explain-text.js'
 
 const { explained } = explanationFixture

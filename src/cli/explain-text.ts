@@ -1,15 +1,16 @@
 /**
  * The text of `understudy explain`.
  */
-import { headNames, type Weights } from '../contract/index.js'
-import type {
-  CycleSummary,
-  ExplainedAgainst,
-  ExplainedCycle,
-  ExplainedInput,
-  Explanation,
-  VisitSummary,
-} from '../history/index.js'
+import {
+  headNames,
+  type CycleSummary,
+  type ExplainedAgainst,
+  type ExplainedCycle,
+  type ExplainedInput,
+  type Explanation,
+  type VisitSummary,
+  type Weights,
+} from '../contract/index.js'
 import { kstTime } from './format.js'
 import { formatTable } from './text-table.js'
 
@@ -43,7 +44,7 @@ function visitText(visit: VisitSummary, index: number, isExplained: boolean): st
 
 /** In KST, as cycle ids are. */
 function decidedText({ decided_at }: VisitSummary): string {
-  return decided_at === null ? '?' : `${kstTime(Date.parse(decided_at))} KST`
+  return decided_at === null ? '?' : `${kstTime(decided_at)} KST`
 }
 
 function cyclesText(cycles: readonly CycleSummary[]): string {

@@ -29,9 +29,11 @@ export function milliseconds(ms: number): string {
   return `${ms.toFixed(ms < 100 ? 1 : 0)} ms`
 }
 
-/** A time in Korea, as YYYY-MM-DD HH:MM. */
-export function kstTime(ms: number | null): string {
-  return ms === null ? '–' : cycleIdOf(ms).replace(/(..)(..)T(..)(..)$/, '-$1-$2 $3:$4')
+/** A time in Korea, as YYYY-MM-DD HH:MM. Takes an RFC 3339 time, or milliseconds since 1970. */
+export function kstTime(time: string | number | null): string {
+  return time === null
+    ? '–'
+    : cycleIdOf(new Date(time).getTime()).replace(/(..)(..)T(..)(..)$/, '-$1-$2 $3:$4')
 }
 
 /** A time in Korea with its seconds, as `2026-11-23 14:05:09 KST`. */

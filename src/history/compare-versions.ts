@@ -2,23 +2,20 @@
  * Compares two versions on the scored posts of stored cycles: how much their scores agree over all cycles and per cycle, the
  * posts whose ranks differ most, and how well each ranks the posts that the operators saved. Read `compareVersions` first.
  */
-import { assert, type HeadName } from '../contract/index.js'
+import {
+  assert,
+  type AgreementFigures,
+  type Both,
+  type Comparison,
+  type HeadName,
+  type MoverFigures,
+  type ScoreSource,
+} from '../contract/index.js'
 import { postName } from '../cycle/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { candidateOf, isPendingAt, visitsOf } from './arrival-visits.js'
-import {
-  compareScores,
-  largestMovers,
-  overlapDepths,
-  rankDistance,
-  scoreFigures,
-  type AgreementFigures,
-  type Mover,
-  type ScoreFigures,
-} from './comparison.js'
+import { compareScores, largestMovers, overlapDepths, rankDistance, scoreFigures } from './comparison.js'
 import { evaluate } from './evaluation/evaluate.js'
-import type { Difference } from './evaluation/ranker-figures.js'
-import { rankerJson } from './evaluation/report-json.js'
 import { quantile } from './ranking.js'
 import type { ExcludedInput } from './replayed-inputs.js'
 import {
@@ -26,70 +23,9 @@ import {
   scoreSources,
   sourcedScores,
   type ScoresOptions,
-  type ScoreSource,
   type SourcedCycle,
   type SourcedScores,
 } from './version-scores.js'
-
-type Both<T> = Readonly<Record<'first' | 'second', T>>
-
-/** As `understudy models compare --json` prints it. Overlaps are by depth, quantiles by share. */
-export interface Comparison {
-  readonly first: string
-  readonly second: string
-  readonly cycles: {
-    readonly count: number
-    readonly from: string
-    readonly to: string
-    /** Cycles of `count` without scored posts; no figure includes them. */
-    readonly without_scored_posts: number
-  }
-  /** Scores of each version; a post has one in each cycle that scored it. */
-  readonly scores: number
-  /** Distinct posts. */
-  readonly posts: number
-  /** Number of cycles by the source of their scores. */
-  readonly sources: Both<Readonly<Record<ScoreSource, number>>>
-  /** Heads that have a weight in these cycles and that a version lacks. */
-  readonly lacking_heads: Both<readonly HeadName[]>
-  /** Texts and images that a replay skipped because they crash the encoder. */
-  readonly skipped: Both<SkippedFigures>
-  /** All scores as one list; null if there are none. */
-  readonly pooled: Both<ScoreFigures> | null
-  /** Medians over the cycles that have the figure. */
-  readonly median: AgreementFigures | null
-  readonly per_cycle: readonly (AgreementFigures & {
-    readonly cycle_id: string
-    readonly posts: number
-    readonly weights_version: string
-    readonly first_source: ScoreSource
-    readonly second_source: ScoreSource
-  })[]
-  readonly movers: readonly MoverFigures[]
-  readonly quality: Quality
-}
-
-/** How each version ranks the posts that the operators saved, as the rankers of a report. */
-export interface Quality extends Both<object> {
-  readonly difference: Difference
-}
-
-interface SkippedFigures {
-  readonly texts: number
-  readonly images: number
-}
-
-/** A post, in the cycle in which its two ranks differ most. */
-export interface MoverFigures extends Omit<Mover, 'row'> {
-  readonly gall_id: string
-  readonly post_no: number
-  /** Null if the record of its entry has expired. */
-  readonly title: string | null
-  readonly cycle_id: string
-  readonly posts: number
-  readonly first_score: number
-  readonly second_score: number
-}
 
 const moversMax = 20
 
@@ -125,7 +61,11 @@ export async function compareVersions(store: Store, options: CompareOptions): Pr
 }
 
 /** Quality over the posts that were decided in the time of the cycles. */
-function qualityOf(store: Store, { cycles, versions }: CompareOptions, replayed: ReplayedScores): Quality {
+function qualityOf(
+  store: Store,
+  { cycles, versions }: CompareOptions,
+  replayed: ReplayedScores,
+): Comparison['quality'] {
   const times = cycles.map(({ cycleAtMs }) => cycleAtMs)
   const window = { fromMs: Math.min(...times), toMs: Math.max(...times) }
   const { rankers, differences } = evaluate(store, { ...window, versions, replayed })
@@ -133,11 +73,7 @@ function qualityOf(store: Store, { cycles, versions }: CompareOptions, replayed:
   const [, first, second] = rankers
   const difference = differences.at(-1)
   assert(first !== undefined && second !== undefined && difference !== undefined, 'both versions are ranked')
-  return {
-    first: rankerJson(first),
-    second: rankerJson(second),
-    difference: { ...difference, a: versions[0], b: versions[1] },
-  }
+  return { first, second, difference: { ...difference, a: versions[0], b: versions[1] } }
 }
 
 class ComparisonFigures {

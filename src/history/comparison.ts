@@ -2,6 +2,7 @@
  * Compares the scores of two models for the same posts: their order, the overlap of the best posts, and the differences.
  * Pure functions of the scores.
  */
+import type { AgreementFigures, MoverFigures, ScoreFigures } from '../contract/index.js'
 import { averageRanks, highest, quantile, spearman } from './ranking.js'
 
 /** Depths at which the overlap of the best posts is computed. */
@@ -10,32 +11,11 @@ export const overlapDepths = [10, 50, 100] as const
 /** Shares of the scores that lie below each quantile. */
 export const quantileShares = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1] as const
 
-/** How much two models agree, as `models compare --json` prints it. */
-export interface AgreementFigures {
-  /** Spearman's rank correlation, ties sharing their mean rank; null if one side ranks all posts the same. */
-  readonly rank_correlation: number | null
-  /**
-   * By depth: share of the first model's best that are among the second's; null for fewer posts, and if one side ranks
-   * all posts the same.
-   */
-  readonly overlap: Readonly<Record<string, number | null>>
-  /** Second minus first: distinguishes a shift of all scores from a change of order. */
-  readonly mean_signed_difference: number | null
-  readonly mean_absolute_difference: number | null
-}
+type Ranks = Pick<MoverFigures, 'first_rank' | 'second_rank'>
 
-export interface ScoreFigures {
-  readonly distinct_scores: number
-  readonly mean: number
-  /** By share. */
-  readonly quantiles: Readonly<Record<string, number>>
-}
-
-/** A post that two models rank differently. Ranks count from 1, the best; ties share their mean rank. */
-export interface Mover {
+/** A post that two models rank differently. */
+export interface Mover extends Ranks {
   readonly row: number
-  readonly first_rank: number
-  readonly second_rank: number
 }
 
 export function compareScores(first: Float64Array, second: Float64Array): AgreementFigures {
@@ -69,7 +49,7 @@ export function largestMovers(first: Float64Array, second: Float64Array, countMa
     .slice(0, countMax)
 }
 
-export function rankDistance({ first_rank, second_rank }: Omit<Mover, 'row'>): number {
+export function rankDistance({ first_rank, second_rank }: Ranks): number {
   return Math.abs(first_rank - second_rank)
 }
 

@@ -2,8 +2,8 @@
  * Stored cycles, read again, replayed through models, compared, evaluated and verified. Read-only, and independent of a
  * running service.
  */
-export { overlapDepths, quantileShares, type AgreementFigures } from './comparison.js'
-export { compareVersions, type Comparison, type MoverFigures } from './compare-versions.js'
+export { overlapDepths, quantileShares } from './comparison.js'
+export { compareVersions } from './compare-versions.js'
 export {
   BodyChecker,
   kindOfBody,
@@ -11,17 +11,10 @@ export {
   type CycleEffect,
   type PoolEffect,
 } from './check-bodies.js'
-export { groupKinds, type GroupKind } from './evaluation/breakdowns.js'
-export type { Estimate } from './evaluation/estimates.js'
-export { evaluate, type Evaluation } from './evaluation/evaluate.js'
+export { evaluate } from './evaluation/evaluate.js'
 export { outcomeCounters } from './evaluation/outcomes.js'
 export { ndcgDepths, topDepths } from './evaluation/ranker-evaluation.js'
-export type { Difference, RankerFigures } from './evaluation/ranker-figures.js'
-export { reportJson } from './evaluation/report-json.js'
 export { explainPost } from './explain/explain-post.js'
-export type { ExplainedAgainst, ExplainedCycle, Explanation, VisitSummary } from './explain/explain-post.js'
-export type { ExplainedInput } from './explain/explain-score.js'
-export type { CycleSummary } from './explain/post-history.js'
 export type { Scorer } from './explain/scored-inputs.js'
 export { exportStore, type ExportOptions } from './export/export-store.js'
 export { queryExport, tablesIn, viewSql, type QueryResult } from './export/query.js'

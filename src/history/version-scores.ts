@@ -3,7 +3,13 @@
  * shadow, or from a replay of the recorded request. Heads are weighted with the weights of their cycle.
  */
 import type { Codec } from '../codec/index.js'
-import { headNames, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
+import {
+  headNames,
+  type HeadColumns,
+  type HeadName,
+  type ScoreSource,
+  type Weights,
+} from '../contract/index.js'
 import { placedFailure, Quarantine, unpackHeads } from '../cycle/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import { gallIdAt, missingHeads, scoreRows } from '../pool/index.js'
@@ -14,8 +20,7 @@ import { readResponse } from './records.js'
 import { replayedInputs, type ExcludedInput, type ReplayEncoding } from './replayed-inputs.js'
 
 /** Where scores come from, in order of preference. */
-export const scoreSources = ['response', 'shadow', 'replay'] as const
-export type ScoreSource = (typeof scoreSources)[number]
+export const scoreSources: readonly ScoreSource[] = ['response', 'shadow', 'replay']
 
 /** One version's scores of a cycle, one per scored row, in the order of the response. */
 export interface SourcedScores {

@@ -92,6 +92,11 @@ export function score(value: number | null | undefined): string {
   return value === null || value === undefined ? '–' : value.toFixed(3)
 }
 
+/** A correlation, a gain, an area: `0.734`. */
+export function decimal(value: number | null | undefined, digits = 3): string {
+  return value === null || value === undefined ? '–' : value.toFixed(digits)
+}
+
 /** `98.7 %` */
 export function percent(share: number | null | undefined, digits = 1): string {
   return share === null || share === undefined ? '–' : `${(100 * share).toFixed(digits)} %`

@@ -1,14 +1,8 @@
 /**
  * A comparison of two models as text for a terminal.
  */
-import {
-  overlapDepths,
-  quantileShares,
-  scoreSources,
-  type AgreementFigures,
-  type Comparison,
-  type MoverFigures,
-} from '../../history/index.js'
+import type { AgreementFigures, Comparison, MoverFigures } from '../../contract/index.js'
+import { overlapDepths, quantileShares, scoreSources } from '../../history/index.js'
 import { number, percent } from '../format.js'
 import { versionsSentence } from '../report/wording.js'
 import { formatTable } from '../text-table.js'

@@ -2,12 +2,8 @@
  * `understudy models verify`: runs every check of a package and prints the results as text or JSON. `activate` and
  * `shadow` require the same checks to pass.
  */
-import {
-  verifyPackage,
-  type CheckLine,
-  type VerificationReport,
-  type VerifyOptions,
-} from '../../model/index.js'
+import type { CheckLine, VerificationReport } from '../../contract/index.js'
+import { verifyPackage, type VerifyOptions } from '../../model/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, UsageError } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'

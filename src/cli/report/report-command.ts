@@ -4,7 +4,8 @@
  */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { evaluate, replayScores, reportJson } from '../../history/index.js'
+import type { Report } from '../../contract/index.js'
+import { evaluate, replayScores } from '../../history/index.js'
 import { addSettingFlags, printResult, type CommandContext } from '../context.js'
 import { replaceFile } from '../data-directory.js'
 import { UsageError } from '../failure.js'
@@ -13,7 +14,6 @@ import { excludedInputText } from '../models/golden.js'
 import { withModels } from '../models/loaded-models.js'
 import type { Flags } from '../read-settings.js'
 import { addRangeFlags, timeRangeOf } from '../time-range.js'
-import { reportHtml } from './report-html.js'
 import { reportText } from './report-text.js'
 
 export function addReportCommand(program: Command, context: CommandContext): void {
@@ -28,7 +28,7 @@ export function addReportCommand(program: Command, context: CommandContext): voi
       'versions to compare, separated by commas; cycles without scores are replayed',
     )
     .option('--json', 'print JSON')
-    .option('--html <file>', 'also write the report with plots to a file')
+    .option('--html <file>', 'also write the report with plots to a file, as one page to read and to print')
   addSettingFlags(command, historySettingNames).action((flags: Flags) => report(flags, context))
 }
 
@@ -37,7 +37,7 @@ async function report(flags: Flags, context: CommandContext): Promise<void> {
   const versions = versionsOf(flags['models'])
   const html = typeof flags['html'] === 'string' ? resolve(context.directory, flags['html']) : null
   await withModels(flags, context, 'the report failed', async ({ store, codec, load }) => {
-    const evaluation = evaluate(store, {
+    const result = evaluate(store, {
       ...range,
       ...(versions && {
         versions,
@@ -48,9 +48,16 @@ async function report(flags: Flags, context: CommandContext): Promise<void> {
         }),
       }),
     })
-    if (html !== null) replaceFile(html, reportHtml(evaluation))
-    printResult(context, flags, reportJson(evaluation), () => reportText(evaluation, context.columns()))
+    if (html !== null) replaceFile(html, await documentOf(result))
+    printResult(context, flags, result, () => reportText(result, context.columns()))
   })
+}
+
+/** The Report view of the page, which the build bundles for Node. */
+async function documentOf(result: Report): Promise<string> {
+  const module = new URL('../../page/report-document.js', import.meta.url)
+  const { reportDocument } = (await import(module.href)) as { reportDocument: (report: Report) => string }
+  return reportDocument(result)
 }
 
 function versionsOf(value: unknown): string[] | undefined {

@@ -1,5 +1,5 @@
 /** A report as text for a terminal: one screen of sentences, then tables. */
-import type { Evaluation } from '../../history/index.js'
+import type { Report } from '../../contract/index.js'
 import { formatTable, wrapCells } from '../text-table.js'
 import { rankerTable, reportTables, type ReportTable } from './tables.js'
 import { differenceSentence, pickSentences, windowSentence } from './wording.js'
@@ -7,22 +7,21 @@ import { differenceSentence, pickSentences, windowSentence } from './wording.js'
 const cellsDefault = 100
 
 /** `columns`: width of the terminal. */
-export function reportText(evaluation: Evaluation, columns: number | undefined): string {
+export function reportText(report: Report, columns: number | undefined): string {
   const paragraph = paragraphs(columns)
-  const tables = evaluation.window.cycles === 0 ? [] : reportTables(evaluation)
-  return [
-    firstScreen(evaluation, columns),
-    ...tables.map((table) => tableText(table, columns, paragraph)),
-  ].join('\n')
+  const tables = report.window.cycles === 0 ? [] : reportTables(report)
+  return [firstScreen(report, columns), ...tables.map((table) => tableText(table, columns, paragraph))].join(
+    '\n',
+  )
 }
 
 /** What an editor needs: the counts, the picks of the model next to the baselines, and whether the differences are significant. */
-export function firstScreen(evaluation: Evaluation, columns: number | undefined): string {
+export function firstScreen(report: Report, columns: number | undefined): string {
   const paragraph = paragraphs(columns)
-  const first = [windowSentence(evaluation), ...pickSentences(evaluation)].map(paragraph).join('')
-  if (evaluation.window.cycles === 0) return first
-  const verdicts = evaluation.differences.map((each) => paragraph(differenceSentence(each))).join('')
-  const { rows, head, note } = rankerTable(evaluation)
+  const first = [windowSentence(report), ...pickSentences(report)].map(paragraph).join('')
+  if (report.window.cycles === 0) return first
+  const verdicts = report.differences.map((each) => paragraph(differenceSentence(each))).join('')
+  const { rows, head, note } = rankerTable(report)
   return [first, paragraph(note) + formatTable(head, rows), verdicts].join('\n')
 }
 

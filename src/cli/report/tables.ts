@@ -1,15 +1,9 @@
 /**
  * The tables of a report after its first screen, as rows of text: metrics of the rankers, groups, the first-score ledger,
- * outcomes. The terminal and the page print the same ones.
+ * outcomes.
  */
-import {
-  groupKinds,
-  ndcgDepths,
-  outcomeCounters,
-  topDepths,
-  type Evaluation,
-  type GroupKind,
-} from '../../history/index.js'
+import type { GroupKind, Report } from '../../contract/index.js'
+import { ndcgDepths, outcomeCounters, topDepths } from '../../history/index.js'
 import { count, kstTime, minutes, number, percent } from '../format.js'
 import { percentWithInterval, rankerHead, rankerRow, rankerLabel } from './wording.js'
 
@@ -30,7 +24,7 @@ const groupLabels: Readonly<Record<GroupKind, string>> = {
   version: 'model / weights',
 }
 
-export function rankerTable({ rankers }: Evaluation): ReportTable {
+export function rankerTable({ rankers }: Report): ReportTable {
   return {
     title: 'Orders compared',
     note:
@@ -42,17 +36,17 @@ export function rankerTable({ rankers }: Evaluation): ReportTable {
 }
 
 /** Tables without rows are omitted. */
-export function reportTables(evaluation: Evaluation): ReportTable[] {
+export function reportTables(report: Report): ReportTable[] {
   return [
-    metricTable(evaluation),
-    ...groupKinds.map((kind) => groupTable(evaluation, kind)),
-    ledgerTable(evaluation),
-    pickerTable(evaluation),
-    correlationTable(evaluation),
+    metricTable(report),
+    ...(Object.keys(groupLabels) as GroupKind[]).map((kind) => groupTable(report, kind)),
+    ledgerTable(report),
+    pickerTable(report),
+    correlationTable(report),
   ].filter(({ rows }) => rows.length > 0)
 }
 
-function metricTable({ rankers }: Evaluation): ReportTable {
+function metricTable({ rankers }: Report): ReportTable {
   return {
     title: 'Ranking metrics',
     note: 'Saved posts in the first k of the pool; NDCG; ROC AUC and average precision by visit.',
@@ -66,15 +60,15 @@ function metricTable({ rankers }: Evaluation): ReportTable {
     rows: rankers.map((ranker) => [
       rankerLabel(ranker.name),
       count(ranker.cycles),
-      ...topDepths.map((depth) => percent(ranker.savedInTop[depth]?.value ?? null)),
-      ...ndcgDepths.map((depth) => number(ranker.ndcg[depth]?.value ?? null)),
-      ...[ranker.aucFirst, ranker.aucLast, ranker.averagePrecisionLast].map((value) => number(value)),
-      ...[ranker.sameBudget.leadMinutes.p10, ranker.sameBudget.leadMinutes.p90].map(minutes),
+      ...topDepths.map((depth) => percent(ranker.saved_in_top[depth] ?? null)),
+      ...ndcgDepths.map((depth) => number(ranker.ndcg[depth] ?? null)),
+      ...[ranker.auc_first, ranker.auc_last, ranker.average_precision_last].map((value) => number(value)),
+      ...[ranker.same_budget.lead_minutes.p10, ranker.same_budget.lead_minutes.p90].map(minutes),
     ]),
   }
 }
 
-function groupTable({ by }: Evaluation, kind: GroupKind): ReportTable {
+function groupTable({ by }: Report, kind: GroupKind): ReportTable {
   return {
     title: `The model by ${groupLabels[kind]}`,
     note: '',
@@ -90,15 +84,15 @@ function groupTable({ by }: Evaluation, kind: GroupKind): ReportTable {
     rows: by[kind].map((group) => [
       group.value ?? 'unknown',
       ...[group.visits, group.saved, group.picks].map(count),
-      percentWithInterval(group.rankPercentile),
+      percentWithInterval(group.rank_percentile),
       percent(group.recall),
       percent(group.precision),
     ]),
   }
 }
 
-function ledgerTable({ firstScore }: Evaluation): ReportTable {
-  const { on_time, late, never, excluded, share, target, reasons, worst } = firstScore
+function ledgerTable({ first_score }: Report): ReportTable {
+  const { on_time, late, never, excluded, share, target, reasons, worst } = first_score
   const causes = Object.entries(reasons).map(([reason, posts]) => `${reason} ${count(posts)}`)
   return {
     title: 'First score within two cycles',
@@ -115,10 +109,10 @@ function ledgerTable({ firstScore }: Evaluation): ReportTable {
     ],
     rows: [
       ...worst.map((lateVisit) => [
-        `${lateVisit.gallId ?? 'unknown'}/${lateVisit.postNo ?? 'unknown'}`,
-        ...[lateVisit.extractedMs, lateVisit.deadlineMs].map(kstTime),
-        lateVisit.firstMs === null ? 'never' : kstTime(lateVisit.firstMs),
-        minutes(lateVisit.minutesLate),
+        `${lateVisit.gall_id ?? 'unknown'}/${lateVisit.post_no ?? 'unknown'}`,
+        ...[lateVisit.extracted_at, lateVisit.deadline].map(kstTime),
+        lateVisit.first_scored_at === null ? 'never' : kstTime(lateVisit.first_scored_at),
+        minutes(lateVisit.minutes_late),
         lateVisit.reason,
       ]),
       ...(worst.length === 0 && share !== null ? [['none', '', '', '', '', '']] : []),
@@ -126,7 +120,7 @@ function ledgerTable({ firstScore }: Evaluation): ReportTable {
   }
 }
 
-function pickerTable({ outcomes }: Evaluation): ReportTable {
+function pickerTable({ outcomes }: Report): ReportTable {
   return {
     title: 'Placements: medians of the counters by age',
     note: `${count(outcomes.placements)} placements.`,
@@ -144,7 +138,7 @@ function pickerTable({ outcomes }: Evaluation): ReportTable {
   }
 }
 
-function correlationTable({ outcomes }: Evaluation): ReportTable {
+function correlationTable({ outcomes }: Report): ReportTable {
   const rows = outcomes.score_correlation.filter(({ n }) => n > 0)
   return {
     title: 'Score at placement and later counters',

@@ -1,8 +1,8 @@
 /**
- * Texts that a report shares between its text form and its page: names of rankers, numbers with their intervals, and
- * sentences that state whether a difference is significant.
+ * The texts of a report in a terminal: names of rankers, numbers with their intervals, and sentences that state whether a
+ * difference is significant.
  */
-import type { Difference, Estimate, Evaluation, RankerFigures } from '../../history/index.js'
+import type { BudgetFigures, Difference, Estimate, Ranker, Report } from '../../contract/index.js'
 import { count, kstTime, minutes, percent } from '../format.js'
 
 const baselineLabels: Readonly<Record<string, string>> = {
@@ -19,45 +19,49 @@ export function rankerLabel(name: string): string {
   return baselineLabels[name] ?? name.replace(/^shadow:/, '')
 }
 
-export function percentWithInterval({ value, ci95 }: Estimate, digits = 0): string {
-  if (value === null) return '–'
-  if (ci95 === null) return percent(value, digits)
-  return `${percent(value, digits)} (${ci95.map((end) => (100 * end).toFixed(digits)).join(' to ')})`
+export function percentWithInterval({ mean, ci95 }: Pick<Estimate, 'mean' | 'ci95'>, digits = 0): string {
+  if (mean === null) return '–'
+  if (ci95 === null) return percent(mean, digits)
+  return `${percent(mean, digits)} (${ci95.map((end) => (100 * end).toFixed(digits)).join(' to ')})`
 }
 
 /** The window in one sentence. */
-export function windowSentence({ window }: Evaluation): string {
+export function windowSentence({ window }: Report): string {
   if (window.cycles === 0) return 'No cycle is stored in this window.'
-  const { fromMs, toMs, cycles, days, versions } = window
+  const { from, to, cycles, days, versions } = window
   const changes =
     versions.length > 1
       ? ` ${versions.length} combinations of model and weights were in force; the figures of "model" combine them: see the table by version.`
       : ''
   return (
-    `${count(cycles)} cycles on ${days} ${days === 1 ? 'day' : 'days'}, ${kstTime(fromMs)} to ${kstTime(toMs)} KST. ` +
+    `${count(cycles)} cycles on ${days} ${days === 1 ? 'day' : 'days'}, ${kstTime(from)} to ${kstTime(to)} KST. ` +
     `Model / weights: ${versions.join(', ')}.${changes}`
   )
 }
 
 /** What happened to the posts, and what the model would have done with the operators' budget. */
-export function pickSentences({ visits, rankers }: Evaluation): string[] {
+export function pickSentences({ visits, rankers }: Report): string[] {
   const posts =
     `${count(visits.total)} posts were pending. The operators saved ${count(visits.saved)}, hid ${count(visits.hidden)} and ` +
     `deleted ${count(visits.deleted)}; ${count(visits.aged_out)} aged out, ${count(visits.open)} are still pending.`
   const model = rankers[0]
-  if (model === undefined || model.sameBudget.picks === 0)
+  if (model === undefined || model.same_budget.picks === 0)
     return [posts, 'There are no picks to compare yet.']
-  const { sameBudget } = model
-  const { saved, hidden, deleted, aged_out, open } = sameBudget.byFate
-  const earlier = saved === 0 ? '' : `, half of them at least ${minutes(sameBudget.leadMinutes.p50)} earlier`
+  const { picks, saved, hidden, deleted, aged_out, open, lead_minutes } = model.same_budget
+  const earlier = saved === 0 ? '' : `, half of them at least ${minutes(lead_minutes.p50)} earlier`
   return [
     posts,
-    `With as many picks in each cycle as the operators, the model would have picked ${count(sameBudget.picks)} posts:`,
-    `  ${count(saved)} of those that the operators saved: ${percentWithInterval(sameBudget.recall)}${earlier};`,
-    `  ${count(hidden + deleted)} that were hidden or deleted: ${percentWithInterval(sameBudget.harm, 1)} of its ` +
+    `With as many picks in each cycle as the operators, the model would have picked ${count(picks)} posts:`,
+    `  ${count(saved)} of those that the operators saved: ${budgetShare(model, 'recall')}${earlier};`,
+    `  ${count(hidden + deleted)} that were hidden or deleted: ${budgetShare(model, 'harm', 1)} of its ` +
       'decided picks;',
     `  ${count(aged_out)} that aged out, and ${count(open)} that are still pending.`,
   ]
+}
+
+/** A share of the picks at the same budget, with its interval. */
+function budgetShare({ same_budget }: Ranker, name: keyof BudgetFigures['ci95'], digits?: number): string {
+  return percentWithInterval({ mean: same_budget[name], ci95: same_budget.ci95[name] }, digits)
 }
 
 /** Whether a difference is significant, in one sentence. */
@@ -106,13 +110,13 @@ export const rankerHead = [
   'earlier (median)',
 ]
 
-export function rankerRow({ name, rankPercentile, sameBudget }: RankerFigures): string[] {
+export function rankerRow(ranker: Ranker): string[] {
   return [
-    rankerLabel(name),
-    percentWithInterval(rankPercentile),
-    percentWithInterval(sameBudget.recall),
-    percentWithInterval(sameBudget.precision),
-    percentWithInterval(sameBudget.harm, 1),
-    minutes(sameBudget.leadMinutes.p50),
+    rankerLabel(ranker.name),
+    percentWithInterval(ranker.rank_percentile),
+    budgetShare(ranker, 'recall'),
+    budgetShare(ranker, 'precision'),
+    budgetShare(ranker, 'harm', 1),
+    minutes(ranker.same_budget.lead_minutes.p50),
   ]
 }

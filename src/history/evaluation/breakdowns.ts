@@ -2,27 +2,18 @@
  * The model's figures by group: gallery, tier, source, gallery type, hour of the decision, and version. A visit belongs to
  * one group of each kind; its version is that of its decision cycle, and a pick's that of the cycle of the pick.
  */
-import { galleryTypeCodes, kstTimeOfDay, sourceCodes, tierCodes } from '../../contract/index.js'
-import type { Estimate, Units } from './estimates.js'
+import {
+  galleryTypeCodes,
+  kstTimeOfDay,
+  sourceCodes,
+  tierCodes,
+  type Group,
+  type GroupKind,
+} from '../../contract/index.js'
+import type { Units } from './estimates.js'
 import { UnitSums } from './intervals.js'
 import { fates, type RankerEvaluation } from './ranker-evaluation.js'
 import type { EvaluationWindow } from './window.js'
-
-export const groupKinds = ['gallery', 'tier', 'source', 'gallery_type', 'hour', 'version'] as const
-export type GroupKind = (typeof groupKinds)[number]
-
-export interface GroupFigures {
-  /** Null for visits of which it is not known. An hour has two digits; a version is `model_version / weights_version`. */
-  readonly value: string | null
-  readonly visits: number
-  readonly saved: number
-  readonly picks: number
-  /** Picks that were saved. */
-  readonly pickedSaved: number
-  readonly rankPercentile: Estimate
-  readonly precision: number | null
-  readonly recall: number | null
-}
 
 const saved = fates.indexOf('saved')
 const hourMs = 3_600_000
@@ -31,11 +22,11 @@ export function breakdowns(
   window: EvaluationWindow,
   evaluation: RankerEvaluation,
   units: Units,
-): Record<GroupKind, GroupFigures[]> {
+): Record<GroupKind, Group[]> {
   const of = (
     valueOf: (visit: number) => string | null,
     ofPick: (pick: RankerEvaluation['picks'][number]) => string | null = ({ visit }) => valueOf(visit),
-  ): GroupFigures[] => groups(window, evaluation, units, valueOf, ofPick)
+  ): Group[] => groups(window, evaluation, units, valueOf, ofPick)
   const { visits, entries, fates: visitFates, decisions, cycles } = window
   const entryOf = (visit: number): number => visits.entry[visit] as number
   const versionOf = (cycleIndex: number): string | null => {
@@ -59,7 +50,7 @@ export function breakdowns(
   }
 }
 
-class Group {
+class GroupSums {
   visits = 0
   saved = 0
   picks = 0
@@ -76,10 +67,10 @@ function groups(
   units: Units,
   valueOf: (visit: number) => string | null,
   ofPick: (pick: RankerEvaluation['picks'][number]) => string | null,
-): GroupFigures[] {
-  const found = new Map<string | null, Group>()
-  const groupOf = (value: string | null): Group => {
-    const known = found.get(value) ?? new Group()
+): Group[] {
+  const found = new Map<string | null, GroupSums>()
+  const groupOf = (value: string | null): GroupSums => {
+    const known = found.get(value) ?? new GroupSums()
     found.set(value, known)
     return known
   }
@@ -100,8 +91,11 @@ function groups(
   }
   const figures = [...found].map(([value, group]) => ({
     value,
-    ...{ visits: group.visits, saved: group.saved, picks: group.picks, pickedSaved: group.pickedSaved },
-    rankPercentile: units.estimate(group.percentiles),
+    visits: group.visits,
+    saved: group.saved,
+    picks: group.picks,
+    picked_saved: group.pickedSaved,
+    rank_percentile: units.estimate(group.percentiles),
     precision: ratio(group.pickedSaved, group.picks - group.openPicks),
     recall: ratio(group.recalled, group.saved),
   }))

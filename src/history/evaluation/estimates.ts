@@ -2,16 +2,10 @@
  * Estimates with their bootstrap intervals. The unit that a bootstrap draws is the KST day, or the decision cycle if
  * the window has few days with saves.
  */
-import type { Interval, UnitSums } from './intervals.js'
+import type { Estimate } from '../../contract/index.js'
+import type { UnitSums } from './intervals.js'
 import { fates, lastBefore } from './ranker-evaluation.js'
 import type { EvaluationWindow } from './window.js'
-
-/** A mean or a share. `value` and `ci95` are null without data. */
-export interface Estimate {
-  readonly value: number | null
-  readonly n: number
-  readonly ci95: Interval | null
-}
 
 const daysMin = 5
 const kstOffsetMs = 9 * 3_600_000
@@ -52,6 +46,6 @@ export class Units {
   }
 
   estimate(sums: UnitSums): Estimate {
-    return { value: sums.ratio, n: sums.denominator, ci95: sums.interval(this.#draws) }
+    return { mean: sums.ratio, n: sums.denominator, ci95: sums.interval(this.#draws) }
   }
 }

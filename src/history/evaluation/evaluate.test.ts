@@ -15,7 +15,6 @@ import { CycleService, packHeads, StageClock } from '../../cycle/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
 import { createMemoryStore, type Store } from '../../store/index.js'
 import { evaluate } from './evaluate.js'
-import { reportJson } from './report-json.js'
 
 const runCount = Number(process.env['EVALUATION_RUNS'] ?? 80)
 const timeoutMs = 30_000 + runCount * 100
@@ -184,7 +183,7 @@ test(
     fc.assert(
       fc.asyncProperty(history(false), async (random) => {
         const store = await served(random.cycles)
-        const report = reportJson(evaluate(store, { draws: 20 }))
+        const report = evaluate(store, { draws: 20 })
         expectFigures(report, naiveReport(naiveCycles(random, store), { draws: 20 }))
         expectVerdicts(report)
       }),
@@ -208,7 +207,7 @@ test.each([
           const store = await served(random.cycles)
           const [fromMs, toMs] = [from, from + length].map((place) => cycleMs(place * random.step))
           const options = { fromMs: fromMs!, toMs: toMs!, draws: 20 }
-          const report = reportJson(evaluate(store, options))
+          const report = evaluate(store, options)
           expectFigures(report, naiveReport(naiveCycles(random, store), options))
         },
       ),
@@ -259,13 +258,13 @@ test.each([
 ])('a window with saves on %d Korean days draws by the %s', async (days, unit) => {
   const random = daysOfSaves(days)
   const store = await served(random.cycles)
-  const report = reportJson(evaluate(store))
+  const report = evaluate(store)
   expect(report).toMatchObject({ window: { unit, days } })
   expectFigures(report, naiveReport(naiveCycles(random, store)))
 })
 
 test('an empty store has a report of nulls and zeros', () => {
-  const report = reportJson(evaluate(createMemoryStore()))
+  const report = evaluate(createMemoryStore())
   expect(report).toMatchObject({
     window: { from: null, to: null, cycles: 0, days: 0 },
     visits: { total: 0, saved: 0 },

@@ -2,22 +2,16 @@
  * Evaluates a window: how the model, other versions and simple orders rank the posts that the operators picked, and what
  * each would have picked. docs/evaluation.md defines the figures. Read `evaluate` first.
  */
-import { assert } from '../../contract/index.js'
+import { assert, formatInstant, type Fate, type Report } from '../../contract/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 import { RecordedCycles } from '../recorded-cycles.js'
 import type { ReplayedScores } from '../version-scores.js'
-import { breakdowns, type GroupFigures, type GroupKind } from './breakdowns.js'
+import { breakdowns } from './breakdowns.js'
 import { kstDay, Units } from './estimates.js'
-import { firstScoreFigures, type FirstScoreFigures } from './first-score-ledger.js'
-import { outcomeFigures, type OutcomeFigures } from './outcomes.js'
-import { fates, poolOf, RankerEvaluation, type Fate } from './ranker-evaluation.js'
-import {
-  difference,
-  rankerFigures,
-  type Difference,
-  type EvaluatedRanker,
-  type RankerFigures,
-} from './ranker-figures.js'
+import { firstScoreFigures } from './first-score-ledger.js'
+import { outcomeFigures } from './outcomes.js'
+import { fates, poolOf, RankerEvaluation } from './ranker-evaluation.js'
+import { difference, rankerFigures, type EvaluatedRanker } from './ranker-figures.js'
 import { baselineRankers, modelRanker, versionRanker, type Ranker } from './rankers.js'
 import { readWindow, type EvaluationWindow } from './window.js'
 
@@ -33,32 +27,8 @@ export interface EvaluationOptions {
   readonly draws?: number
 }
 
-export interface Evaluation {
-  readonly window: {
-    /** Times of the first and the last cycle, milliseconds since 1970; null in an empty window. */
-    readonly fromMs: number | null
-    readonly toMs: number | null
-    readonly cycles: number
-    /** KST days with a cycle. */
-    readonly days: number
-    /** What the bootstrap draws. */
-    readonly unit: 'day' | 'cycle'
-    /** `model_version / weights_version` that served, in order of their first cycle. */
-    readonly versions: readonly string[]
-  }
-  readonly visits: Readonly<Record<Fate | 'total' | 'unranked_saved', number>>
-  /** The model first, then other versions, then the baselines. */
-  readonly rankers: readonly RankerFigures[]
-  /** The model against each other ranker, then each pair of versions. */
-  readonly differences: readonly Difference[]
-  readonly firstScore: FirstScoreFigures
-  readonly outcomes: OutcomeFigures
-  /** Figures of the model by group. */
-  readonly by: Readonly<Record<GroupKind, readonly GroupFigures[]>>
-}
-
 /** Throws if the record of a cycle is damaged. */
-export function evaluate(store: Store, options: EvaluationOptions = {}): Evaluation {
+export function evaluate(store: Store, options: EvaluationOptions = {}): Report {
   const { fromMs = -Infinity, toMs = Infinity } = options
   const stored = new RecordedCycles(store)
   const cycles = stored.window(fromMs, toMs)
@@ -77,9 +47,11 @@ export function evaluate(store: Store, options: EvaluationOptions = {}): Evaluat
   const pairs = shadows.flatMap((a, place) => shadows.slice(place + 1).map((b) => [a, b] as const))
   return {
     window: {
-      fromMs: cycles[0]?.cycleAtMs ?? null,
-      toMs: cycles.at(-1)?.cycleAtMs ?? null,
-      ...{ cycles: cycles.length, days, unit: units.isDays ? 'day' : 'cycle' },
+      from: timeOf(cycles[0]),
+      to: timeOf(cycles.at(-1)),
+      cycles: cycles.length,
+      days,
+      unit: units.isDays ? 'day' : 'cycle',
       versions: served,
     },
     visits: visitCounts(window),
@@ -87,10 +59,14 @@ export function evaluate(store: Store, options: EvaluationOptions = {}): Evaluat
     differences: [...others.map((b) => [model, b] as const), ...pairs].map(([a, b]) =>
       difference(a, b, units, days),
     ),
-    firstScore: firstScoreFigures(window),
+    first_score: firstScoreFigures(window),
     outcomes: outcomeFigures(store.outcomes(), { fromMs, toMs }),
     by: breakdowns(window, model.evaluation, units),
   }
+}
+
+function timeOf(cycle: StoredCycle | undefined): string | null {
+  return cycle === undefined ? null : formatInstant(cycle.cycleAtMs)
 }
 
 /** The second reading of the window. */
@@ -130,13 +106,13 @@ function shadowVersions(store: Store, cycles: readonly StoredCycle[]): string[] 
   return [...versions].sort()
 }
 
-function visitCounts({ fates: { fate, count }, decisions }: EvaluationWindow): Evaluation['visits'] {
+function visitCounts({ fates: { fate, count }, decisions }: EvaluationWindow): Report['visits'] {
   const none = { saved: 0, hidden: 0, deleted: 0, aged_out: 0, open: 0 }
   const visits = { total: count, ...none, unranked_saved: 0 }
   for (let visit = 0; visit < count; visit++) {
-    const its = fates[fate[visit] as number] as Fate
-    visits[its]++
-    if (its === 'saved' && (decisions.cycle[visit] as number) < 0) visits.unranked_saved++
+    const end = fates[fate[visit] as number] as Fate
+    visits[end]++
+    if (end === 'saved' && (decisions.cycle[visit] as number) < 0) visits.unranked_saved++
   }
   return visits
 }

@@ -4,13 +4,13 @@
  */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Fate } from '../../contract/index.js'
 import {
   budgets,
   DecisionCycles,
   poolOf,
   fates,
   RankerEvaluation,
-  type Fate,
   type ScoredCycle,
 } from './ranker-evaluation.js'
 

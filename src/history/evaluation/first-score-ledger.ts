@@ -2,35 +2,18 @@
  * The first-score ledger of a window: whether each visit had its first score within two cycle boundaries of `extracted_at`,
  * and the visits whose first score came latest, with the reason. docs/evaluation.md defines the rules.
  */
-import { firstScoreDeadline, firstScoreTarget, outcomeCodes } from '../../contract/index.js'
+import {
+  firstScoreDeadline,
+  firstScoreTarget,
+  formatInstant,
+  outcomeCodes,
+  type FirstScore,
+  type FirstScoreFigures,
+  type LateVisit,
+} from '../../contract/index.js'
 import type { EvaluationWindow } from './window.js'
 
 const worstMax = 20
-
-export type FirstScore = 'excluded' | 'on_time' | 'late' | 'never'
-
-/** A visit whose first score came late or never. Times are milliseconds since 1970. */
-export interface LateVisit {
-  readonly gallId: string | null
-  readonly postNo: number | null
-  readonly result: 'late' | 'never'
-  readonly extractedMs: number
-  readonly deadlineMs: number
-  /** Null for none. */
-  readonly firstMs: number | null
-  /** Up to the first score, or to the decision, or to the end of the window. */
-  readonly minutesLate: number
-  /** Status or reason of the latest result up to the deadline; `no_cycle` if no cycle had a result. */
-  readonly reason: string
-}
-
-export interface FirstScoreFigures extends Readonly<Record<FirstScore, number>> {
-  readonly share: number | null
-  readonly target: number
-  /** Numbers of `late` and `never`, by reason. */
-  readonly reasons: Readonly<Record<string, number>>
-  readonly worst: readonly LateVisit[]
-}
 
 export function firstScoreFigures({
   cycles,
@@ -59,11 +42,14 @@ export function firstScoreFigures({
     const post = visits.post[visit] as number
     const endMs = result === 'late' ? firstMs : Math.min(decided, windowEndMs)
     lateVisits.push({
-      gallId: entries.gallIds[post] ?? null,
-      postNo: entries.postNos[post] ?? null,
-      ...{ result, extractedMs, deadlineMs, reason },
-      firstMs: result === 'late' ? firstMs : null,
-      minutesLate: (endMs - deadlineMs) / 60_000,
+      gall_id: entries.gallIds[post] ?? null,
+      post_no: entries.postNos[post] ?? null,
+      extracted_at: formatInstant(extractedMs),
+      deadline: formatInstant(deadlineMs),
+      first_scored_at: result === 'late' ? formatInstant(firstMs) : null,
+      minutes_late: (endMs - deadlineMs) / 60_000,
+      result,
+      reason,
     })
   }
   const evaluated = counts.on_time + counts.late + counts.never
@@ -78,10 +64,10 @@ export function firstScoreFigures({
 
 /** Those that waited equally long are in order of their posts, so that a report repeats itself. */
 function longestFirst(a: LateVisit, b: LateVisit): number {
-  const [first, second] = [a.gallId ?? '', b.gallId ?? '']
+  const [first, second] = [a.gall_id ?? '', b.gall_id ?? '']
   return (
-    b.minutesLate - a.minutesLate ||
-    (first < second ? -1 : first > second ? 1 : (a.postNo ?? 0) - (b.postNo ?? 0))
+    b.minutes_late - a.minutes_late ||
+    (first < second ? -1 : first > second ? 1 : (a.post_no ?? 0) - (b.post_no ?? 0))
   )
 }
 

@@ -2,9 +2,8 @@
  * Bootstrap intervals of ratios of sums (a mean is one): whole units (days, or cycles) are drawn with replacement, so
  * that events of one day do not count as independent. Percentile method; a fixed seed makes reports reproducible.
  */
+import type { Interval } from '../../contract/index.js'
 import { quantile } from '../ranking.js'
-
-export type Interval = readonly [low: number, high: number]
 
 const drawsDefault = 2000
 const seed = 0x5eed

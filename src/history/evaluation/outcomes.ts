@@ -2,36 +2,19 @@
  * Figures of the placements: medians of the counters by age and by who picked, how often a placed post was hidden or
  * deleted, and how the score at placement correlates with the later counters.
  */
-import { parseInstant, type Outcome, type OutcomeReading } from '../../contract/index.js'
+import {
+  parseInstant,
+  type AgeFigures,
+  type Outcome,
+  type OutcomeFigures,
+  type OutcomeReading,
+  type PickerFigures,
+} from '../../contract/index.js'
 import type { OutcomeEntry } from '../../store/index.js'
 import { quantile, spearman } from '../ranking.js'
 
 export const outcomeAges = [1, 6, 24, 48] as const
 export const outcomeCounters = ['views', 'up', 'down', 'comment_cnt'] as const
-type CounterFigures = Readonly<Record<(typeof outcomeCounters)[number], number | null>>
-
-export interface AgeFigures extends CounterFigures {
-  readonly age_h: number
-  /** Placements with a reading at this age. */
-  readonly n: number
-}
-
-export interface PickerFigures {
-  readonly picked_by: 'operator' | 'model'
-  readonly model_version: string | null
-  readonly placements: number
-  readonly hidden_share: number
-  readonly deleted_share: number
-  /** Medians. */
-  readonly ages: readonly AgeFigures[]
-}
-
-export interface OutcomeFigures {
-  readonly placements: number
-  readonly by_picker: readonly PickerFigures[]
-  /** Spearman's correlation of `score_at_placement` with each counter; `n` counts placements with a score and a reading. */
-  readonly score_correlation: readonly AgeFigures[]
-}
 
 /** Figures of the placements with from ≤ placed_at ≤ to, milliseconds since 1970. */
 export function outcomeFigures(

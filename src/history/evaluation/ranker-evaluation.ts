@@ -3,11 +3,10 @@
  * hits in the top k, NDCG, and the picks at the same budget. docs/evaluation.md defines each figure. Columns by visit;
  * memory does not grow with the number of cycles.
  */
-import { assert } from '../../contract/index.js'
+import { assert, type Fate } from '../../contract/index.js'
 import { highest, ndcg, rankAmong, sortKeys } from '../ranking.js'
 
-export const fates = ['open', 'saved', 'hidden', 'deleted', 'aged_out'] as const
-export type Fate = (typeof fates)[number]
+export const fates = ['open', 'saved', 'hidden', 'deleted', 'aged_out'] as const satisfies readonly Fate[]
 const saved = fates.indexOf('saved')
 
 /** The visits of a window, as columns. */

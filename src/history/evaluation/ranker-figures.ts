@@ -1,43 +1,23 @@
 /**
  * The figures of one ranker, from its evaluation over a window: means with intervals, and the picks at the same budget.
  */
-import type { Estimate, Units } from './estimates.js'
-import { UnitSums, type Interval } from './intervals.js'
+import type {
+  BudgetFigures,
+  ByDepth,
+  Difference,
+  Estimate,
+  Fate,
+  Interval,
+  Ranker,
+} from '../../contract/index.js'
 import { averagePrecision, quantile, rocAuc } from '../ranking.js'
-import { fates, ndcgDepths, topDepths, type Fate, type RankerEvaluation } from './ranker-evaluation.js'
-import type { Ranker } from './rankers.js'
+import type { Units } from './estimates.js'
+import { UnitSums } from './intervals.js'
+import { fates, ndcgDepths, topDepths, type RankerEvaluation } from './ranker-evaluation.js'
 import type { EvaluationWindow } from './window.js'
 
-export interface EvaluatedRanker extends Pick<Ranker, 'name' | 'versions'> {
+export interface EvaluatedRanker extends Pick<Ranker, 'name' | 'versions' | 'cycles'> {
   readonly evaluation: RankerEvaluation
-  /** Cycles with scores of the ranker. */
-  readonly cycles: number
-}
-
-export interface RankerFigures extends Omit<EvaluatedRanker, 'evaluation'> {
-  readonly rankPercentile: Estimate
-  /** Saved visits whose decision cycle has no negatives. */
-  readonly withoutNegatives: number
-  /** By depth. */
-  readonly savedInTop: Readonly<Record<number, Estimate>>
-  readonly ndcg: Readonly<Record<number, Estimate>>
-  readonly aucFirst: number | null
-  readonly aucLast: number | null
-  readonly averagePrecisionLast: number | null
-  readonly sameBudget: BudgetFigures
-}
-
-export interface BudgetFigures {
-  readonly picks: number
-  readonly byFate: Readonly<Record<Fate, number>>
-  readonly precision: Estimate
-  readonly recall: Estimate
-  readonly harm: Estimate
-  readonly leadMinutes: {
-    readonly p10: number | null
-    readonly p50: number | null
-    readonly p90: number | null
-  }
 }
 
 const saved = fates.indexOf('saved')
@@ -47,7 +27,7 @@ export function rankerFigures(
   { name, versions, cycles, evaluation }: EvaluatedRanker,
   window: EvaluationWindow,
   units: Units,
-): RankerFigures {
+): Ranker {
   const { rankPercentile, rank } = evaluation
   const percentiles = new UnitSums()
   const inTop = topDepths.map((depth) => [depth, new UnitSums()] as const)
@@ -65,18 +45,35 @@ export function rankerFigures(
       sums.add(units.ofCycle(cycleIndex), values[place] as number)
     return [depth, units.estimate(sums)] as const
   })
+  const tops = inTop.map(([depth, sums]) => [depth, units.estimate(sums)] as const)
   return {
-    ...{ name, versions, cycles, withoutNegatives, rankPercentile: units.estimate(percentiles) },
-    savedInTop: Object.fromEntries(inTop.map(([depth, sums]) => [depth, units.estimate(sums)])),
-    ndcg: Object.fromEntries(gains),
+    name,
+    versions,
+    cycles,
+    rank_percentile: units.estimate(percentiles),
+    without_negatives: withoutNegatives,
+    saved_in_top: meansOf(tops),
+    saved_in_top_ci95: intervalsOf(tops),
+    ndcg: meansOf(gains),
+    ndcg_ci95: intervalsOf(gains),
     // Baselines have no figures by visit.
     ...(versions.length > 0 ? visitFigures(evaluation, window) : noVisitFigures),
-    sameBudget: budgetFigures(evaluation, window, units),
+    same_budget: budgetFigures(evaluation, window, units),
   }
 }
 
-type VisitFigures = Pick<RankerFigures, 'aucFirst' | 'aucLast' | 'averagePrecisionLast'>
-const noVisitFigures: VisitFigures = { aucFirst: null, aucLast: null, averagePrecisionLast: null }
+type Depths = readonly (readonly [depth: number, estimate: Estimate])[]
+
+function meansOf(depths: Depths): ByDepth<number> {
+  return Object.fromEntries(depths.map(([depth, { mean }]) => [depth, mean]))
+}
+
+function intervalsOf(depths: Depths): ByDepth<Interval> {
+  return Object.fromEntries(depths.map(([depth, { ci95 }]) => [depth, ci95]))
+}
+
+type VisitFigures = Pick<Ranker, 'auc_first' | 'auc_last' | 'average_precision_last'>
+const noVisitFigures: VisitFigures = { auc_first: null, auc_last: null, average_precision_last: null }
 
 /** Over visits with a fate that were scored: saved against all other fates. */
 function visitFigures(
@@ -92,9 +89,9 @@ function visitFigures(
     ]
   }
   return {
-    aucFirst: rocAuc(...labelled(firstScore)),
-    aucLast: rocAuc(...labelled(lastScore)),
-    averagePrecisionLast: averagePrecision(...labelled(lastScore)),
+    auc_first: rocAuc(...labelled(firstScore)),
+    auc_last: rocAuc(...labelled(lastScore)),
+    average_precision_last: averagePrecision(...labelled(lastScore)),
   }
 }
 
@@ -104,40 +101,32 @@ function budgetFigures(
   units: Units,
 ): BudgetFigures {
   const byFate = Object.fromEntries(fates.map((each) => [each, 0])) as Record<Fate, number>
-  const [precision, harm, recall] = [new UnitSums(), new UnitSums(), new UnitSums()]
+  const [precisionSums, harmSums, recallSums] = [new UnitSums(), new UnitSums(), new UnitSums()]
   const leads: number[] = []
   for (const { visit, cycleIndex } of picks) {
-    const its = fates[fate[visit] as number] as Fate
-    byFate[its]++
-    if (its === 'open') continue
+    const end = fates[fate[visit] as number] as Fate
+    byFate[end]++
+    if (end === 'open') continue
     const unit = units.ofCycle(cycleIndex)
-    precision.add(unit, its === 'saved' ? 1 : 0)
-    harm.add(unit, its === 'hidden' || its === 'deleted' ? 1 : 0)
+    precisionSums.add(unit, end === 'saved' ? 1 : 0)
+    harmSums.add(unit, end === 'hidden' || end === 'deleted' ? 1 : 0)
     const cycleMs = cycles[cycleIndex]?.cycleAtMs ?? NaN
-    if (its === 'saved') leads.push(((decidedMs[visit] as number) - cycleMs) / minuteMs)
+    if (end === 'saved') leads.push(((decidedMs[visit] as number) - cycleMs) / minuteMs)
   }
   for (let visit = 0; visit < count; visit++)
-    if (fate[visit] === saved) recall.add(units.ofVisit(visit), isPicked[visit] as number)
+    if (fate[visit] === saved) recallSums.add(units.ofVisit(visit), isPicked[visit] as number)
+  const precision = units.estimate(precisionSums)
+  const recall = units.estimate(recallSums)
+  const harm = units.estimate(harmSums)
   return {
     picks: picks.length,
-    byFate,
-    ...{ precision: units.estimate(precision), recall: units.estimate(recall), harm: units.estimate(harm) },
-    leadMinutes: { p10: quantile(leads, 0.1), p50: quantile(leads, 0.5), p90: quantile(leads, 0.9) },
+    ...byFate,
+    precision: precision.mean,
+    recall: recall.mean,
+    harm: harm.mean,
+    ci95: { precision: precision.ci95, recall: recall.ci95, harm: harm.ci95 },
+    lead_minutes: { p10: quantile(leads, 0.1), p50: quantile(leads, 0.5), p90: quantile(leads, 0.9) },
   }
-}
-
-export type Verdict = 'better' | 'worse' | 'cannot be told apart'
-
-export interface Difference {
-  readonly a: string
-  readonly b: string
-  /** Mean difference of rank percentiles, a minus b, over the visits that both ranked. */
-  readonly mean: number | null
-  readonly n: number
-  readonly ci95: Interval | null
-  readonly verdict: Verdict | null
-  /** Further days for a verdict if the difference persists; 0 if there is one, null if no number suffices. */
-  readonly more_days: number | null
 }
 
 /** `days`: KST days of the window. */
@@ -147,7 +136,7 @@ export function difference(a: EvaluatedRanker, b: EvaluatedRanker, units: Units,
     const other = b.evaluation.rankPercentile[visit] as number
     if (!Number.isNaN(value) && !Number.isNaN(other)) sums.add(units.ofVisit(visit), value - other)
   }
-  const { value: mean, n, ci95 } = units.estimate(sums)
+  const { mean, n, ci95 } = units.estimate(sums)
   const names = { a: a.name, b: b.name, mean, n, ci95 }
   if (mean === null || ci95 === null) return { ...names, verdict: null, more_days: null }
   const [low, high] = ci95

@@ -7,9 +7,11 @@ import {
   formatInstant,
   removalReasonCodes,
   tierCodes,
-  type Candidate,
-  type EngagementRow,
-  type Weights,
+  type CycleSummary,
+  type ExplainedAgainst,
+  type ExplainedCycle,
+  type Explanation,
+  type VisitSummary,
 } from '../../contract/index.js'
 import { catalogue, ModelError } from '../../model/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
@@ -17,21 +19,8 @@ import { candidateOf, isPendingAt, visitsOf, type ArrivalVisit } from '../arriva
 import type { PostKey } from '../pool-list.js'
 import { replayCycles } from '../replay.js'
 import { weightsOf } from '../version-scores.js'
-import {
-  describeInputs,
-  explainChange,
-  explainScore,
-  type ExplainedChange,
-  type ExplainedInput,
-} from './explain-score.js'
-import {
-  cyclesOf,
-  imagesOf,
-  lastReading,
-  outcomesOf,
-  scoredCycle,
-  type CycleSummary,
-} from './post-history.js'
+import { describeInputs, explainChange, explainScore } from './explain-score.js'
+import { cyclesOf, imagesOf, lastReading, outcomesOf, scoredCycle } from './post-history.js'
 import { cycleInputs, type CycleInputs, type Scorer } from './scored-inputs.js'
 
 export interface ExplainOptions {
@@ -44,52 +33,6 @@ export interface ExplainOptions {
   readonly againstId: string | null
   /** Loads the model of a version. Rejects with a `ModelError`; then no change of a score is computed. */
   readonly load: (version: string) => Promise<Scorer>
-}
-
-export interface Explanation extends PostKey {
-  /** As received with the visit that is explained; its body only with `texts`. Null: the record has expired. */
-  readonly candidate: Omit<Candidate, 'gall_id' | 'post_no'> | null
-  /** The newest counters of the visit in the stored cycles. Null: none of its last cycles has any. */
-  readonly last_reading: Omit<EngagementRow, 'gall_id' | 'post_no' | 'status'> | null
-  readonly images: readonly { readonly position: number; readonly sha256: string }[]
-  readonly visits: readonly VisitSummary[]
-  /** Index of the visit that is explained. */
-  readonly visit: number
-  /** Cycles of that visit, in order of `cycle_time`. */
-  readonly cycles: readonly CycleSummary[]
-  /** Null if no cycle of the visit scored the post. */
-  readonly explained: ExplainedCycle | null
-  readonly against: ExplainedAgainst | null
-  /** As stored, with the time of the last report. */
-  readonly outcomes: readonly Readonly<Record<string, unknown>>[]
-}
-
-export interface VisitSummary {
-  /** Null if the cycle that brought the post has expired. */
-  readonly entered_cycle: string | null
-  /** Null while the post is pending. */
-  readonly left_cycle: string | null
-  readonly fate: string
-  readonly tier: string | null
-  readonly decided_at: string | null
-  /** Arrival of the cycle that reported the removal: it was not known earlier. */
-  readonly known_at: string | null
-}
-
-export interface ExplainedCycle extends CycleSummary {
-  readonly weights: Weights
-  /** Computed now from the recorded inputs; null without the model. */
-  readonly score_now: number | null
-  /** Why no change of the score is known: the model cannot be loaded. */
-  readonly problem: string | null
-  readonly inputs: readonly ExplainedInput[]
-}
-
-export interface ExplainedAgainst extends CycleSummary {
-  readonly weights: Weights
-  readonly problem: string | null
-  /** From this cycle to the explained one; null without the models. */
-  readonly change: ExplainedChange | null
 }
 
 /** Null if no stored cycle has the post. Throws an `Error` for a cycle that did not score it. */

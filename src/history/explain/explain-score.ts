@@ -2,7 +2,7 @@
  * Why a post has its score: each input with its place in the pool and the change of the score when it has the pool's
  * median or is missing; and for two cycles of one post, the change when the input of one cycle replaces that of the other.
  */
-import type { Weights } from '../../contract/index.js'
+import type { ChangedInput, ExplainedChange, ExplainedInput, Weights } from '../../contract/index.js'
 import type { Feature } from '../../model/index.js'
 import {
   median,
@@ -14,24 +14,6 @@ import {
   type Scorer,
   type ScorerInputs,
 } from './scored-inputs.js'
-
-/** An input of the model and what it contributes. Changes are new score minus score. */
-export interface ExplainedInput {
-  readonly kind: 'feature' | 'text' | 'image'
-  /** Name of the feature; `text` or `image`. */
-  readonly name: string
-  /** Null for a missing feature, and for texts and images. */
-  readonly value: number | null
-  readonly missing: boolean
-  /** Share of the pool's present values below this one, plus half of those equal to it. */
-  readonly percentile: number | null
-  /** Median of the pool's present values; null for texts and images. */
-  readonly median: number | null
-  /** Change of the score with the pool's median; null if no post of the pool has a value. */
-  readonly to_median: number | null
-  /** Null if the input is missing, and for a feature that is never missing. */
-  readonly to_missing: number | null
-}
 
 export interface ExplainedScore {
   /** Computed now from the recorded inputs. */
@@ -125,31 +107,6 @@ function withFeature(row: InputRow, column: number, value: number): InputRow {
   const features = row.features.slice()
   features[column] = value
   return { ...row, features }
-}
-
-/** An input that differs between two cycles. */
-export interface ChangedInput {
-  readonly kind: 'feature' | 'text' | 'image'
-  readonly name: string
-  /** Null if missing, and for texts and images. */
-  readonly from: number | null
-  readonly to: number | null
-  /** Change of the earlier inputs' score, when only this input changes. */
-  readonly change: number
-}
-
-/**
- * The change of a score in three steps that add up: the later inputs replace the earlier ones, then the weights, then the
- * model. Inputs interact, so that the changes of single inputs need not add up to that of all.
- */
-export interface ExplainedChange {
-  readonly from_score: number
-  readonly to_score: number
-  readonly by_inputs: number
-  readonly by_weights: number
-  readonly by_model: number
-  /** Largest change first. */
-  readonly inputs: readonly ChangedInput[]
 }
 
 /** One side of a comparison: what scored the post in a cycle. */

@@ -5,29 +5,13 @@ import {
   formatInstant,
   headNames,
   type CycleRequest,
+  type CycleSummary,
   type EngagementRow,
-  type HeadName,
-  type ResultRow,
 } from '../../contract/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 import { isPendingAt, type ArrivalVisit } from '../arrival-visits.js'
 import type { PostKey } from '../pool-list.js'
 import { readBody, readResponse } from '../records.js'
-
-/** The result of the post in one cycle. */
-export interface CycleSummary {
-  readonly cycle_id: string
-  readonly status: ResultRow['status']
-  readonly reason: ResultRow['reason'] | null
-  readonly score: number | null
-  /** 1 for the highest score of the cycle; ties share their average rank. Null if the post is not scored. */
-  readonly rank: number | null
-  /** Scored posts of the cycle. */
-  readonly scored: number
-  readonly heads: Readonly<Partial<Record<HeadName, number>>>
-  readonly weights_version: string
-  readonly model_version: string
-}
 
 /** The cycles of a visit in order of `cycle_time`. */
 export function cyclesOf(store: Store, visit: ArrivalVisit, key: PostKey): CycleSummary[] {

@@ -1,35 +1,15 @@
 /**
  * The report of a verification: one line per check.
  */
-import type { Manifest } from '../package/manifest.js'
+import type { CheckLine } from '../../contract/index.js'
 
-/** warn: no problem, but something is unproven. skip: not applicable, or a check that this one needs has failed. */
-export type CheckState = 'pass' | 'warn' | 'fail' | 'skip'
+export type { CheckLine, VerificationReport } from '../../contract/index.js'
 
 /** What a check has found. */
-export interface Outcome {
-  readonly state: CheckState
-  /** A whole sentence for the model's author. */
-  readonly sentence: string
-}
-
-export interface CheckLine extends Outcome {
-  readonly check: string
-}
+export type Outcome = Omit<CheckLine, 'check'>
 
 /** A check by its name in the report. When it throws, it has failed. */
 export type Check = readonly [name: string, run: () => Outcome | Promise<Outcome>]
-
-export interface VerificationReport {
-  readonly version: string
-  /** Null if the manifest could not be read. */
-  readonly kind: Manifest['kind'] | null
-  /** The provider that served; null: none did. */
-  readonly provider: string | null
-  /** No check has failed. */
-  readonly passed: boolean
-  readonly checks: readonly CheckLine[]
-}
 
 export function pass(sentence: string): Outcome {
   return { state: 'pass', sentence }

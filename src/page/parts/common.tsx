@@ -117,6 +117,23 @@ export function Since({ startedAt }: { readonly startedAt: string | null }) {
   return since === undefined ? null : <p class="muted">Recorded {since}</p>
 }
 
+interface DisclosureProps {
+  readonly title: string
+  readonly isInitiallyOpen?: boolean
+  readonly children: () => ComponentChildren
+}
+
+/** Draws its content, and reads its data, while it is open. */
+export function Disclosure({ title, isInitiallyOpen = false, children }: DisclosureProps) {
+  const [isOpen, setIsOpen] = useState(isInitiallyOpen)
+  return (
+    <details open={isInitiallyOpen} onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <summary>{title}</summary>
+      {isOpen && children()}
+    </details>
+  )
+}
+
 /** A placeholder until data has been read: it is loading, or the request failed. */
 export function Missing({ error, what }: { readonly error: ApiError | null; readonly what: string }) {
   if (error === null) return <p class="empty">Loading {what}</p>

@@ -3,7 +3,7 @@
  * mean with its 95 % interval on a scale that the rows share.
  */
 import type { ComponentChildren } from 'preact'
-import type { Interval } from '../service/history.js'
+import type { Interval } from '../../contract/index.js'
 import { percent, points, range } from '../format.js'
 import { Guarded } from './guarded.js'
 

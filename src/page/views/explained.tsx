@@ -1,6 +1,6 @@
 /** The stored past of one post: its visits, the scores of a visit, and what moves the last score. */
 import { useMemo } from 'preact/hooks'
-import type { ExplainedInput, Explanation, Visit, VisitCycle } from '../service/history.js'
+import type { CycleSummary, ExplainedInput, Explanation, VisitSummary } from '../../contract/index.js'
 import { cycleLabel, dayClock, integer, percent, score, formatSigned, humanize } from '../format.js'
 import { Badge, colorOf, Panel, Text, type Tone } from '../parts/common.js'
 import { Sparkline } from '../parts/sparkline.js'
@@ -8,7 +8,7 @@ import { Table, type Column } from '../parts/table.js'
 
 const tones: Readonly<Record<string, Tone>> = { saved: 'ok', hidden: 'warn', deleted: 'fail', open: 'accent' }
 
-interface NumberedVisit extends Visit {
+interface NumberedVisit extends VisitSummary {
   readonly number: number
   readonly isShown: boolean
 }
@@ -59,7 +59,7 @@ export function Visits({ explanation: { visits, visit } }: { readonly explanatio
 /** More are in the output of `understudy explain --json`. */
 const cyclesShown = 48
 
-const cycleColumns: readonly Column<VisitCycle>[] = [
+const cycleColumns: readonly Column<CycleSummary>[] = [
   { title: 'Cycle', cell: ({ cycle_id }) => cycleLabel(cycle_id) },
   { title: 'Status', cell: ({ reason, status }) => humanize(reason ?? status) },
   { title: 'Score', kind: 'number', cell: (cycle) => score(cycle.score) },
@@ -76,7 +76,7 @@ const cycleColumns: readonly Column<VisitCycle>[] = [
   { title: 'Weights', cell: ({ weights_version }) => <Text>{weights_version}</Text> },
 ]
 
-export function VisitCycles({ cycles }: { readonly cycles: readonly VisitCycle[] }) {
+export function VisitCycles({ cycles }: { readonly cycles: readonly CycleSummary[] }) {
   const scores = useMemo(() => cycles.map((cycle) => cycle.score), [cycles])
   if (cycles.length === 0) return null
   return (

@@ -1,5 +1,5 @@
 /** A post that is no longer pending, as the stored cycles have it. */
-import type { Explanation } from '../service/history.js'
+import type { Explanation } from '../../contract/index.js'
 import { dayClock, duration, integer, score, humanize } from '../format.js'
 import { Tile } from '../parts/common.js'
 import { CountersTile, Images, PostText } from './post-content.js'

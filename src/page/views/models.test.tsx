@@ -3,7 +3,7 @@ import '../../../test/helpers/page-globals.js'
 import { renderToString } from 'preact-render-to-string'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { responses } from '../../../test/helpers/page-queries.js'
-import { comparisonFixture } from '../../../test/helpers/page-report-fixtures.js'
+import { comparisonFixture } from '../../../test/helpers/report-fixtures.js'
 import { badgesOf, elementsOf, factsOf, rowsOf, textOf } from '../../../test/helpers/rendered-page.js'
 import type { ModelFacts, Models as ModelsData } from '../service/api.js'
 import { ChecksOf, ComparisonOf, Models } from './models.js'
@@ -154,7 +154,7 @@ test('a comparison has its figures, and the quality of both versions', () => {
     { Pair: 'v-1 against v-2', Difference: '+6.0 pp +4.9 to +7.2', Verdict: 'better' },
   ])
   expect(rowsOf(html, /^Quality over these cycles/)).toMatchObject([
-    { Order: 'v-1', 'Saved posts found': '53.1 % 53.0 to 53.5', Earlier: '41 min' },
-    { Order: 'v-2', 'Saved posts found': '43.1 % 43.0 to 43.5', Earlier: '51 min' },
+    { Order: 'v-1', 'Saved posts found': '53.1 % 52.0 to 55.0', Earlier: '41 min' },
+    { Order: 'v-2', 'Saved posts found': '43.1 % 42.0 to 45.0', Earlier: '51 min' },
   ])
 })

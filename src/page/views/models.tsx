@@ -1,12 +1,10 @@
 /** Models: every version with its state, where it comes from, what it costs, and the commands that change something. */
-import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
 import type { ModelFacts, Models as ModelsData, ModelUse } from '../service/api.js'
-import type { Checks, Comparison } from '../service/history.js'
+import type { Comparison, VerificationReport } from '../../contract/index.js'
 import { useQuery } from '../service/query.js'
 import { bytes, plural, cycleLabel, dayClock, integer, milliseconds, percent, humanize } from '../format.js'
-import { Badge, Command, Facts, Missing, Text, type Fact, type Tone } from '../parts/common.js'
-import { DifferenceTable, RankerTable } from './report.js'
+import { Badge, Command, Disclosure, Facts, Missing, Text, type Fact, type Tone } from '../parts/common.js'
+import { DifferenceTable, RankerTable } from './report-tables.js'
 
 /** A package that is copied into the models directory causes no event. */
 const everyMs = 30_000
@@ -136,26 +134,10 @@ function factsOf(model: ModelFacts): readonly Fact[] {
   ]
 }
 
-interface DisclosureProps {
-  readonly title: string
-  readonly children: () => ComponentChildren
-}
-
-/** Draws its content and reads its data when it is first opened. */
-function Disclosure({ title, children }: DisclosureProps) {
-  const [isOpen, setIsOpen] = useState(false)
-  return (
-    <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-      <summary>{title}</summary>
-      {isOpen && children()}
-    </details>
-  )
-}
-
 const checkTones: Readonly<Record<string, Tone>> = { pass: 'ok', warn: 'warn', fail: 'fail', skip: 'plain' }
 
 export function ChecksOf({ version }: { readonly version: string }) {
-  const { data, error } = useQuery<Checks>(`/api/models/${version}/checks`)
+  const { data, error } = useQuery<VerificationReport>(`/api/models/${version}/checks`)
   if (data === null) return <Missing error={error} what="checks; the service verifies the package" />
   return (
     <Facts
@@ -190,15 +172,11 @@ export function ComparisonOf({ version }: { readonly version: string }) {
           ['Mean difference', median.mean_absolute_difference?.toFixed(4) ?? '–'],
         ]}
       />
-      {quality !== null && (
-        <>
-          <DifferenceTable differences={[quality.difference]} />
-          <RankerTable
-            caption="Quality over these cycles, with 95 % intervals"
-            rankers={[quality.first, quality.second]}
-          />
-        </>
-      )}
+      <DifferenceTable differences={[quality.difference]} />
+      <RankerTable
+        caption="Quality over these cycles, with 95 % intervals"
+        rankers={[quality.first, quality.second]}
+      />
     </>
   )
 }

@@ -4,7 +4,7 @@ import { renderToString } from 'preact-render-to-string'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { postFixture } from '../../../test/helpers/page-fixtures.js'
 import { responses } from '../../../test/helpers/page-queries.js'
-import { explanationFixture } from '../../../test/helpers/page-report-fixtures.js'
+import { explanationFixture } from '../../../test/helpers/report-fixtures.js'
 import {
   badgesOf,
   elementsOf,
@@ -14,7 +14,7 @@ import {
   tileOf,
 } from '../../../test/helpers/rendered-page.js'
 import { ApiError, type Post } from '../service/api.js'
-import type { Explanation } from '../service/history.js'
+import type { Explanation } from '../../contract/index.js'
 import { PostView } from './post.js'
 
 vi.mock('../service/query.js', () => import('../../../test/helpers/page-queries.js'))

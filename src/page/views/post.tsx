@@ -2,7 +2,7 @@
 import type { TargetedSubmitEvent } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { postPath, type Post, type TimelineEntry } from '../service/api.js'
-import type { Explanation } from '../service/history.js'
+import type { Explanation } from '../../contract/index.js'
 import { useQuery } from '../service/query.js'
 import { compact, dayClock, duration, integer, score } from '../format.js'
 import { Chart, seriesOf } from '../parts/chart.js'

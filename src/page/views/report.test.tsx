@@ -3,9 +3,18 @@ import '../../../test/helpers/page-globals.js'
 import { renderToString } from 'preact-render-to-string'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { responses } from '../../../test/helpers/page-queries.js'
-import { reportFixture } from '../../../test/helpers/page-report-fixtures.js'
-import { badgesOf, factsOf, labelled, rowsOf, textOf, tileOf } from '../../../test/helpers/rendered-page.js'
-import type { Report as ReportData } from '../service/history.js'
+import { reportFixture } from '../../../test/helpers/report-fixtures.js'
+import {
+  badgesOf,
+  elementsOf,
+  factsOf,
+  labelled,
+  rowsOf,
+  textOf,
+  tileOf,
+} from '../../../test/helpers/rendered-page.js'
+import type { Report as ReportData } from '../../contract/index.js'
+import { reportDocument } from '../report-document.js'
 import { Report } from './report.js'
 
 vi.mock('../service/query.js', () => import('../../../test/helpers/page-queries.js'))
@@ -49,10 +58,10 @@ test('each order has the mean and the interval of each figure', () => {
   const rows = rowsOf(render(), /^Means with 95 % intervals/)
   const row = (order: string, tens: number, earlier: string): Record<string, string> => ({
     Order: order,
-    'Ranked below a saved post': `${tens}1.1 % ${tens}1.0 to ${tens}1.5`,
-    'Saved posts found': `${tens}3.1 % ${tens}3.0 to ${tens}3.5`,
-    'Decided picks saved': `${tens}2.1 % ${tens}2.0 to ${tens}2.5`,
-    'Hidden or deleted': `${tens}4.1 % ${tens}4.0 to ${tens}4.5`,
+    'Ranked below a saved post': `${tens}1.1 % ${tens}0.0 to ${tens}3.0`,
+    'Saved posts found': `${tens}3.1 % ${tens}2.0 to ${tens}5.0`,
+    'Decided picks saved': `${tens}2.1 % ${tens}1.0 to ${tens}4.0`,
+    'Hidden or deleted': `${tens}4.1 % ${tens}3.0 to ${tens}6.0`,
     Earlier: earlier,
   })
   expect(rows).toEqual([
@@ -80,18 +89,63 @@ test('each pair has its difference in percentage points, its verdict, its posts 
 })
 
 test('each group has its figures', () => {
-  expect(rowsOf(render(), 'Figures of the model by gallery')).toEqual([
+  expect(rowsOf(render(), 'Figures of the model by Gallery')).toEqual([
     {
-      gallery: 'g1',
-      'Ranked below a saved post': '61.1 % 60.1 to 62.1',
-      ...{ Precision: '63 %', Recall: '64 %', Saved: '602', 'Picked and saved': '604', Posts: '601' },
+      Gallery: 'g1',
+      'Ranked below a saved post': '61.1 % 60.1 to 63.1',
+      ...{ Precision: '63 %', Recall: '64 %', Saved: '602', Picked: '603' },
+      ...{ 'Picked and saved': '604', Posts: '601' },
     },
     {
-      gallery: 'unknown',
+      Gallery: 'unknown',
       'Ranked below a saved post': '–',
-      ...{ Precision: '–', Recall: '74 %', Saved: '702', 'Picked and saved': '704', Posts: '701' },
+      ...{ Precision: '–', Recall: '74 %', Saved: '702', Picked: '703' },
+      ...{ 'Picked and saved': '704', Posts: '701' },
     },
   ])
+})
+
+test('the kinds of groups without visits are left out, and all but the first are closed', () => {
+  const groups = labelled(render(), 'By group')
+  expect(elementsOf(groups, 'summary')).toEqual(['Gallery', 'Tier', 'Hour of the decision (KST)'])
+  expect(elementsOf(groups, 'table')).toHaveLength(1)
+})
+
+test('each order has its metrics by depth', () => {
+  const row = (order: string, digit: number, hundreds: number, minutes: number) => ({
+    ...{ Order: order, Cycles: String(hundreds + 8) },
+    ...{ 'Top 10': `${digit}1 %`, 'Top 50': `${digit}2 %`, 'Top 100': `${digit}3 %` },
+    ...{ 'NDCG 10': `0.${digit}04`, 'NDCG 50': `0.${digit}05` },
+    ...{ 'AUC first': `0.${digit}06`, 'AUC last': `0.${digit}07`, 'AP last': `0.${digit}08` },
+    ...{ 'Earlier p10': `${minutes + 2} min`, p90: `${minutes + 3} min` },
+  })
+  expect(rowsOf(render(), /NDCG/)).toEqual([
+    row('model', 8, 100, 10),
+    row('v-2', 7, 200, 20),
+    row('by recommendations per view', 6, 300, 30),
+  ])
+})
+
+test('placements have the medians of each picker by age, and the correlations', () => {
+  const html = render()
+  const counters = (...[views, up, down, comments]: readonly string[]) => ({
+    ...{ views, up, down, 'comment cnt': comments },
+  })
+  expect(rowsOf(html, /^700 placements/)).toEqual([
+    {
+      ...{ 'Picked by': 'model m-1', Placements: '701', Hidden: '7.1 %', Deleted: '7.2 %' },
+      ...{ Age: '6 h', Readings: '702', ...counters('703', '704', '705', '706') },
+    },
+    {
+      ...{ 'Picked by': 'operator', Placements: '711', Hidden: '7.4 %', Deleted: '7.3 %' },
+      ...{ Age: '24 h', Readings: '712', ...counters('713', '–', '715', '716') },
+    },
+  ])
+  expect(rowsOf(html, /^Spearman/)).toEqual([
+    { Age: '48 h', Placements: '721', ...counters('0.11', '-0.12', '0.13', '0.14') },
+  ])
+  const outcomes = { placements: 0, by_picker: [], score_correlation: [] }
+  expect(textOf(render({ outcomes }))).not.toContain('Placements')
 })
 
 describe('first scores', () => {
@@ -109,11 +163,11 @@ describe('first scores', () => {
     expect(rowsOf(html, 'The posts whose first score came latest')).toEqual([
       {
         ...{ Post: 'g1 · 11', Result: 'late', Reason: 'missing title', Extracted: '2026-03-02 01:00' },
-        ...{ 'First score': '2026-03-02 01:30', 'Late by': '21 min' },
+        ...{ Deadline: '2026-03-02 01:09', 'First score': '2026-03-02 01:30', 'Late by': '21 min' },
       },
       {
         ...{ Post: 'g2 · 12', Result: 'never', Reason: 'no cycle', Extracted: '2026-03-02 02:00' },
-        ...{ 'First score': '–', 'Late by': '22 min' },
+        ...{ Deadline: '2026-03-02 02:10', 'First score': '–', 'Late by': '2 h 30 min' },
       },
     ])
     expect(badgesOf(labelled(html, 'First scores'))).toEqual(['warn late', 'fail never'])
@@ -124,6 +178,32 @@ describe('first scores', () => {
     expect(textOf(labelled(render({ first_score }), 'First scores'))).toMatch(
       /Every post had its first score on time\.$/,
     )
+  })
+})
+
+describe('as a document', () => {
+  const html = reportDocument(reportFixture)
+
+  test('it has the figures of the page, every kind of group, and a title', () => {
+    expect(html).toMatch(/^<!doctype html>\n<html lang="en">.*<\/html>\n$/s)
+    expect(elementsOf(html, 'title')).toEqual(['Rehearsal 2026-03-02 00:05 to 2026-03-03 23:55 KST'])
+    for (const caption of [/^Means with/, /^Difference of the share/, /^700 placements/])
+      expect(rowsOf(html, caption)).toEqual(rowsOf(render(), caption))
+    expect(rowsOf(html, 'Figures of the model by Hour of the decision (KST)')).toMatchObject([
+      { Posts: '901', Picked: '903' },
+    ])
+    expect(elementsOf(labelled(html, 'By group'), 'table')).toHaveLength(3)
+  })
+
+  test('it has no script, no link, and no text that is HTML', () => {
+    const [late] = reportFixture.first_score.worst
+    const worst = [{ ...late!, gall_id: '<script>x</script>' }]
+    const hostile = reportDocument({
+      ...reportFixture,
+      first_score: { ...reportFixture.first_score, worst },
+    })
+    expect(hostile).toContain('&lt;script>x')
+    expect(hostile).not.toMatch(/<script|<link|<a /)
   })
 })
 
