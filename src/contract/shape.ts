@@ -3,6 +3,7 @@
  * of `wire.ts`, so that error messages and the native decoder's plan have the types as their source.
  */
 import typia from 'typia'
+import { assert } from './assert.js'
 import { isWithinChars } from './text.js'
 import { isDateTime } from './time.js'
 import type { BodyTypes } from './operations.js'
@@ -47,9 +48,6 @@ export interface MemberShape {
 
 // typia's transform inserts these functions into the validators that it generates; schemas do not need them.
 export { isDateTime, isWithinChars }
-
-/** The doc comment that makes a member conditional (see wire.ts). */
-const conditionPattern = /Required when `(\w+)` is `(\w+)`\./
 
 /** JSON schemas (OpenAPI 3.1) of all bodies and of what they contain, by the names of their types. */
 export const wireSchemas = typia.json.schemas<[BodyTypes[keyof BodyTypes], ErrorRecord]>().components
@@ -119,9 +117,9 @@ function valueShape(reference: WireSchema, nullable = false): ValueShape {
     const options = schema.oneOf.map(resolve)
     const values = options.filter((option) => option.type !== 'null')
     const orNull = nullable || values.length < options.length
-    if (values.length === 1) return valueShape(values[0] as WireSchema, orNull)
-    return { kind: 'enum', nullable: orNull, values: values.map((option) => constant(option)).sort(inOrder) }
+    return mergeShapes(values.map((value) => valueShape(value, orNull)))
   }
+  if (schema.const !== undefined) return { kind: 'enum', nullable, values: [schema.const] }
   switch (schema.type) {
     case 'object':
       return { kind: 'object', nullable, members: memberShapes(schema) }
@@ -166,18 +164,53 @@ function memberShapes(schema: WireSchema): MemberShape[] {
   return Object.entries(schema.properties ?? {}).map(([name, property]) => ({
     name,
     required: schema.required?.includes(name) ?? false,
-    requiredWhen: conditionOf(property),
+    requiredWhen: undefined,
     value: valueShape(property),
   }))
 }
 
-/** The condition in the doc comment of a conditional member. */
-export function conditionOf(property: WireSchema): MemberShape['requiredWhen'] {
-  const [, member, value] = conditionPattern.exec(property.description ?? '') ?? []
-  return member === undefined || value === undefined ? undefined : { member, value }
+/** The shape of a union: of one shape, of constants, or of objects that the constant of one member distinguishes. */
+function mergeShapes(shapes: readonly ValueShape[]): ValueShape {
+  const [first] = shapes
+  assert(first !== undefined, 'a union has a value that is not null')
+  if (shapes.length === 1) return first
+  const enums = shapes.filter((shape) => shape.kind === 'enum')
+  if (enums.length === shapes.length)
+    return {
+      ...first,
+      kind: 'enum',
+      values: [...new Set(enums.flatMap(({ values }) => values))].sort(inOrder),
+    }
+  const variants = shapes.filter((shape) => shape.kind === 'object')
+  assert(variants.length === shapes.length, 'a union is of constants or of objects')
+  const names = new Set(variants.flatMap(({ members }) => members.map(({ name }) => name)))
+  return { ...first, kind: 'object', members: [...names].map((name) => mergeMembers(name, variants)) }
 }
 
-function constant(schema: WireSchema): string | number {
-  if (schema.const === undefined) throw new Error(`no enum value in ${JSON.stringify(schema)}`)
-  return schema.const
+/** A member that not all variants require is required when another member has the constant of a variant that does. */
+function mergeMembers(name: string, variants: readonly ObjectShape[]): MemberShape {
+  const found = variants.map(({ members }) => members.find((member) => member.name === name))
+  const members = found.filter((member) => member !== undefined)
+  const [first] = members
+  assert(first !== undefined && members.length === variants.length, 'variants have the same members')
+  const kinds = new Set(members.map(({ value }) => value.kind))
+  assert(kinds.size === 1, 'a member has one kind of value in all variants')
+  const requiring = variants.filter((_, index) => members[index]?.required === true)
+  const required = requiring.length === variants.length
+  const value = first.value.kind === 'enum' ? mergeShapes(members.map((member) => member.value)) : first.value
+  return {
+    name,
+    required,
+    requiredWhen: required || requiring.length === 0 ? undefined : constantMember(requiring),
+    value,
+  }
+}
+
+function constantMember(variants: readonly ObjectShape[]): MemberShape['requiredWhen'] {
+  const [variant] = variants
+  assert(variant !== undefined && variants.length === 1, 'at most one variant requires more')
+  for (const { name, value } of variant.members)
+    if (value.kind === 'enum' && value.values.length === 1)
+      return { member: name, value: String(value.values[0]) }
+  throw new Error('a variant has a member with one value')
 }

@@ -1,6 +1,6 @@
 /**
- * Checks request bodies against the wire types: validators that typia generates from the types, and two rules that typia
- * lacks (members that another member's value requires, and lists of distinct items).
+ * Checks request bodies against the wire types: validators that typia generates from the types, and lists of distinct
+ * items, which take typia too long.
  */
 import typia from 'typia'
 import { assert } from './assert.js'
@@ -32,7 +32,7 @@ export const checkWeights = checkOf(typia.createIs<WeightsRequest>(), weightsSha
 
 /** Walks the whole body only if typia refuses it. */
 function checkOf(hasType: (body: unknown) => boolean, shape: ObjectShape): Check {
-  const rest = otherRules(shape)
+  const rest = distinctLists(shape)
   return (body) => {
     const rules = hasType(body) ? rest : shape
     if (rules === null) return null
@@ -45,17 +45,16 @@ function checkOf(hasType: (body: unknown) => boolean, shape: ObjectShape): Check
   }
 }
 
-/** The part of a shape that has rules which typia lacks; null if it has none. */
-function otherRules(shape: ValueShape): ValueShape | null {
+/** The part of a shape that has lists of distinct items; null if it has none. */
+function distinctLists(shape: ValueShape): ValueShape | null {
   if (shape.kind === 'array') {
-    const items = shape.unique ? shape.items : otherRules(shape.items)
+    const items = shape.unique ? shape.items : distinctLists(shape.items)
     return items === null ? null : { ...shape, items }
   }
   if (shape.kind !== 'object') return null
   const members = shape.members.flatMap((member) => {
-    const value = otherRules(member.value)
-    if (value === null && member.requiredWhen === undefined) return []
-    return [{ ...member, required: false, value: value ?? member.value }]
+    const value = distinctLists(member.value)
+    return value === null ? [] : [{ ...member, required: false, requiredWhen: undefined, value }]
   })
   return members.length === 0 ? null : { ...shape, members }
 }

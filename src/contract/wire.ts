@@ -1,7 +1,7 @@
 /**
- * The wire types of interface.md, sections 2.1 to 2.11, written once. Validators, messages, enum codes, the native decoder's
- * plan and the OpenAPI document are derived from these types and their tags; nothing repeats them. Doc comments count too:
- * they are the descriptions in the OpenAPI document, and shape.ts reads the rule "Required when `member` is `value`.".
+ * The wire types of docs/contract.md, written once. Validators, messages, enum codes, the native decoder's table and the
+ * OpenAPI document are derived from these types and their tags; nothing repeats them. Doc comments are the descriptions in
+ * the OpenAPI document.
  */
 import type { tags } from 'typia'
 
@@ -163,15 +163,25 @@ export interface CandidateScoreRow {
 export type RemovalReason = 'saved' | 'hidden' | 'deleted' | 'aged_out'
 export type Tier = 'main' | 'light' | 'night' | 'app'
 
-export interface Removal {
+export type Removal = SavedRemoval | OtherRemoval
+
+interface RemovedPost {
   gall_id: GalleryId
   post_no: PostNo
-  reason: RemovalReason
   /** When the post was saved, hidden or deleted. Not an input of the model. */
   decided_at: DateTime
-  /** Required when `reason` is `saved`. */
-  tier?: Tier
   reason_code?: Label
+}
+
+/** The post was placed on a board. */
+interface SavedRemoval extends RemovedPost {
+  reason: 'saved'
+  tier: Tier
+}
+
+interface OtherRemoval extends RemovedPost {
+  reason: Exclude<RemovalReason, 'saved'>
+  tier?: Tier
 }
 
 // ---- 2.6 and 2.7: its response
@@ -263,14 +273,20 @@ export interface Outcome {
   deleted_at?: DateTime | null
 }
 
-export interface PickedBy {
-  type: 'operator' | 'model'
-  /** Required when `type` is `model`. */
+export type PickedBy = PickedByOperator | PickedByModel
+
+interface PickedByOperator {
+  type: 'operator'
   model_version?: Label
-  /** Required when `type` is `model`. */
   weights_version?: Label
-  /** Required when `type` is `model`. */
   cycle_id?: CycleId
+}
+
+interface PickedByModel {
+  type: 'model'
+  model_version: Label
+  weights_version: Label
+  cycle_id: CycleId
 }
 
 export interface OutcomeReading {

@@ -43,9 +43,9 @@ export const contractMutants: readonly MutantGroup[] = [
     killedBy: ['src/contract/agreement.test.ts', 'src/contract/validate.test.ts'],
     mutants: [
       {
-        breaks: 'a saved removal needs a tier',
-        find: 'if (value === null && member.requiredWhen === undefined) return []',
-        replace: 'if (value === null) return []',
+        breaks: 'image positions name no item twice',
+        find: 'const items = shape.unique ? shape.items : distinctLists(shape.items)',
+        replace: 'const items = distinctLists(shape.items)',
       },
     ],
   },

@@ -1,8 +1,8 @@
 /**
- * The JSON schemas of the wire types as the OpenAPI document has them: sorted, in the forms that generators of other
- * languages read best, and with the rules "Required when `member` is `value`." that typia does not support.
+ * The JSON schemas of the wire types as the OpenAPI document has them: sorted, and in the forms that generators of other
+ * languages read best.
  */
-import { conditionOf, inOrder, wireSchemas, type WireSchema } from '../shape.js'
+import { inOrder, wireSchemas, type WireSchema } from '../shape.js'
 
 /** JSON schema, draft 2020-12. */
 type JsonSchema = Readonly<Record<string, unknown>>
@@ -19,40 +19,24 @@ function convertSchema(schema: WireSchema): JsonSchema {
   return {
     ...rest,
     ...(items === undefined ? {} : { items: convertSchema(items) }),
-    ...(properties === undefined
-      ? {}
-      : { properties: mapValues(properties, convertSchema), ...conditions(properties) }),
+    ...(properties === undefined ? {} : { properties: mapValues(properties, convertSchema) }),
   }
 }
 
-/** An enum in a fixed order, or a value that may be null. */
+/** An enum in a fixed order, variants of an object, or a value that may be null. */
 function union(options: readonly WireSchema[]): JsonSchema {
   const constants = options.flatMap((option) => (option.const === undefined ? [] : [option.const]))
   if (constants.length === options.length) {
     const type = typeof constants[0] === 'number' ? 'integer' : 'string'
     return { type, enum: constants.sort(inOrder) }
   }
+  if (options.every(({ $ref }) => $ref !== undefined))
+    return { oneOf: options.toSorted((a, b) => inOrder(a.$ref ?? '', b.$ref ?? '')) }
   const [value, ...others] = options.filter((option) => option.type !== 'null').map(convertSchema)
   if (value === undefined || others.length > 0 || options.length !== 2)
     throw new Error(`a union that OpenAPI cannot show: ${JSON.stringify(options)}`)
   if (typeof value['type'] === 'string') return { ...value, type: [value['type'], 'null'] }
   return { oneOf: [value, { type: 'null' }] }
-}
-
-/** The members that another member's value requires. All conditions of one object are about the same value. */
-function conditions(properties: Readonly<Record<string, WireSchema>>): JsonSchema {
-  const conditional = Object.entries(properties).flatMap(([name, property]) => {
-    const condition = conditionOf(property)
-    return condition === undefined ? [] : [{ name, ...condition }]
-  })
-  const [first] = conditional
-  if (first === undefined) return {}
-  if (conditional.some(({ member, value }) => member !== first.member || value !== first.value))
-    throw new Error('two conditions in one object')
-  return {
-    if: { properties: { [first.member]: { const: first.value } } },
-    then: { required: conditional.map(({ name }) => name) },
-  }
 }
 
 function mapValues<T, U>(record: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> {
