@@ -12,6 +12,7 @@ const levels = {
   native: 1,
   client: 1,
   pool: 2,
+  records: 2,
   model: 3,
   images: 3,
   settings: 4,

@@ -1,0 +1,84 @@
+/**
+ * The record of a cycle: all that the history keeps of it when request and response have expired.
+ *
+ *   u32 length of the header · header as JSON · each table of tables.ts in order: u32 length · rows as table.ts packs them
+ *
+ * Each table is packed by itself, so that a reader unpacks only those that it needs.
+ */
+import type { Weights } from '../contract/index.js'
+import { packRows, unpackRows, type Rows } from './table.js'
+import { cycleTableNames, cycleTables, type CycleTableName } from './tables.js'
+
+export interface CycleRecordHeader {
+  /** Version of the layout. */
+  readonly layout: number
+  /** The score of a row is the sum of its heads with these weights. */
+  readonly weights: Weights
+  /** Hashes of the encoders of the model that scored; null if it had none. */
+  readonly text_encoder: string | null
+  readonly image_encoder: string | null
+  /** Rows of `candidates` that entered: the first ones. */
+  readonly entered: number
+  /** Time of the departures: never earlier than that of an earlier cycle. */
+  readonly left_at: number
+}
+
+export type CycleRows<Name extends CycleTableName> = Rows<(typeof cycleTables)[Name]>
+export type CycleTables = { readonly [Name in CycleTableName]: CycleRows<Name> }
+
+export const cycleRecordLayout = 1
+const lengthBytes = 4
+
+/** Packs all that is known before the prediction. The function that it returns adds the heads. */
+export function packCycleRecord(
+  header: Omit<CycleRecordHeader, 'layout'>,
+  tables: Omit<CycleTables, 'heads'>,
+): (heads: CycleRows<'heads'>) => Uint8Array {
+  const { candidates, removals, results, scored, images } = tables
+  const parts = [
+    Buffer.from(JSON.stringify({ layout: cycleRecordLayout, ...header })),
+    packRows(cycleTables.candidates, candidates),
+    packRows(cycleTables.removals, removals),
+    packRows(cycleTables.results, results),
+    packRows(cycleTables.scored, scored),
+    packRows(cycleTables.images, images),
+  ]
+  return (heads) =>
+    Buffer.concat([...parts, packRows(cycleTables.heads, heads)].flatMap((part) => [lengthOf(part), part]))
+}
+
+export function readCycleHeader(record: Uint8Array): CycleRecordHeader {
+  return headerOf(partAt(record, 0))
+}
+
+/** One table of a record. Throws for a record that is not intact. */
+export function readCycleTable<Name extends CycleTableName>(record: Uint8Array, name: Name): CycleRows<Name> {
+  headerOf(partAt(record, 0))
+  return unpackRows(cycleTables[name], partAt(record, 1 + cycleTableNames.indexOf(name)))
+}
+
+function headerOf(part: Uint8Array): CycleRecordHeader {
+  const header = JSON.parse(Buffer.from(part).toString()) as CycleRecordHeader
+  if (header.layout !== cycleRecordLayout)
+    throw new Error(`the cycle record has layout ${header.layout}, not ${cycleRecordLayout}`)
+  return header
+}
+
+/** The header, or a table. */
+function partAt(record: Uint8Array, index: number): Uint8Array {
+  const view = new DataView(record.buffer, record.byteOffset, record.byteLength)
+  let at = 0
+  for (let part = 0; at + lengthBytes <= record.length; part++) {
+    const end = at + lengthBytes + view.getUint32(at, true)
+    if (end > record.length) break
+    if (part === index) return record.subarray(at + lengthBytes, end)
+    at = end
+  }
+  throw new Error('the cycle record is incomplete')
+}
+
+function lengthOf(part: Uint8Array): Uint8Array {
+  const bytes = Buffer.alloc(lengthBytes)
+  bytes.writeUInt32LE(part.length)
+  return bytes
+}

@@ -1,0 +1,14 @@
+/**
+ * What a cycle is on disk: each table declared once, packed and read by the names of its columns. It knows nothing of
+ * storage, models or HTTP.
+ */
+export {
+  packCycleRecord,
+  readCycleHeader,
+  readCycleTable,
+  type CycleRecordHeader,
+  type CycleRows,
+  type CycleTables,
+} from './cycle-record.js'
+export { packRows, unpackRows, type ColumnType, type Rows, type TableDeclaration } from './table.js'
+export { cycleTableNames, cycleTables, type CycleTableName } from './tables.js'

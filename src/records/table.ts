@@ -1,0 +1,200 @@
+/**
+ * Tables of the disk: how one is declared, its rows as columns by name, and their packing. A table is declared once; its
+ * packing, its reading, docs/data.md and the columns that the export takes from it derive from the declaration.
+ *
+ *   u8 form (0 as it is, 1 zstd) · a table of numbers (codec/pack.ts), or the float32 columns, byte plane by byte plane
+ *
+ * Nothing at all is a table without rows. Floats of one model share sign and exponent, so planes of them compress.
+ */
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { packTable, unpackTable } from '../codec/index.js'
+import { assert } from '../contract/index.js'
+
+/**
+ * number: NaN for null. sequence: a number that rises by little from row to row. text: few distinct ones, null for none.
+ * float32: in a table of its own; null for a column without values.
+ */
+export type ColumnType = 'number' | 'sequence' | 'text' | 'float32'
+
+export interface ColumnDeclaration {
+  readonly name: string
+  readonly type: ColumnType
+  readonly meaning: string
+}
+
+export interface TableDeclaration {
+  /** What one row is. */
+  readonly row: string
+  readonly columns: readonly ColumnDeclaration[]
+}
+
+interface ValuesByType {
+  readonly number: Float64Array
+  readonly sequence: Float64Array
+  readonly text: readonly (string | null)[]
+  readonly float32: Float32Array | null
+}
+
+/** The columns of a table by name, each with `count` values. */
+export type Rows<Table extends TableDeclaration> = { readonly count: number } & {
+  readonly [Column in Table['columns'][number] as Column['name']]: ValuesByType[Column['type']]
+}
+
+type Values = ValuesByType[ColumnType]
+
+const form = { plain: 0, zstd: 1 } as const
+/** Compressing less than this costs more than it saves. */
+const compressedBytesMin = 256
+/** In a window of this size, zstd needs less new memory, and compresses such tables as well. */
+const zstdParams = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 17 }
+
+export function packRows<Table extends TableDeclaration>(table: Table, rows: Rows<Table>): Uint8Array {
+  const { count } = rows
+  if (count === 0) return new Uint8Array(0)
+  const columns = table.columns.map(({ name, type }) => ({
+    name,
+    type,
+    values: (rows as unknown as Record<string, Values>)[name] as Values,
+  }))
+  for (const { name, values } of columns)
+    assert(values === null || values.length === count, `each row has a value in ${name}`)
+  const bytes = isFloats(table) ? packFloats(columns, count) : packNumbers(columns, count)
+  if (bytes.length < compressedBytesMin) return Buffer.concat([Uint8Array.of(form.plain), bytes])
+  const compressed = zstdCompressSync(bytes, { chunkSize: bytes.length + 1024, params: zstdParams })
+  return Buffer.concat([Uint8Array.of(form.zstd), compressed])
+}
+
+/** The inverse of `packRows`. Throws for bytes that it did not make of this table. */
+export function unpackRows<Table extends TableDeclaration>(table: Table, packed: Uint8Array): Rows<Table> {
+  const bytes = packed[0] === form.zstd ? zstdDecompressSync(packed.subarray(1)) : packed.subarray(1)
+  const rows =
+    packed.length === 0
+      ? noRows(table)
+      : isFloats(table)
+        ? unpackFloats(table, bytes)
+        : unpackNumbers(table, bytes)
+  return rows as unknown as Rows<Table>
+}
+
+function isFloats({ columns }: TableDeclaration): boolean {
+  return columns[0]?.type === 'float32'
+}
+
+function noRows({ columns }: TableDeclaration): Record<string, Values | number> {
+  const empty = { number: new Float64Array(0), sequence: new Float64Array(0), text: [], float32: null }
+  return { count: 0, ...Object.fromEntries(columns.map(({ name, type }) => [name, empty[type]])) }
+}
+
+interface NamedValues {
+  readonly name: string
+  readonly type: ColumnType
+  readonly values: Values
+}
+
+// ---- numbers and texts
+
+interface NumbersHeader {
+  /** The distinct texts by column; a cell is an index in them. */
+  readonly texts: Readonly<Record<string, readonly string[]>>
+}
+
+function packNumbers(columns: readonly NamedValues[], count: number): Uint8Array {
+  const texts: Record<string, string[]> = {}
+  const numbers = columns.map(({ name, type, values }) => {
+    if (type === 'sequence') return differencesOf(values as Float64Array, count)
+    if (type !== 'text') return values as Float64Array
+    const { distinct, codes } = codesOf(values as readonly (string | null)[])
+    texts[name] = distinct
+    return codes
+  })
+  const header: NumbersHeader = { texts }
+  return packTable(header, count, numbers)
+}
+
+function unpackNumbers(table: TableDeclaration, bytes: Uint8Array): Record<string, Values | number> {
+  const { header, rowCount, columns } = unpackTable(bytes)
+  const { texts } = header as NumbersHeader
+  if (columns.length !== table.columns.length)
+    throw new Error(`a stored table has ${columns.length} columns instead of ${table.columns.length}`)
+  const rows: Record<string, Values | number> = { count: rowCount }
+  for (const [index, { name, type }] of table.columns.entries()) {
+    const numbers = columns[index] as Float64Array
+    if (type === 'sequence') sumUp(numbers)
+    rows[name] = type === 'text' ? textsOf(numbers, texts[name] ?? []) : numbers
+  }
+  return rows
+}
+
+function differencesOf(values: Float64Array, count: number): Float64Array {
+  const differences = new Float64Array(count)
+  let before = 0
+  for (let row = 0; row < count; row++) {
+    const value = values[row] as number
+    differences[row] = value - before
+    before = value
+  }
+  return differences
+}
+
+function sumUp(differences: Float64Array): void {
+  for (let row = 1; row < differences.length; row++)
+    differences[row] = (differences[row] as number) + (differences[row - 1] as number)
+}
+
+function codesOf(values: readonly (string | null)[]): { distinct: string[]; codes: Float64Array } {
+  const distinct: string[] = []
+  const codeOf = new Map<string, number>()
+  const codes = Float64Array.from(values, (value) => {
+    if (value === null) return NaN
+    const known = codeOf.get(value)
+    if (known !== undefined) return known
+    codeOf.set(value, distinct.length)
+    return distinct.push(value) - 1
+  })
+  return { distinct, codes }
+}
+
+function textsOf(codes: Float64Array, distinct: readonly string[]): (string | null)[] {
+  return Array.from(codes, (code) => distinct[code] ?? null)
+}
+
+// ---- float32
+
+const floatBytes = 4
+
+/** u32 rows · a byte for each column: 1 if it has values · the planes of those that have. */
+function packFloats(columns: readonly NamedValues[], count: number): Uint8Array {
+  const present = columns.filter(({ values }) => values !== null)
+  const planesAt = floatBytes + columns.length
+  const bytes = Buffer.alloc(planesAt + present.length * floatBytes * count)
+  bytes.writeUInt32LE(count)
+  columns.forEach(({ values }, index) => (bytes[floatBytes + index] = values === null ? 0 : 1))
+  present.forEach(({ values }, index) => {
+    const { buffer, byteOffset } = values as Float32Array
+    const source = new Uint8Array(buffer, byteOffset, count * floatBytes)
+    const at = planesAt + index * floatBytes * count
+    for (let plane = 0; plane < floatBytes; plane++) {
+      const start = at + plane * count
+      for (let row = 0; row < count; row++) bytes[start + row] = source[row * floatBytes + plane] as number
+    }
+  })
+  return bytes
+}
+
+function unpackFloats(table: TableDeclaration, bytes: Uint8Array): Record<string, Values | number> {
+  const count = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true)
+  const rows: Record<string, Values | number> = { count }
+  let at = floatBytes + table.columns.length
+  for (const [index, { name }] of table.columns.entries()) {
+    if (bytes[floatBytes + index] === 0) {
+      rows[name] = null
+      continue
+    }
+    const values = new Uint8Array(count * floatBytes)
+    for (let plane = 0; plane < floatBytes; plane++, at += count)
+      for (let row = 0; row < count; row++) values[row * floatBytes + plane] = bytes[at + row] as number
+    rows[name] = new Float32Array(values.buffer)
+  }
+  if (at !== bytes.length) throw new Error('a stored table of floats has the wrong length')
+  return rows
+}
