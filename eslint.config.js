@@ -30,12 +30,19 @@ const levels = {
 const onlyFrom = {
   pool: ['base', 'contract'],
   client: ['base', 'contract'],
-  simulator: ['contract', 'client'],
+  simulator: ['base', 'contract', 'client'],
   page: ['contract'],
 }
 
-/** Files that the client imports one by one: the indexes of the folders need packages, which a browser does not have. */
-const filesForClient = 'base/flush-directory\\.js$|contract/(errors|operations|wire)\\.js$|'
+/**
+ * Files that are imported one by one, by what browsers load too: the indexes of their folders need Node and packages. The
+ * contract imports nothing else.
+ */
+const singleFiles = {
+  client: 'base/(flush-directory|units)\\.js$|contract/(errors|operations|wire)\\.js$|',
+  contract: 'base/units\\.js$|',
+  page: 'base/units\\.js$|',
+}
 
 /** Packages that one folder alone may import: what it wraps can then be replaced in one place. */
 const owners = {
@@ -83,6 +90,7 @@ function importRules(folder) {
   )
   const forbidden = Object.keys(levels).filter((other) => !allowed.includes(other))
   const others = Object.keys(levels).filter((other) => other !== folder)
+  const files = singleFiles[folder] ?? ''
   return {
     files: [`src/${folder}/**/*.{ts,tsx}`],
     rules: {
@@ -94,11 +102,11 @@ function importRules(folder) {
             .map(([name, owner]) => ({ name, message: `src/${owner} wraps this package.` })),
           patterns: [
             {
-              regex: `^(\\.\\./)+(${forbidden.join('|')})(/|$)`,
+              regex: `^(\\.\\./)+(?!${files})(${forbidden.join('|')})(/|$)`,
               message: `src/${folder} may not import this folder: imports point down the levels.`,
             },
             {
-              regex: `^(\\.\\./)+(?!${folder === 'client' ? filesForClient : ''}(${others.join('|')})/index\\.js$)(${others.join('|')})/`,
+              regex: `^(\\.\\./)+(?!${files}(${others.join('|')})/index\\.js$)(${others.join('|')})/`,
               message: 'Other folders are imported through their index.js.',
             },
           ],

@@ -2,12 +2,13 @@
  * Deterministic cycles for load tests: the same posts over successive five-minute cycles, with counters that only grow. The
  * first cycles (the ramp) fill the pool; each later one adds and removes the number of posts in the shape.
  */
-import type {
-  Candidate,
-  CandidateScoreRow,
-  CycleRequest,
-  EngagementRow,
-  Removal,
+import {
+  type Candidate,
+  type CandidateScoreRow,
+  type CycleRequest,
+  type EngagementRow,
+  kstOffsetMs,
+  type Removal,
 } from '../src/contract/index.js'
 import { Rng } from '../src/simulator/rng.js'
 import { TextCorpus } from './texts.js'
@@ -43,7 +44,6 @@ export const rampCycleCount = 5
 const cycleMs = 300_000
 /** A time in the past: a Monday, 09:00 in Korea. */
 const startMs = Date.UTC(2025, 2, 3)
-const kstOffsetMs = 9 * 3_600_000
 const nullShareOfSnapshots = 0.1
 
 const galleries = [

@@ -5,6 +5,7 @@
  */
 import { stat, statfs } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { gibibyte, mebibyte, minuteMs } from '../base/index.js'
 import type { Check } from '../contract/index.js'
 import { lastCycleOf, type ServerSources } from '../server/index.js'
 import { databasePath, diskBytesFreeMin } from '../store/index.js'
@@ -21,8 +22,8 @@ export const checkNames = [
 ] as const satisfies readonly Check['check'][]
 
 /** Three cycles at the usual interval. */
-const lastCycleMsMax = 15 * 60_000
-const diskBytesWarn = 2 * 2 ** 30
+const lastCycleMsMax = 15 * minuteMs
+const diskBytesWarn = 2 * gibibyte
 const diskCheckMs = 2000
 /** A disk that takes longer counts as failed. */
 const diskResponseMsMax = 1000
@@ -127,7 +128,7 @@ function diskCheck(free: number | null): Check {
   const check = 'disk'
   if (free === null)
     return { check, status: 'fail', reason: 'the disk of the data directory does not respond' }
-  const reason = `${Math.round(free / 2 ** 20)} MiB are free on the disk of the data directory`
+  const reason = `${Math.round(free / mebibyte)} MiB are free on the disk of the data directory`
   return { check, status: free < diskBytesFreeMin ? 'fail' : free < diskBytesWarn ? 'warn' : 'ok', reason }
 }
 

@@ -3,6 +3,7 @@
  * the page connects again and reads everything again. Events are written once per turn of the event loop.
  */
 import type { ServerResponse } from 'node:http'
+import { kibibyte } from '../base/index.js'
 import { ServiceError } from '../contract/index.js'
 import { securityHeaders } from './access.js'
 import type { Stream } from './routes.js'
@@ -15,7 +16,7 @@ export type EventName = 'cycle' | 'call' | 'status' | 'models' | 'reset' | 'hear
 
 const streamCountMax = 100
 /** Bytes that wait for one reader. */
-const unreadBytesMax = 256 * 1024
+const unreadBytesMax = 256 * kibibyte
 /** Events that wait for the next turn. More come only when requests arrive faster than they can be shown. */
 const waitingCountMax = 100
 /** Proxies close connections without traffic, and only a write detects a reader that has disconnected. */

@@ -5,11 +5,14 @@
  */
 import { constants, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import type {
-  ChildProcess,
-  ExecFileException,
-  ExecFileOptionsWithBufferEncoding,
-  Log,
+import {
+  type ChildProcess,
+  type ExecFileException,
+  type ExecFileOptionsWithBufferEncoding,
+  gibibyte,
+  type Log,
+  mebibyte,
+  minuteMs,
 } from '../base/index.js'
 import { ServiceError } from '../contract/index.js'
 import { watchMemory } from '../model/index.js'
@@ -43,15 +46,15 @@ export interface HistoryCommandsOptions {
 const waitMsDefault = 20_000
 /** A browser runs the timers of a tab in the background once a minute. */
 const repeatMsDefault = 90_000
-const runMsDefault = 10 * 60_000
-const memoryBytesDefault = 3 * 2 ** 30
+const runMsDefault = 10 * minuteMs
+const memoryBytesDefault = 3 * gibibyte
 /** An output is reused for this long, unless a cycle has been stored meanwhile. */
 const freshMsMax = 60_000
 const resultCountMax = 8
 /** Commands that wait for their turn. */
 const waitingCountMax = 4
 /** `explain` prints the body of a post, which may be almost a whole cycle of 16 MiB. */
-const outputBytesMax = 24 * 1024 * 1024
+const outputBytesMax = 24 * mebibyte
 
 /** What exit code 1 of a command means: an error of the response, or that the output reports a failure. */
 type Failure = 'not_found' | 'server_error' | 'output'

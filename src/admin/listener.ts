@@ -9,7 +9,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { inBackground, type Log } from '../base/index.js'
+import { inBackground, kibibyte, type Log, mebibyte } from '../base/index.js'
 import { ServiceError } from '../contract/index.js'
 import { acceptsCoding, gzipResponse } from '../server/index.js'
 import { securityHeaders, type Access } from './access.js'
@@ -35,19 +35,19 @@ export interface TlsFiles {
 
 /** Twice the event streams. The file descriptors are reserved. */
 export const connectionsMax = 200
-const headBytesMax = 16 * 1024
+const headBytesMax = 16 * kibibyte
 /** For a whole request to arrive. */
 const requestMsMax = 10_000
 /** Time limit of a connection without traffic in either direction. */
 const idleMsMax = 30_000
 /** Bytes of all responses that clients have not read yet. A response that exceeds it gets 503. */
-const unreadBytesMax = 64 * 1024 * 1024
+const unreadBytesMax = 64 * mebibyte
 
 const empty = new Uint8Array()
 const loginPath = '/login'
 const formBytesMax = 1024
 /** Shorter texts are sent as they are. */
-const compressedBytesMin = 16 * 1024
+const compressedBytesMin = 16 * kibibyte
 /** At a time. Further responses are sent as they are: the cycles need threads of Node's pool too. */
 const compressionsMax = 2
 /** These refuse a client: its connection is closed, so that others can use the slot. */

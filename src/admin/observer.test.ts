@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { dayMs } from '../base/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { endedRequest as request, observed } from '../../test/helpers/observed-cycles.js'
 import { formatInstant, type CycleRequest } from '../contract/index.js'
@@ -36,7 +37,6 @@ test('first scores are those of the last 24 hours: none if all cycles are older,
   const at = cycleMs(100)
   await post(cycleBody(0, { candidates, engagement: [reading('g', 1, cycleMs(0))] }), at)
   await post(cycleBody(2, { engagement: [reading('g', 2, cycleMs(2))] }), at + 1000)
-  const dayMs = 24 * 3_600_000
   const target = 0.99
   const all = { on_time: 1, late: 1, never: 0, overdue: 1, share: 1 / 3, target }
   expect(observer.firstScores(at + dayMs)).toEqual(all)

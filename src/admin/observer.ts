@@ -4,6 +4,7 @@
  * `#process` first.
  */
 import { randomUUID } from 'node:crypto'
+import { dayMs } from '../base/index.js'
 import {
   firstScoreTarget,
   outcomeCodes,
@@ -42,7 +43,6 @@ export const unauthorizedCode: ErrorKind = 'unauthorized'
 const processMsMax = 1000
 /** Scores that the quantiles of a cycle are computed from. */
 const sampleCountMax = 1000
-const dayMs = 24 * 3_600_000
 
 export class Observer {
   /** Identifies this process: the ids of calls start again in the next one. */

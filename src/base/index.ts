@@ -1,6 +1,6 @@
 /**
- * What every other folder may use: work in the background, child processes, limits on concurrent work, flushes of
- * directories. It knows nothing of cycles or models.
+ * What every other folder may use: the log, units, sizes as texts, work in the background, child processes, limits on
+ * concurrent work, flushes of directories. It knows nothing of cycles or models.
  */
 export {
   backgroundFailureChannel,
@@ -24,3 +24,5 @@ export { silentLog, type Log } from './log.js'
 export { ignoringErrors, withRelease } from './release.js'
 export { uninitializedBuffer } from './memory.js'
 export { abortable, Semaphore, type WaitingLimit } from './semaphore.js'
+export { sizeText } from './size-text.js'
+export { dayMs, gibibyte, hourMs, kibibyte, mebibyte, minuteMs, secondMs } from './units.js'

@@ -1,9 +1,7 @@
 /**
  * Numbers and times as all commands print them. An unknown value is a dash.
  */
-import { cycleIdOf } from '../contract/index.js'
-
-const kstOffsetMs = 9 * 3_600_000
+import { cycleIdOf, kstOffsetMs } from '../contract/index.js'
 
 /** 1234567 → 1,234,567 */
 export function count(value: number): string {

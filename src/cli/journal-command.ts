@@ -3,7 +3,7 @@
  */
 import type { Command } from 'commander'
 import { resolve } from 'node:path'
-import { sizeText } from '../model/index.js'
+import { sizeText } from '../base/index.js'
 import type { SettingName } from '../settings/index.js'
 import {
   createEnvironment,

@@ -1,6 +1,7 @@
 /**
  * The report of a simulation as text: what was sent and checked, and the best posts of its last cycle.
  */
+import { hourMs } from '../base/index.js'
 import type { SimulationReport, SimulationTotals } from '../simulator/index.js'
 import { count, kstTime, milliseconds } from './format.js'
 import { fitCells, formatTable } from './text-table.js'
@@ -11,7 +12,7 @@ const titleCellsMax = 60
 /** The report for a terminal of `columns` cells. */
 export function describeReport(report: SimulationReport, columns?: number): string {
   const { totals, postMs } = report
-  const hours = (report.endAtMs - report.startAtMs) / 3_600_000
+  const hours = (report.endAtMs - report.startAtMs) / hourMs
   const lines = [
     `${kstTime(report.startAtMs)} to ${kstTime(report.endAtMs)} KST: ${Number(hours.toFixed(2))} h in ` +
       `${(report.wallMs / 1000).toFixed(1)} s${report.resumed ? ', resumed from an unfinished simulation' : ''}`,

@@ -9,10 +9,9 @@ import https from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect, type TLSSocket } from 'node:tls'
 import type { Command } from 'commander'
-import { inBackground } from '../base/index.js'
+import { inBackground, minuteMs, sizeText } from '../base/index.js'
 import { reasonOf } from '../client/index.js'
 import type { Now } from '../contract/index.js'
-import { sizeText } from '../model/index.js'
 import { adminTokenVariable, type SettingName, type Settings } from '../settings/index.js'
 import { findAdminToken, tlsOf } from './admin-listener.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
@@ -30,7 +29,7 @@ const responseMsMax = 5000
 /** A cycle may take a moment to arrive after it is due. */
 const graceMs = 60_000
 /** Between the arrival of a cycle and the time at which the next one is due. */
-const delayMsMax = 30 * 60_000
+const delayMsMax = 30 * minuteMs
 const clearScreen = '\x1b[H\x1b[2J'
 
 export function addStatusCommand(program: Command, context: CommandContext): void {
@@ -214,7 +213,7 @@ function dueText({ time, next_cycle_due_at: due, last_cycle_received_at: receive
 
 /** Such as `75 s` or `12 min`. */
 function spanText(ms: number): string {
-  return ms < 120_000 ? `${Math.round(ms / 1000)} s` : minutes(ms / 60_000)
+  return ms < 120_000 ? `${Math.round(ms / 1000)} s` : minutes(ms / minuteMs)
 }
 
 function lastCycleText({ last_cycle, last_cycle_id, last_cycle_received_at }: Now): string {

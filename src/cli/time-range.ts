@@ -2,6 +2,7 @@
  * The flags `--from` and `--to` of commands that read stored cycles by `cycle_time`.
  */
 import type { Command } from 'commander'
+import { dayMs } from '../base/index.js'
 import { cycleIdPattern, parseInstant } from '../contract/index.js'
 import { UsageError } from './failure.js'
 import type { Flags } from './read-settings.js'
@@ -12,7 +13,6 @@ export interface TimeRange {
   readonly toMs: number
 }
 
-const dayMs = 86_400_000
 const dayPattern = /^\d{4}-\d\d-\d\d$/
 
 export function addRangeFlags(command: Command): Command {

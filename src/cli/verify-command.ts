@@ -2,12 +2,11 @@
  * `understudy verify`: checks a whole data directory and prints the problems. The server may be running.
  */
 import type { Command } from 'commander'
-import { withRelease } from '../base/index.js'
+import { sizeText, withRelease } from '../base/index.js'
 import { codeOf } from '../client/index.js'
 import { loadCodec } from '../codec/index.js'
 import { verifyCycles } from '../history/index.js'
 import { normaliseImage } from '../images/index.js'
-import { sizeText } from '../model/index.js'
 import {
   databasePath,
   inspectRecords,

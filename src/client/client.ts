@@ -2,6 +2,7 @@
  * The typed client: one method for each operation of the contract, with retries. It needs `fetch`, `CompressionStream` and
  * `crypto.subtle`, and nothing else: Node 20, Deno and browsers have them. Read `send` first.
  */
+import { mebibyte } from '../base/units.js'
 import { errorTable } from '../contract/errors.js'
 import { operations, type OperationId, type ResponseOf } from '../contract/operations.js'
 import type {
@@ -58,7 +59,7 @@ export interface CallOptions {
 }
 
 /** 200,000 pending posts, the default limit of the service, need a third of it. */
-const responseBytesMaxDefault = 128 * 1024 * 1024
+const responseBytesMaxDefault = 128 * mebibyte
 
 /** An attempt that failed: a response that may be another one later, or an error. */
 export interface Failure {

@@ -7,6 +7,7 @@
  *   spool/20260302T1215.json.set-aside  damaged, or not a cycle; kept for inspection, and never sent
  *   spool/20260302T1220.json.partial    an interrupted write; removed when the spool is opened
  */
+import { dayMs } from '../base/units.js'
 import type { CycleRequest, CycleResponse } from '../contract/wire.js'
 import type { CallOptions, Client } from './client.js'
 import { ApiError, isFutureRefusal } from './errors.js'
@@ -33,7 +34,7 @@ export interface SpoolOptions {
 
 /** Refusals that depend on the body alone. After any other failure, the same body may be accepted later. */
 const finalKinds: ReadonlySet<string> = new Set(['bad_request', 'conflict', 'too_large', 'unprocessable'])
-const futureMsMaxDefault = 24 * 3_600_000
+const futureMsMaxDefault = dayMs
 
 export class Spool {
   readonly #options: SpoolOptions

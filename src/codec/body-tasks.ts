@@ -3,6 +3,7 @@
  * are made to be slow take several to compare. Small bodies are handled immediately, large ones in a worker thread. Both ways
  * give the same values and the same errors.
  */
+import { kibibyte } from '../base/index.js'
 import { ServiceError, type ErrorKind, type FieldProblem } from '../contract/index.js'
 import { bodyDifferences } from './body-differences.js'
 import { decodeCycle } from './decode-cycle.js'
@@ -30,7 +31,7 @@ export function runInline<Name extends BodyTaskName>(
 }
 
 /** A task on this many bytes takes a few milliseconds, less than a round trip to a worker thread. */
-export const inlineBytesMax = 64 * 1024
+export const inlineBytesMax = 64 * kibibyte
 
 const reading = new WorkerRunner()
 const comparing = new WorkerRunner()

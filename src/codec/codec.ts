@@ -2,6 +2,7 @@
  * The choice of codec. Both give the same columns, bytes and errors; the native one decodes at least 15 times as fast.
  * The reference examines every body that native code refuses, so errors are the same by construction.
  */
+import { mebibyte } from '../base/index.js'
 import type { CycleColumns } from '../contract/index.js'
 import { runBodyTask } from './body-tasks.js'
 import { columnOperations, runColumns, type RunColumns } from './column-program.js'
@@ -80,7 +81,7 @@ export function nativeCodec(addon: NativeAddon): Codec {
  * Larger bodies are decoded in a worker thread; a full cycle is smaller. Native code takes at most about 20 ms of the
  * event loop for any body of this size; for 16 MiB of brackets it took 45 ms, and 220 ms with new memory for the index.
  */
-const nativeBytesMax = 8 * 1024 * 1024
+const nativeBytesMax = 8 * mebibyte
 
 function firstLine(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] as string

@@ -1,14 +1,15 @@
 /**
  * Limits of interface.md section 8 that do not belong to one field.
  */
+import { kibibyte, mebibyte } from '../base/units.js'
 
 /** A JSON body after decompression. */
-export const jsonBodyBytesMax = 16 * 1024 * 1024
+export const jsonBodyBytesMax = 16 * mebibyte
 /** On the wire, gzip may be larger than what it holds (decisions.md 5). */
-export const gzipBodyBytesMax = jsonBodyBytesMax + 1024 * 1024
+export const gzipBodyBytesMax = jsonBodyBytesMax + mebibyte
 /** Head of a request: its path may hold a percent-encoded gallery id of 12 KiB. A longer one is 431. */
-export const headBytesMax = 128 * 1024
-export const imageBytesMax = 5 * 1024 * 1024
+export const headBytesMax = 128 * kibibyte
+export const imageBytesMax = 5 * mebibyte
 /** Decoded pixels of an image (decisions.md 27). */
 export const imagePixelsMax = 50_000_000
 /** Segments and fill bytes of an image before its first scan. A photograph has a few dozen, at most some hundreds. */

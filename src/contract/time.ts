@@ -2,6 +2,7 @@
  * Time in the contract: RFC 3339 date-times, instants, five-minute boundaries, cycle ids in KST.
  * Nothing here reads a clock or the time zone of the machine.
  */
+import { dayMs, hourMs, minuteMs, secondMs } from '../base/units.js'
 
 /**
  * A point in time. `ms` is whole milliseconds since 1970 in UTC, `fraction` is the rest in milliseconds,
@@ -12,12 +13,9 @@ export interface Instant {
   readonly fraction: number
 }
 
-const SECOND_MS = 1000
-const MINUTE_MS = 60_000
-const HOUR_MS = 3_600_000
-const DAY_MS = 86_400_000
-const KST_OFFSET_MS = 9 * HOUR_MS
-export const cycleBoundaryMs = 5 * MINUTE_MS
+/** Korea has had no daylight saving time since 1988. */
+export const kstOffsetMs = 9 * hourMs
+export const cycleBoundaryMs = 5 * minuteMs
 
 /** The target of section 8: the share of posts that have their first score by `firstScoreDeadline`. */
 export const firstScoreTarget = 0.99
@@ -59,13 +57,12 @@ export function parseInstant(text: string): Instant | null {
   const offsetHour = Number(match[9] ?? 0)
   const offsetMinute = Number(match[10] ?? 0)
   if (offsetHour > 23 || offsetMinute > 59) return null
-  const offsetMs = (match[8] === '-' ? -1 : 1) * (offsetHour * HOUR_MS + offsetMinute * MINUTE_MS)
-  const minuteStart =
-    daysSinceEpoch(year, month, day) * DAY_MS + hour * HOUR_MS + minute * MINUTE_MS - offsetMs
-  if (second === 60 && modulo(minuteStart, DAY_MS) !== DAY_MS - MINUTE_MS) return null
+  const offsetMs = (match[8] === '-' ? -1 : 1) * (offsetHour * hourMs + offsetMinute * minuteMs)
+  const minuteStart = daysSinceEpoch(year, month, day) * dayMs + hour * hourMs + minute * minuteMs - offsetMs
+  if (second === 60 && modulo(minuteStart, dayMs) !== dayMs - minuteMs) return null
   const digits = match[7] ?? ''
   return {
-    ms: minuteStart + second * SECOND_MS + Number(digits.slice(0, 3).padEnd(3, '0')),
+    ms: minuteStart + second * secondMs + Number(digits.slice(0, 3).padEnd(3, '0')),
     fraction: fractionOf(digits.slice(3)),
   }
 }
@@ -84,7 +81,7 @@ export function compareInstants(a: Instant, b: Instant): number {
  * digits, so that two instants never share a `cycle_id`.
  */
 export function cycleIdOf(ms: number): string {
-  const text = new Date(ms + KST_OFFSET_MS).toISOString()
+  const text = new Date(ms + kstOffsetMs).toISOString()
   return text.replace(/(?<=\d)-|:/g, '').slice(0, -'SS.mmmZ'.length)
 }
 
@@ -95,7 +92,7 @@ export function nextBoundary(ms: number): number {
 
 /** Milliseconds since midnight in KST, 0 to 86,399,999. */
 export function kstTimeOfDay(ms: number): number {
-  return modulo(ms + KST_OFFSET_MS, DAY_MS)
+  return modulo(ms + kstOffsetMs, dayMs)
 }
 
 /** The wire form of a time that the service sets itself: UTC with milliseconds. */
@@ -111,7 +108,7 @@ function daysInMonth(year: number, month: number): number {
 /** Days from 1 January 1970 in the proleptic Gregorian calendar. */
 function daysSinceEpoch(year: number, month: number, day: number): number {
   // Years 0 to 99 mean 1900 to 1999 to Date.UTC, so the count starts 400 years (146,097 days) later.
-  return Date.UTC(year + 400, month - 1, day) / DAY_MS - 146_097
+  return Date.UTC(year + 400, month - 1, day) / dayMs - 146_097
 }
 
 /** Never negative. Divides, because `%` of large doubles such as times is several times slower. */

@@ -1,11 +1,9 @@
 /** What the service reports of a client whose clock differs. */
 import { beforeEach, expect, test } from 'vitest'
-import { silentLog } from '../base/index.js'
+import { hourMs, minuteMs, silentLog } from '../base/index.js'
 import { ClockDifference } from './clock-difference.js'
 
 const skewMs = 2000
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
 const startMs = Date.parse('2026-03-02T00:00:00Z')
 
 let logged: object[]

@@ -3,10 +3,9 @@
  * a cycle at or after its `cycle_time`, so by equal clocks the difference is not negative. It is the delay of the client
  * plus what its clock is behind: only the smallest of many differences says something about clocks.
  */
-import type { Log } from '../base/index.js'
+import { type Log, minuteMs } from '../base/index.js'
 import type { CycleColumns } from '../contract/index.js'
 
-const minuteMs = 60_000
 const windowMinutes = 60
 /** One warning in the log; the next one has the number of refusals since. */
 const warnEveryMs = 10 * minuteMs

@@ -3,7 +3,7 @@
  * without changing anything, made durable in one transaction, and only then is memory changed and the response given.
  * After that, the event "cycle stored" is emitted. Cycles run one at a time, in the serial queue. Read `process` first.
  */
-import { inBackground, type Log } from '../base/index.js'
+import { inBackground, type Log, mebibyte } from '../base/index.js'
 import type { Codec, ResponseColumns } from '../codec/index.js'
 import {
   assert,
@@ -255,7 +255,7 @@ interface PredictedCycle {
 }
 
 /** Each step of a cycle with a body this large takes milliseconds. */
-const largeBytesMin = 1024 * 1024
+const largeBytesMin = mebibyte
 
 /** Between two steps of a large cycle, the event loop serves other requests. */
 function yieldIfLarge(json: Uint8Array): Promise<void> | null {

@@ -11,6 +11,7 @@ import {
   zstdDecompress,
   type ZstdOptions,
 } from 'node:zlib'
+import { kibibyte, mebibyte } from '../base/index.js'
 import { jsonBodyBytesMax } from '../contract/index.js'
 import type { StoredRequest } from '../store/index.js'
 
@@ -24,12 +25,12 @@ const decompressGzip = promisify(gunzip)
 const level: ZstdOptions['params'] = { [constants.ZSTD_c_compressionLevel]: 1 }
 /** Bodies of cycles compress to less than a sixth, so that each takes one output buffer. */
 const compressionRatioMin = 6
-const outputBytesMin = 64 * 1024
+const outputBytesMin = 64 * kibibyte
 /**
  * A body below this size is compressed in about the time that a thread of the pool may wait for a processor, without one.
  * Larger bodies would keep the event loop from other requests.
  */
-export const threadBytesMin = 1024 * 1024
+export const threadBytesMin = mebibyte
 /** For small bodies. New memory costs as much time as they do, and they are compressed as well in a window of this size. */
 const windowBytesLog2 = 17
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { silentLog } from '../base/index.js'
+import { minuteMs, silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
@@ -19,7 +19,6 @@ import {
 import { CycleService } from './service.js'
 import { StageClock } from './stage-clock.js'
 
-const minuteMs = 60_000
 const perDay = 288
 const dayMs = perDay * 5 * minuteMs
 const retainCyclesDays = 10

@@ -5,7 +5,7 @@
  * "Now" is the earlier of two clocks: the time at which the last cycle was received (this machine's clock) and the newest
  * cycle_time (the client's clock). A jump of either clock cannot make all records expire at once.
  */
-import type { Log } from '../base/index.js'
+import { dayMs, type Log } from '../base/index.js'
 import { parseInstant } from '../contract/index.js'
 import type { PoolState } from '../pool/index.js'
 import type {
@@ -43,7 +43,6 @@ export interface RetentionParts {
   readonly log: Log
 }
 
-const dayMs = 24 * 3_600_000
 /** Departures are known for seven days, from the records of their cycles. */
 const cycleDaysMin = 8
 /** Cycles per transaction, which then takes a few milliseconds. */

@@ -2,6 +2,7 @@
  * Scores of some versions for the same rows of stored cycles. They come from the response, from the stored scores of a
  * shadow, or from a replay of the recorded request. Heads are weighted with the weights of their cycle.
  */
+import { minuteMs } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
 import {
   headNames,
@@ -49,7 +50,7 @@ export interface ScoresOptions {
 }
 
 /** Time limit for the texts of one cycle. */
-const encodeMsMax = 60 * 60_000
+const encodeMsMax = 60 * minuteMs
 
 /** Scores of replayed cycles. */
 export class ReplayedScores {

@@ -2,7 +2,7 @@
  * The semaphore of image work: a fixed number of images is processed at a time, further uploads wait in order, and an
  * upload that would wait too long is refused with Retry-After. The memory of bodies is limited where they are received.
  */
-import { Semaphore } from '../base/index.js'
+import { kibibyte, mebibyte, Semaphore } from '../base/index.js'
 import { RetrySchedule, ServiceError } from '../contract/index.js'
 
 /** An upload that would wait longer is refused: a later retry is served sooner than a long queue. */
@@ -10,7 +10,7 @@ const waitMsMax = 500
 /** This many uploads may wait however long images take: one slow image must not cause refusals. */
 const waitingCountMin = 16
 /** Memory of a waiting request besides its body. */
-const requestBytes = 16 * 1024
+const requestBytes = 16 * kibibyte
 
 export class ImageSemaphore {
   /** Bytes of uploads that may wait. May change at any time. Waiting uploads continue. */
@@ -22,7 +22,7 @@ export class ImageSemaphore {
   #endedAtMs = 0
 
   /** `activeCountMax`: images processed at a time. The default of two leaves libuv threads for commits and hashing. */
-  constructor({ activeCountMax = 2, waitingBytesMax = 256 * 1024 * 1024 } = {}) {
+  constructor({ activeCountMax = 2, waitingBytesMax = 256 * mebibyte } = {}) {
     this.#permits = new Semaphore(activeCountMax)
     this.waitingBytesMax = waitingBytesMax
   }

@@ -2,12 +2,13 @@
  * Repairs JPEGs: small ones at once, others in a worker thread, since reading 5 MiB takes the event loop too long.
  */
 import { Worker } from 'node:worker_threads'
+import { kibibyte } from '../base/index.js'
 import { WorkerRunner } from '../codec/index.js'
 import { imageSegmentsMax, ServiceError } from '../contract/index.js'
 import { repairedJpeg, type Repair } from './jpeg-repair.js'
 
 /** Repairing this many bytes takes a fraction of a millisecond. */
-const inlineBytesMax = 64 * 1024
+const inlineBytesMax = 64 * kibibyte
 
 const thread = new WorkerRunner(startThread)
 

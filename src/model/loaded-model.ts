@@ -1,7 +1,7 @@
 /**
  * A model that serves: package, features and session processes behind the `Model` interface.
  */
-import { ignoringErrors, withRelease } from '../base/index.js'
+import { gibibyte, ignoringErrors, withRelease } from '../base/index.js'
 import { referenceCodec } from '../codec/index.js'
 import { assert, type HeadColumns, type HeadName } from '../contract/index.js'
 import { fillEmbeddings } from './features/embedding-rows.js'
@@ -39,7 +39,7 @@ import {
 } from './sessions/session-host.js'
 import type { HeadRows, Matrices } from './sessions/batches.js'
 
-const processBytesMaxDefault = 4 * 2 ** 30
+const processBytesMaxDefault = 4 * gibibyte
 /** Rows of the batches that new heads run before they serve: the fewest, and enough for all threads. */
 const warmUpCounts = [1, 256]
 

@@ -1,9 +1,9 @@
 /**
  * How times, durations, numbers and sizes are written. Times are those of Korea (KST), wherever the reader is.
  */
+import { dayMs, hourMs, minuteMs } from '../base/units.js'
 
 export const timeZone = 'Asia/Seoul'
-const minuteMs = 60_000
 const parts = { timeZone, hourCycle: 'h23' } as const
 const clockFormat = new Intl.DateTimeFormat('en-GB', { ...parts, hour: '2-digit', minute: '2-digit' })
 const secondsFormat = new Intl.DateTimeFormat('en-GB', { ...parts, timeStyle: 'medium' })
@@ -55,7 +55,7 @@ export function duration(ms: number): string {
 
 /** One unit, for columns: `45 s`, `12 min`, `3.5 h`, `21 h`, `9 d`. */
 export function age(ms: number): string {
-  const hours = ms / 3_600_000
+  const hours = ms / hourMs
   if (hours < 1 || hours >= 48) return duration(ms)
   return `${hours < 10 ? hours.toFixed(1) : Math.round(hours)} h`
 }
@@ -65,8 +65,6 @@ export function ago(time: string | number, nowMs: number): string {
   const ms = nowMs - new Date(time).getTime()
   return ms < -minuteMs / 60 ? `in ${duration(-ms)}` : `${duration(ms)} ago`
 }
-
-const dayMs = 24 * 3_600_000
 
 /** `since 14:05 KST`, for what the service has counted since it started; undefined once that is a day or more. */
 export function sinceStart(startedAt: string, nowMs: number): string | undefined {

@@ -5,11 +5,12 @@
  *   departures   | left at 12:00: g/7, g/9 | left at 12:05: h/2, g/7 |   the oldest expire first
  *   newest       g/9 → 12:00, h/2 → 12:05, g/7 → 12:05                   a post that left twice has one tombstone
  */
+import { dayMs } from '../base/index.js'
 import { assert } from '../contract/index.js'
 import { gallIdAt, PostMap, type PostKeys } from './post-map.js'
 
 /** Age at which a tombstone expires, by cycle time. */
-export const tombstoneAgeMsMax = 7 * 24 * 3_600_000
+export const tombstoneAgeMsMax = 7 * dayMs
 
 /** Posts that left with one cycle. */
 interface Departure {

@@ -3,12 +3,13 @@
  * same time. A body past either limit is refused with 503. Request and response bodies have an admission each, so that
  * clients that do not read their responses do not keep others from sending.
  */
+import { kibibyte } from '../base/index.js'
 import { assert, ServiceError } from '../contract/index.js'
 
 const retryAfterS = 1
 
 /** A body counts as large from this size on. Smaller ones cost too little of the event loop to be limited. */
-export const largeBytesMin = 256 * 1024
+export const largeBytesMin = 256 * kibibyte
 
 /**
  * Large bodies that may arrive at the same time. In one turn of the event loop each of them delivers at most 512 KiB,

@@ -3,12 +3,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { silentLog } from '../base/index.js'
+import { dayMs, silentLog } from '../base/index.js'
 import { scratchDir } from '../../test/helpers/servers.js'
 import { makeTlsFiles, opensslMissing } from '../../test/helpers/tls-files.js'
 import { dateProblem, datesOf, logDates } from './certificate-dates.js'
-
-const dayMs = 86_400_000
 
 describe.skipIf(opensslMissing)('a certificate of one day', () => {
   const dates = datesOf(readFileSync(makeTlsFiles(scratchDir(), 'one-day').cert))

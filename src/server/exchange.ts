@@ -5,6 +5,7 @@
 import { STATUS_CODES } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { kibibyte, mebibyte } from '../base/index.js'
 import { assert, ServiceError } from '../contract/index.js'
 import type { CallResources } from './call-resources.js'
 import type { CycleLog } from './cycle-log.js'
@@ -19,13 +20,13 @@ export interface OutgoingResponse {
 }
 
 /** A larger body is sent in pieces. uWebSockets.js copies what the socket does not accept of a body sent as a whole. */
-const wholeBodyBytesMax = 16 * 1024
+const wholeBodyBytesMax = 16 * kibibyte
 /**
  * Bytes that all large responses together write to their sockets in one turn of the event loop, and the minimum that each
  * writes. The kernel accepts megabytes for a client that does not read, and the event loop waits while it copies them.
  */
-const turnBytesMax = 2 * 1024 * 1024
-const pieceBytesMin = 64 * 1024
+const turnBytesMax = 2 * mebibyte
+const pieceBytesMin = 64 * kibibyte
 /** Between two attempts to write to a full socket. They keep uWebSockets.js from closing the connection after 10 s. */
 const retryMs = 2000
 /** A client that reads nothing for this long is disconnected. */

@@ -4,9 +4,10 @@
  * largest buffer that was released serves the next large body: cycles mostly come one after the other, and new memory of
  * their size costs page faults and garbage collections.
  */
+import { kibibyte } from '../base/index.js'
 import { bodyBufferBytes } from '../codec/index.js'
 
-const firstBytes = 64 * 1024
+const firstBytes = 64 * kibibyte
 /** Growth factor past the first buffer: a large body is copied twice, not twenty times. */
 const growth = 16
 

@@ -3,6 +3,7 @@
  * before a response that ends the connection.
  */
 import type { HttpResponse } from 'uWebSockets.js'
+import { kibibyte } from '../base/index.js'
 import { ServiceError } from '../contract/index.js'
 import type { BodyReservation } from './body-admission.js'
 import { GrowingBody } from './growing-body.js'
@@ -16,7 +17,7 @@ const drainMsMax = 30_000
 /** Draining also ends after a period of this length in which the client sends too few bytes. */
 const drainPeriodMs = 2_000
 /** The minimum per period. uWebSockets.js closes connections that send half as much, without a response. */
-const drainPeriodBytesMin = 64 * 1024
+const drainPeriodBytesMin = 64 * kibibyte
 
 /** What the request's head announces. */
 export interface AnnouncedBody {

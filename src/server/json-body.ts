@@ -2,7 +2,7 @@
  * Reads JSON bodies, limited on the wire and after decompression (decisions.md 5). Decompression runs in the thread pool.
  */
 import { gunzip, type Gunzip } from 'node:zlib'
-import { Semaphore } from '../base/index.js'
+import { kibibyte, Semaphore } from '../base/index.js'
 import { gzipBodyBytesMax, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import type { RequestBody } from '../cycle/index.js'
 import type { Exchange } from './exchange.js'
@@ -55,7 +55,7 @@ function decompress(bytes: Uint8Array): Promise<{ json: Uint8Array; bytesRead: n
   return new Promise((resolve, reject) => {
     gunzip(
       bytes,
-      { maxOutputLength: jsonBodyBytesMax, chunkSize: 256 * 1024, info: true },
+      { maxOutputLength: jsonBodyBytesMax, chunkSize: 256 * kibibyte, info: true },
       (error, result: unknown) => {
         if (error !== null) {
           reject(error)

@@ -5,9 +5,10 @@
  */
 import { write, writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { kibibyte } from '../base/index.js'
 
 /** Bytes of lines that wait to be written; as many again are being written. */
-const waitingBytesMax = 512 * 1024
+const waitingBytesMax = 512 * kibibyte
 /** Delay before the next attempt on a busy descriptor. */
 const retryMs = 100
 

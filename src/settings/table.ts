@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gibibyte, hourMs, mebibyte } from '../base/index.js'
 import { pendingPostsMax } from '../contract/index.js'
 import type { ExecutionProvider } from '../model/index.js'
 import { integer, listOf, oneOf, path, portOrOff, text, weights, type SettingKind } from './kinds.js'
@@ -43,7 +44,6 @@ const providers = Object.keys({
 
 const hostKind = text('a host name or an IP address', /^[A-Za-z0-9._:-]{1,255}$/)
 
-const mebibyte = 1024 * 1024
 // One cycle must fit: 17 MiB of gzip and its 16 MiB decompressed.
 const bodiesBytesMin = 40 * mebibyte
 
@@ -149,12 +149,12 @@ const rows = {
     description: 'Open connections. The next one is closed immediately.',
   },
   bodyReadMsMax: {
-    kind: integer(100, 3_600_000),
+    kind: integer(100, hourMs),
     defaultValue: () => 60_000,
     description: 'Time for the whole body of a request to arrive; after it the connection is closed.',
   },
   bodiesBytesMax: {
-    kind: integer(bodiesBytesMin, 64 * 1024 * mebibyte),
+    kind: integer(bodiesBytesMin, 64 * gibibyte),
     defaultValue: () => 256 * mebibyte,
     description:
       'Memory for request bodies, compressed and decompressed, and the same again for responses. A request that exceeds it gets 503. Images that wait to be decoded may take half of it.',
@@ -192,8 +192,8 @@ const rows = {
     needsRestart: 'change',
   },
   modelProcessBytesMax: {
-    kind: integer(256 * mebibyte, 1024 * 1024 * mebibyte),
-    defaultValue: () => 4096 * mebibyte,
+    kind: integer(256 * mebibyte, 1024 * gibibyte),
+    defaultValue: () => 4 * gibibyte,
     description: 'Resident memory of one model process. A process that exceeds it is replaced. Linux only.',
     needsRestart: 'change',
   },

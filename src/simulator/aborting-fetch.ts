@@ -3,11 +3,12 @@
  * the response.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { kibibyte } from '../base/index.js'
 
 /** body-cut: the connection is closed within the body. response-unread: after the body; the service may process the call. */
 export type AbortedCall = 'body-cut' | 'response-unread'
 
-const pieceBytes = 64 * 1024
+const pieceBytes = 64 * kibibyte
 /** How long the service has to start on a call that is aborted. */
 const abortAfterMs = 3
 

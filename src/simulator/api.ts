@@ -3,6 +3,7 @@
  * the contract does not allow is a `ContractViolation`. Counts attempts and bytes, and reports outages.
  */
 import typia from 'typia'
+import { kibibyte } from '../base/index.js'
 import {
   Client,
   ConnectionError,
@@ -45,7 +46,7 @@ const isCycleResponse = typia.createIs<CycleResponse>()
 const isErrorRecord = typia.createIs<ErrorRecord>()
 
 /** Half of the JSON bodies of at least this size are sent as gzip. */
-const gzipCharsMin = 16 * 1024
+const gzipCharsMin = 16 * kibibyte
 const gzipShare = 0.5
 /** A simulation repeats calls sooner than a client that waits for the next cycle. */
 const backoff = { backoffMsFirst: 100, backoffMsMax: 2000 }

@@ -3,6 +3,7 @@
  * restarts. They change how a cycle is sent and never what it contains, so all responses to it must be the same bytes.
  */
 import { createHash } from 'node:crypto'
+import { mebibyte } from '../base/index.js'
 import type { Call, Reply } from '../client/index.js'
 import type { CycleRequest } from '../contract/index.js'
 import { textOf, type Api } from './api.js'
@@ -10,7 +11,7 @@ import { ContractViolation, SimulationError } from './errors.js'
 import { Rng } from './rng.js'
 
 /** Larger bodies are not indented: they could exceed the size limit of a body. */
-const indentedCharsMax = 1024 * 1024
+const indentedCharsMax = mebibyte
 
 /**
  * What happens to the first call of a cycle. response-lost: the response is read, dropped and requested again.

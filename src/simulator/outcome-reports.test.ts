@@ -3,6 +3,7 @@
  * sent are violations.
  */
 import { expect, test } from 'vitest'
+import { hourMs } from '../base/index.js'
 import type { Outcome, OutcomesResponse } from '../contract/index.js'
 import { Api } from './api.js'
 import { OutcomeReports } from './outcome-reports.js'
@@ -11,7 +12,6 @@ import { Rng } from './rng.js'
 
 const rng = new Rng('outcomes')
 const savedAtMs = Date.UTC(2026, 0, 5)
-const hourMs = 3_600_000
 
 function savedPost(postNo: number): QueuedPost {
   return {

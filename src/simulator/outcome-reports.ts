@@ -2,12 +2,12 @@
  * Outcome records of saved posts on their boards. Each record is sent again, whole, when a new reading is due
  * (interface.md 2.8 and 3.4).
  */
+import { hourMs, minuteMs } from '../base/index.js'
 import { assert, type CycleResponse, type Outcome, type OutcomeReading } from '../contract/index.js'
 import type { Api } from './api.js'
 import { countersAt, kst, type QueuedPost } from './posts.js'
 import { Rng } from './rng.js'
 
-const hourMs = 3_600_000
 const agesH = [1, 6, 24, 48] as const
 /** The copy on a board has this many times the views of the post in its gallery. */
 const boardViewFactor = 12
@@ -111,7 +111,7 @@ function recordOf(
     up_at_placement: counters.up,
     down_at_placement: counters.down,
     comment_at_placement: counters.comment_cnt,
-    hidden_at: rng.chance(0.03) ? kst(departure.atMs + rng.int(1, 40) * 60_000) : null,
+    hidden_at: rng.chance(0.03) ? kst(departure.atMs + rng.int(1, 40) * minuteMs) : null,
     deleted_at: null,
   }
 }

@@ -3,11 +3,11 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { hourMs } from '../base/index.js'
 import { ageFilterMs, countersAt, drawDeparture, drawGrowth } from './posts.js'
 import { Rng } from './rng.js'
 
 const createdAtMs = Date.UTC(2026, 0, 5)
-const hourMs = 3_600_000
 
 test('no counter ever decreases, at any age', () => {
   fc.assert(

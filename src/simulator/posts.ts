@@ -2,19 +2,18 @@
  * The simulated posts: how their counters grow and level off, how they leave the queue, and their rows in a request.
  * Counters are a function of time alone, so a reading can be taken at any moment and never decreases.
  */
+import { hourMs, minuteMs } from '../base/index.js'
 import {
-  kstTimeOfDay,
   type CandidateScoreRow,
   type EngagementRow,
+  kstOffsetMs,
+  kstTimeOfDay,
   type Removal,
   type RemovalReason,
   type Tier,
 } from '../contract/index.js'
 import type { Rng } from './rng.js'
 
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
-const kstOffsetMs = 9 * hourMs
 /** interface.md 8: the client's age filter. */
 export const ageFilterMs = 24 * hourMs
 

@@ -4,6 +4,7 @@
  */
 import { createHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { hourMs } from '../base/index.js'
 import {
   cycleBoundaryMs,
   type CycleRequest,
@@ -37,7 +38,7 @@ const rereadAfterOutageCount = 3
 const rereadAtEndCountMax = 600
 const topCount = 10
 /** Longest single wait; timers cannot take more than about 24 days. */
-const waitMsMax = 3_600_000
+const waitMsMax = hourMs
 
 /**
  * Runs a simulation against the service at `options.url`. Rejects with a `ContractViolation` at the first response that

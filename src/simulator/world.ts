@@ -2,6 +2,7 @@
  * What happens in each cycle: posts enter, counters grow, operators decide. Pure: the same identity and start give the
  * same cycles, whatever the service responds.
  */
+import { hourMs, minuteMs, secondMs } from '../base/index.js'
 import {
   cycleBoundaryMs,
   cycleIdOf,
@@ -27,10 +28,6 @@ import {
   type QueuedPost,
 } from './posts.js'
 import { Rng } from './rng.js'
-
-const secondMs = 1000
-const minuteMs = 60 * secondMs
-const hourMs = 60 * minuteMs
 
 /** Relative number of posts by hour of the day in KST: lowest from three to seven, highest in the evening. */
 const hourWeights = [

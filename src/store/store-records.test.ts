@@ -3,6 +3,7 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { hourMs } from '../base/index.js'
 import { storeImplementations } from '../../test/helpers/store-implementations.js'
 import { bytesOf, cycleSample, imageSample, weightsSample } from '../../test/helpers/store-samples.js'
 import type { ImageKey, Store, WeightsEntry } from './index.js'
@@ -35,7 +36,6 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
 
     test('a repeated upload updates the arrival time after an hour; a different image changes nothing', async () => {
       const store = await newStore()
-      const hourMs = 3_600_000
       const arrivals: unknown[] = []
       for (const [number, arrivedAtMs] of [
         [1, 10 * hourMs],

@@ -4,7 +4,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { withRelease } from '../base/index.js'
+import { mebibyte, withRelease } from '../base/index.js'
 import { databasePath } from './lmdb/environment.js'
 import {
   bytesOf,
@@ -38,7 +38,7 @@ export interface TransferFacts {
 }
 
 /** One commit has about as many bytes and records. */
-const entryBytes = 8 * 1024 * 1024
+const entryBytes = 8 * mebibyte
 const entryCount = 5000
 
 /**

@@ -3,6 +3,7 @@
  * percent escapes and Unicode in a gallery id. Each names the allowed statuses.
  */
 import { gzipSync } from 'node:zlib'
+import { mebibyte } from '../../src/base/index.js'
 import type { Call } from '../helpers/server-process.js'
 import { cycleOf } from './bodies.js'
 import { smallJpeg } from './images.js'
@@ -16,7 +17,6 @@ export interface HostileCall {
 
 const json = { 'Content-Type': 'application/json' }
 const gzip = { ...json, 'Content-Encoding': 'gzip' }
-const mebibyte = 1024 * 1024
 
 function post(
   name: string,

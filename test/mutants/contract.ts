@@ -8,8 +8,8 @@ export const contractMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a leap second is at 23:59:60 UTC only, not at 23:30:60',
-        find: 'modulo(minuteStart, DAY_MS) !== DAY_MS - MINUTE_MS',
-        replace: 'modulo(minuteStart, HOUR_MS) === 0',
+        find: 'modulo(minuteStart, dayMs) !== dayMs - minuteMs',
+        replace: 'modulo(minuteStart, hourMs) === 0',
       },
       {
         breaks: 'an offset west of UTC is subtracted',

@@ -95,11 +95,6 @@ export const featuresMutants: readonly MutantGroup[] = [
         find: 'signedLog1p(atLeast(divide(subtract(until, from), hourMs), 0))',
         replace: 'signedLog1p(divide(subtract(until, from), hourMs))',
       },
-      {
-        breaks: 'hours have sixty minutes',
-        find: 'export const hourMs = 60 * minuteMs',
-        replace: 'export const hourMs = 100 * minuteMs',
-      },
     ],
   },
   {

@@ -10,8 +10,8 @@ export const poolMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a tombstone is kept for literally seven days',
-        find: '7 * 24 * 3_600_000',
-        replace: '6 * 24 * 3_600_000',
+        find: '7 * dayMs',
+        replace: '6 * dayMs',
       },
       {
         breaks: 'a departure of exactly seven days ago is kept',

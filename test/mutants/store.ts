@@ -232,7 +232,7 @@ export const storeMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a repeated image counts as a new arrival after an hour',
-        find: 'const freshMs = 3_600_000',
+        find: 'const freshMs = hourMs',
         replace: 'const freshMs = 36_000_000',
       },
     ],

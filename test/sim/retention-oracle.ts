@@ -9,7 +9,7 @@ import type { RetentionLimits } from '../../src/cycle/retention.js'
 import { keyOf, type NaivePool } from '../helpers/naive-pool.js'
 import { fail } from './oracle.js'
 import type { CycleOnDisk, SimDisk } from './sim-disk.js'
-import { dayMs } from './workload.js'
+import { dayMs } from '../../src/base/index.js'
 
 const cycleDaysMin = 8
 

@@ -13,7 +13,8 @@ import { SimClients } from './sim-clients.js'
 import { SimServer } from './sim-server.js'
 import { SimDisk } from './sim-disk.js'
 import type { StoredWrite } from './sim-store.js'
-import { dayMs, galleries, imagePostNoMax } from './workload.js'
+import { dayMs } from '../../src/base/index.js'
+import { galleries, imagePostNoMax } from './workload.js'
 
 const startMs = cycleMs(0) + 5000
 /** Far more steps than any run takes: a run that exceeds it does not terminate. */

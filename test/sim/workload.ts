@@ -2,13 +2,13 @@
  * The requests of a simulated run: few posts and few instants, so that they collide often, in several JSON spellings.
  */
 import { gzipSync } from 'node:zlib'
+import { dayMs } from '../../src/base/index.js'
 import { formatInstant } from '../../src/contract/index.js'
 import type { CycleRequest } from '../../src/contract/index.js'
 import type { OutcomeEntry, StoredImage } from '../../src/store/index.js'
 import type { Random } from '../fuzz/random.js'
 import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../helpers/bodies.js'
 
-export const dayMs = 24 * 3_600_000
 export const galleries = ['g', 'h', '움짤 갤/%'] as const
 export const postNoMax = 5
 /** Two posts of each gallery have images and never enter the pool: their images expire soonest. */

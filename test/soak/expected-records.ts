@@ -3,6 +3,7 @@
  * second, simple implementation of the retention rules. Records are deleted during the cycles after the one that makes
  * them expire, so each count has a minimum and a maximum.
  */
+import { dayMs, hourMs } from '../../src/base/index.js'
 import type { CycleRequest } from '../../src/contract/index.js'
 import { tombstoneAgeMsMax } from '../../src/pool/tombstones.js'
 import type { Upload } from '../../src/simulator/base-images.js'
@@ -20,13 +21,11 @@ export interface Bounds {
   readonly most: number
 }
 
-const dayMs = 86_400_000
 const cycleDaysMin = 8
 /** How many cycles deletion may lag behind: for cycles, and for records that are scanned in parts. */
 const cyclesLag = 2
 const sweepLag = 36
 
-const hourMs = 3_600_000
 /** An outcome is sent again with each reading of its post, this many hours after the placement. */
 const readingHours = [1, 6, 24, 48]
 

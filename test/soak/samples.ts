@@ -6,6 +6,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { open } from 'lmdb'
+import { mebibyte } from '../../src/base/index.js'
 import { childrenOf } from '../crash/processes.js'
 import type { SoakClient } from './client.js'
 import type { SoakTarget } from './target.js'
@@ -32,7 +33,6 @@ export interface Sample {
   readonly liveMib: number
 }
 
-const mebibyte = 1024 * 1024
 /** Time for the server to close connections that the client has dropped. */
 const settleMs = 250
 

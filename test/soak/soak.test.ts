@@ -2,9 +2,8 @@
  * A short soak: half a day, nine days without cycles, half a day. `npm run soak` checks the levels.
  */
 import { expect, test } from 'vitest'
+import { dayMs } from '../../src/base/index.js'
 import { soak } from './soak.js'
-
-const dayMs = 86_400_000
 
 test('after days of cycles retained records are unchanged, expired ones are deleted, and verify passes', async () => {
   const { verdicts, counts } = await soak({

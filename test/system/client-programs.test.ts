@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
+import { hourMs } from '../../src/base/index.js'
 import type { CycleResponse } from '../../src/contract/index.js'
 import { candidate, reading } from '../helpers/bodies.js'
 import { smallJpeg } from '../helpers/jpegs.js'
@@ -22,8 +23,6 @@ function programOf(file: string): string {
   if (block === undefined) throw new Error(`docs/client.md has no ${file}`)
   return block.slice(block.indexOf('\n') + 1) + '\n'
 }
-
-const hourMs = 3_600_000
 
 /** Five minutes take half a second, from a time in the past on. */
 const fastClocks = {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { silentLog } from '../../src/base/index.js'
+import { dayMs, silentLog } from '../../src/base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { FakeModel } from '../helpers/fake-model.js'
 import { forgetArrivals } from '../helpers/older-images.js'
@@ -20,7 +20,6 @@ import type { RetentionLimits } from '../../src/cycle/retention.js'
 import { CycleService, StageClock } from '../../src/cycle/index.js'
 import { verifyCycles } from '../../src/history/index.js'
 
-const dayMs = 86_400_000
 const perDay = 6
 /** Of the grid of five minutes. */
 const stride = 288 / perDay

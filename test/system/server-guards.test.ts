@@ -5,6 +5,7 @@
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { mebibyte } from '../../src/base/index.js'
 import { imageBytesMax, jsonBodyBytesMax, type CycleResponse } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import type { ServerProcess } from '../helpers/server-process.js'
@@ -318,7 +319,6 @@ test('a client that sends its body steadily is disconnected at the time limit to
 })
 
 test('bodies past the memory limit get 503 with Retry-After, until others are released', async () => {
-  const mebibyte = 1024 * 1024
   const server = await started({
     UNDERSTUDY_BODIES_BYTES_MAX: String(40 * mebibyte),
     UNDERSTUDY_LOG_LEVEL: 'info',

@@ -1,6 +1,7 @@
 /**
  * `/api/picks`: the pending posts by rank, in windows, with what the page shows of each; and the operators' latest saves.
  */
+import { hourMs } from '../../base/index.js'
 import {
   counterNames,
   headNames,
@@ -167,7 +168,7 @@ export function postFacts(
   nowMs: number,
 ): Omit<PostFacts, keyof ScoreFacts | 'images'> {
   const { posts, latest, previous } = pool
-  const hours = ((latest.observedAtMs[slot] as number) - (previous.observedAtMs[slot] as number)) / 3_600_000
+  const hours = ((latest.observedAtMs[slot] as number) - (previous.observedAtMs[slot] as number)) / hourMs
   const ofCounters = (valueOf: (name: CounterName) => number): PostFacts['counters'] =>
     Object.fromEntries(counterNames.map((name) => [name, numberOrNull(valueOf(name))]))
   const rateOf = (name: CounterName): number =>

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { minuteMs } from '../../base/index.js'
 import {
   activeVersion,
   modelIdentity,
@@ -24,7 +25,7 @@ import { requireVerified } from './verify.js'
 
 const pollMs = 200
 /** Longer than a server takes to load a version or to fail. */
-const waitMsMax = 30 * 60_000
+const waitMsMax = 30 * minuteMs
 /** The server may run as another user. */
 const readableByAll = 0o644
 
@@ -64,7 +65,7 @@ async function serves(version: string, { dataDir, modelsDir }: Settings, sinceMs
       throw new CommandError(`${version} does not serve: ACTIVE was changed to another version`)
     await setTimeout(pollMs)
   }
-  throw new CommandError(`${version} did not start serving within ${waitMsMax / 60_000} minutes`)
+  throw new CommandError(`${version} did not start serving within ${waitMsMax / minuteMs} minutes`)
 }
 
 export async function shadow(

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { withRelease } from '../../base/index.js'
+import { minuteMs, withRelease } from '../../base/index.js'
 import { loadCodec } from '../../codec/index.js'
 import { Quarantine } from '../../cycle/index.js'
 import {
@@ -34,7 +34,7 @@ import { loadOptions, positionOf, withStore } from './common.js'
 const goldenName = 'golden.json'
 export const goldenCasesMax = 1000
 /** Upper limit for encoding the texts of all cases. */
-const encodeMsMax = 10 * 60_000
+const encodeMsMax = 10 * minuteMs
 
 export interface GoldenFlags extends Flags {
   readonly cycle: string

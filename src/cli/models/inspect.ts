@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { silentLog } from '../../base/index.js'
+import { silentLog, sizeText } from '../../base/index.js'
 import {
   featureNames,
   headsOf,
@@ -14,7 +14,6 @@ import {
   portText,
   readPackage,
   readPorts,
-  sizeText,
   textEncoderHash,
   type Manifest,
   type ModelPackage,

@@ -1,6 +1,7 @@
 /**
  * `understudy models list`: one line per package. Reads only manifests and file sizes; does not hash or run anything.
  */
+import { sizeText } from '../../base/index.js'
 import {
   activeVersion,
   featureNames,
@@ -9,7 +10,6 @@ import {
   readPackage,
   readStatus,
   shadowVersions,
-  sizeText,
   type LifecycleStatus,
   type ModelPackage,
 } from '../../model/index.js'

@@ -2,7 +2,7 @@
  * Intake of cycles: admits a call, decodes its body, and handles it as a repeat of a known cycle or as a new one. Read
  * `submit` first.
  */
-import { Semaphore } from '../../base/index.js'
+import { kibibyte, Semaphore } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Store } from '../../store/index.js'
@@ -55,7 +55,7 @@ export interface IntakeParts {
 }
 
 /** Decoding a body of this size costs little: such a body needs no slot before its cycle is known to be new. */
-const bytesWithoutSlotMax = 64 * 1024
+const bytesWithoutSlotMax = 64 * kibibyte
 /** Bodies that may wait to be decoded. The server bounds their bytes. */
 const decodesWaitingMax = 256
 

@@ -2,6 +2,7 @@
  * The model's figures by group: gallery, tier, source, gallery type, hour of the decision, and version. A visit belongs to
  * one group of each kind; its version is that of its decision cycle, and a pick's that of the cycle of the pick.
  */
+import { hourMs } from '../../base/index.js'
 import {
   galleryTypeCodes,
   kstTimeOfDay,
@@ -16,7 +17,6 @@ import { fates, type RankerEvaluation } from './ranker-evaluation.js'
 import type { EvaluationWindow } from './window.js'
 
 const saved = fates.indexOf('saved')
-const hourMs = 3_600_000
 
 export function breakdowns(
   window: EvaluationWindow,

@@ -2,14 +2,13 @@
  * Estimates with their bootstrap intervals. The unit that a bootstrap draws is the KST day, or the decision cycle if
  * the window has few days with saves.
  */
-import type { Estimate } from '../../contract/index.js'
+import { dayMs } from '../../base/index.js'
+import { type Estimate, kstOffsetMs } from '../../contract/index.js'
 import type { UnitSums } from './intervals.js'
 import { fates, lastBefore } from './ranker-evaluation.js'
 import type { EvaluationWindow } from './window.js'
 
 const daysMin = 5
-const kstOffsetMs = 9 * 3_600_000
-const dayMs = 24 * 3_600_000
 
 export function kstDay(ms: number): number {
   return Math.floor((ms + kstOffsetMs) / dayMs)

@@ -2,6 +2,7 @@
  * The first-score ledger of a window: whether each visit had its first score within two cycle boundaries of `extracted_at`,
  * and the visits whose first score came latest, with the reason. docs/evaluation.md defines the rules.
  */
+import { minuteMs } from '../../base/index.js'
 import {
   firstScoreDeadline,
   firstScoreTarget,
@@ -47,7 +48,7 @@ export function firstScoreFigures({
       extracted_at: formatInstant(extractedMs),
       deadline: formatInstant(deadlineMs),
       first_scored_at: result === 'late' ? formatInstant(firstMs) : null,
-      minutes_late: (endMs - deadlineMs) / 60_000,
+      minutes_late: (endMs - deadlineMs) / minuteMs,
       result,
       reason,
     })

@@ -1,6 +1,7 @@
 /**
  * The figures of one ranker, from its evaluation over a window: means with intervals, and the picks at the same budget.
  */
+import { minuteMs } from '../../base/index.js'
 import type {
   BudgetFigures,
   ByDepth,
@@ -21,7 +22,6 @@ export interface EvaluatedRanker extends Pick<Ranker, 'name' | 'versions' | 'cyc
 }
 
 const saved = fates.indexOf('saved')
-const minuteMs = 60_000
 
 export function rankerFigures(
   { name, versions, cycles, evaluation }: EvaluatedRanker,

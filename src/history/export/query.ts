@@ -4,6 +4,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
+import { kstOffsetMs } from '../../contract/index.js'
+import { minuteMs } from '../../base/index.js'
 import { prepareReading, QueryError } from './reading-statement.js'
 import { exportTables, tableNames, type TableName } from './schema.js'
 import { createDuck, quote } from './staging.js'
@@ -19,7 +21,6 @@ export interface QueryResult {
 export type QueryValue = number | string | boolean | null | readonly QueryValue[]
 
 /** For times formatted as strings. */
-const kstOffsetMinutes = 9 * 60
 
 export interface QueryOptions {
   readonly rowsMax: number
@@ -37,7 +38,7 @@ export async function queryExport(
   { rowsMax, scratch }: QueryOptions,
 ): Promise<QueryResult> {
   const duck = await import('@duckdb/node-api')
-  duck.DuckDBTimestampTZValue.timezoneOffsetInMinutes = kstOffsetMinutes
+  duck.DuckDBTimestampTZValue.timezoneOffsetInMinutes = kstOffsetMs / minuteMs
   const instance = await createDuck(duck, scratch)
   const connection = await instance.connect()
   try {

@@ -6,7 +6,8 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type * as Duck from '@duckdb/node-api'
 import type { DuckDBAppender, DuckDBConnection, DuckDBInstance, DuckDBType } from '@duckdb/node-api'
-import { assert, parseInstant, type GalleryIds, type KeyColumns } from '../../contract/index.js'
+import { dayMs } from '../../base/index.js'
+import { assert, type GalleryIds, type KeyColumns, kstOffsetMs, parseInstant } from '../../contract/index.js'
 import { PostMap } from '../../pool/index.js'
 import type { StoredCycle } from '../../store/index.js'
 import { tableNames, tableWith, type ExportTable, type StagedColumns, type TableName } from './schema.js'
@@ -35,8 +36,6 @@ export type StagedRow = Readonly<Record<string, unknown>>
 
 /** DuckDB's vectors have this many rows. */
 const chunkRows = 2048
-const kstOffsetMs = 9 * 3_600_000
-const dayMs = 86_400_000
 /** Numbers that are staged before they are written: about 100 MB. */
 const stagedValuesMax = 12_000_000
 

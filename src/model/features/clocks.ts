@@ -16,7 +16,8 @@ import {
   type Expression,
 } from './expression.js'
 import { featureTable, type FeatureRow } from './feature.js'
-import { dayMs, logHoursBetween } from './shared.js'
+import { dayMs } from '../../base/index.js'
+import { logHoursBetween } from './shared.js'
 
 /** Posts leave the pool after a day (interface.md section 8); a much higher age comes from a wrong clock. */
 const ageDaysMax = 3

@@ -17,7 +17,7 @@ import {
   type Expression,
 } from './expression.js'
 import { featureTable, type FeatureRow } from './feature.js'
-import { hourMs, minuteMs } from './shared.js'
+import { hourMs, minuteMs } from '../../base/index.js'
 
 /** Minimum time between readings: one vote within a millisecond is not a rate of 3.6 million per hour. */
 const hoursBetweenMin = 1 / 60

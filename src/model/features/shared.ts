@@ -1,11 +1,8 @@
 /**
  * Formulas that several groups of features use.
  */
+import { hourMs } from '../../base/index.js'
 import { atLeast, atMost, divide, signedLog1p, subtract, type Expression } from './expression.js'
-
-export const minuteMs = 60_000
-export const hourMs = 60 * minuteMs
-export const dayMs = 24 * hourMs
 
 /** part / whole, at least 1 in the denominator, at most `ratioMax`. */
 export function ratio(part: Expression, whole: Expression, ratioMax: number): Expression {

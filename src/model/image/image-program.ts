@@ -2,6 +2,7 @@
  * The image encoder of a model: JPEGs to tensors by sharp, a few at a time through the graph, outputs to vectors.
  */
 import * as ort from 'onnxruntime-node'
+import { mebibyte } from '../../base/index.js'
 import { imageOutputProblems, imagePortProblems, inputShape } from './image-ports.js'
 import { Preprocessor } from './preprocess.js'
 import type { ItemFailure, Vectors } from '../model.js'
@@ -15,7 +16,7 @@ import type { OpenProgram, Program } from '../sessions/program.js'
 
 /** Images of one run, and the memory that their tensor may take: encoders have inputs of very different size. */
 const runImagesMax = 8
-const runValuesMax = 16 * 1024 * 1024
+const runValuesMax = 16 * mebibyte
 
 /** Opens the encoder and runs it on images of zeros, so that an output that differs from the plan fails here. */
 export const openImageProgram: OpenProgram<ImagePlan, EncoderRequest, Vectors> = async (

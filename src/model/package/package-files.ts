@@ -8,14 +8,13 @@ import { constants, createReadStream } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, rm, rmdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { ignoringErrors, type Log } from '../../base/index.js'
-import { sizeText } from '../size-text.js'
+import { gibibyte, ignoringErrors, type Log, sizeText } from '../../base/index.js'
 import { modelIdentity } from './identity.js'
 import { accessFile } from './read-file.js'
 import { manifestName, readManifest, type ModelPackage, type PackageFileEntry } from './read-package.js'
 
 /** Left free on the disk: a copy must not stop the store. */
-const freeBytesMin = 2 ** 30
+const freeBytesMin = gibibyte
 
 export interface CopyOptions {
   readonly modelsDir: string

@@ -7,11 +7,12 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readSync, statfsSync, unlinkSync, writeSync, writevSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gibibyte, kibibyte, mebibyte } from '../../base/index.js'
 
 /** Far beyond any batch: a larger number is not a length. */
-const bytesMax = 2 ** 30
+const bytesMax = gibibyte
 /** Headers are small, except for a report and the lengths of a batch of texts: 600 kB for all texts of the largest body. */
-const lineBytesMax = 4 * 2 ** 20
+const lineBytesMax = 4 * mebibyte
 
 /** A message that was received. */
 export interface Message {
@@ -131,7 +132,7 @@ export class ChildMessages {
   readonly #socket: number
   readonly #payloads: PayloadFile
   readonly #reader = new LineReader()
-  readonly #chunk = Buffer.alloc(64 * 1024)
+  readonly #chunk = Buffer.alloc(64 * kibibyte)
   #memory = Buffer.alloc(0)
 
   constructor(socketDescriptor: number, payloadDescriptor: number) {
@@ -179,7 +180,7 @@ function invalidMessage(text: string): Error {
 
 const memoryDirectory = '/dev/shm'
 /** Containers have 64 MiB by default, and a batch with long embeddings has more than 10. */
-const memoryBytesMin = 256 * 2 ** 20
+const memoryBytesMin = 256 * mebibyte
 
 /** In memory if there is enough of it and this user may write there. Readable for this user only. */
 function openUnnamedFile(): number {

@@ -5,10 +5,9 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { inBackground, type Log } from '../../base/index.js'
+import { inBackground, type Log, minuteMs, sizeText } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { ModelDownError, ModelError } from '../model.js'
-import { sizeText } from '../size-text.js'
 import { startChild, type StartedChild } from './child-process.js'
 import { LineReader, lineOf, type Header, type Message, type OutgoingMessage } from './messages.js'
 import { reasonOf } from './onnx-errors.js'
@@ -17,7 +16,7 @@ import { watchMemory } from './process-memory.js'
 import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protocol.js'
 
 /** Time limit for reading graphs and preparing them for a device: TensorRT takes minutes. */
-export const startMsMax = 10 * 60_000
+export const startMsMax = 10 * minuteMs
 /** A killed process ends immediately, unless a driver holds it. A shutdown does not wait longer. */
 const stopMsMax = 2000
 

@@ -1,9 +1,9 @@
 /**
  * Measures the time of a batch, which has a limit, and the memory of a model's processes.
  */
+import { sizeText } from '../../base/index.js'
 import { ModelRowError } from '../model.js'
 import { residentBytes } from '../sessions/process-memory.js'
-import { sizeText } from '../size-text.js'
 import { plural, fail, pass, skip, type Outcome } from './report.js'
 import { manyKinds, trialInputs } from './trial-inputs.js'
 import { trialRowCount, type TrialModel } from './trial-model.js'

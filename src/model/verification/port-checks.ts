@@ -2,7 +2,7 @@
  * Inputs and outputs of the graphs against the manifest, as ONNX Runtime reports them: names, element types, ranks and
  * widths. A separate process opens each graph, so that a wrong export is reported in terms of the manifest.
  */
-import type { Log } from '../../base/index.js'
+import { gibibyte, type Log } from '../../base/index.js'
 import { headPortProblems } from '../sessions/head-ports.js'
 import { imagePortProblems } from '../image/image-ports.js'
 import { portText, type Port, type Ports } from '../sessions/ports.js'
@@ -16,7 +16,7 @@ import { queryProcess } from '../sessions/session-process.js'
 import { fail, pass, type Check } from './report.js'
 
 /** Memory limit of the process that opens one graph. */
-const bytesMax = 4 * 2 ** 30
+const bytesMax = 4 * gibibyte
 
 export interface PortOptions {
   /** Tried after the CPU, for graphs that it cannot open. */

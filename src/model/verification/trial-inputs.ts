@@ -2,6 +2,7 @@
  * Trial rows: ordinary posts, and extreme ones that a client may send. Made from a seed, so that a report can be
  * reproduced.
  */
+import { dayMs } from '../../base/index.js'
 import {
   absentCode,
   counterNames,
@@ -22,7 +23,6 @@ export const trialSeed = 20_260_601
 
 /** Noon in Korea on a day in June. */
 const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)
-const dayMs = 86_400_000
 /** 0001-01-01: the first date that a client can send. */
 const yearOneMs = -62_135_596_800_000
 

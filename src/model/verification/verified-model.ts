@@ -4,7 +4,7 @@
  * comparisons would block the event loop for tens of milliseconds at a time. A claim then ties the version to its files.
  */
 import { constants, getPriority, setPriority } from 'node:os'
-import { silentLog, ignoringErrors, inBackground, type Log } from '../../base/index.js'
+import { gibibyte, ignoringErrors, inBackground, type Log, silentLog } from '../../base/index.js'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
 import { loadCodec } from '../../codec/index.js'
 import type { LoadOptions } from '../sessions/plans.js'
@@ -18,7 +18,7 @@ import { assertChecksPass } from './run-checks.js'
 /** Start and checks together. An upper limit, not an estimate. */
 const verificationMsMax = 2 * startMsMax
 /** Of the process that verifies a version, in bytes; it holds no session itself. */
-const verificationBytesMax = 4 * 2 ** 30
+const verificationBytesMax = 4 * gibibyte
 
 /**
  * Rejects with a `ModelError` that names the problem, or soon after `signal` aborts; then nothing is left running.

@@ -3,14 +3,13 @@
  * failed are skipped, and all others run, so that one report names every problem.
  */
 import { availableParallelism } from 'node:os'
-import type { Log } from '../../base/index.js'
+import { type Log, sizeText } from '../../base/index.js'
 import { loadModel, type LoadedModel } from '../loaded-model.js'
 import type { LoadOptions } from '../sessions/plans.js'
 import { headsOf } from '../package/parse-manifest.js'
 import { readHashed } from '../package/read-file.js'
 import { readPackage, type ModelPackage } from '../package/read-package.js'
 import type { Manifest } from '../package/manifest.js'
-import { sizeText } from '../size-text.js'
 import { checkTokenizer } from './encoder-checks.js'
 import { checkMemory } from './measure.js'
 import { graphChecks } from './port-checks.js'

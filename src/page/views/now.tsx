@@ -1,4 +1,5 @@
 /** Now: the state of the service, the last cycle, and the cycles before it. */
+import { minuteMs } from '../../base/units.js'
 import type { Now } from '../service/api.js'
 import { useNowMs } from '../service/clock.js'
 import type { Query } from '../service/query.js'
@@ -103,7 +104,7 @@ function insteadOf(kind: FailedProps['failed']['kind'], serving: string | null):
 /** A cycle may take a moment to arrive after it is due. */
 const graceMs = 60_000
 /** A cycle that arrives further from its time is of a simulated or repeated past: the next one is not overdue. */
-const delayMsMax = 30 * 60_000
+const delayMsMax = 30 * minuteMs
 
 function LastCycle({ now }: { readonly now: Now }) {
   const nowMs = useNowMs()

@@ -2,6 +2,7 @@
  * Changes of records as the journal keeps them: by kind of record (a database of the store) and key; no value removes the
  * record. Packs many changes into one block of bytes, with columns that say where each part is.
  */
+import { mebibyte } from '../../base/index.js'
 import {
   databaseTable,
   kinds,
@@ -24,7 +25,7 @@ export interface Change {
 }
 
 /** A value is stored in parts of this size, so that a reader needs little memory for a page of rows. */
-export const partBytesMax = 1024 * 1024
+export const partBytesMax = mebibyte
 
 const columnCount = 7
 

@@ -2,7 +2,7 @@
  * The store on a journal. Reads use the view. The changes of a write are computed on top of the view, committed to the
  * journal, and then applied to the view. All writes that wait when a commit ends form the next one.
  */
-import { withRelease } from '../../base/index.js'
+import { mebibyte, withRelease } from '../../base/index.js'
 import { createRecordStore, WriteQueue, type RecordStoreParts, type WaitingWrite } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
@@ -24,7 +24,7 @@ export interface JournalStore extends Store {
 }
 
 /** One commit takes writes of up to this many bytes together, or a single larger one. */
-const batchBytesMax = 16 * 1024 * 1024
+const batchBytesMax = 16 * mebibyte
 
 /**
  * Opens the store: reads the view up to the head of the journal, then follows or owns it. `close` also closes the journal

@@ -1,13 +1,14 @@
 /**
  * When a process of an environment polls and renews, how long it waits, and how long it leaves the environment to others.
  */
+import { dayMs, hourMs } from '../../base/index.js'
 export const renewMs = 5000
 export const pollMs = 1000
 /** The owner stops serving this long before another process can take over. */
 export const leaseMarginMs = 1000
-export const pruneMs = 3_600_000
+export const pruneMs = hourMs
 /** A view that was not read for this long is read again from the first entry. */
-export const pruneAgeMs = 7 * 24 * 3_600_000
+export const pruneAgeMs = 7 * dayMs
 
 /** How long a process that cannot serve leaves a free lease to others. */
 export const yieldMs = 5000

@@ -4,6 +4,7 @@
  * meta pages (page-layout.ts); the one with the higher transaction number is current.
  */
 import type { FileHandle } from 'node:fs/promises'
+import { mebibyte } from '../../base/index.js'
 import { databaseTable } from '../records/index.js'
 import { codeOf, openPlainFile } from './files.js'
 import { metaBytes, readAt, readMeta, type Meta } from './page-layout.js'
@@ -14,7 +15,7 @@ import { treeDamage } from './tree-check.js'
  * LMDB does not write a page that one transaction both allocates and frees, so a valid file may be shorter than the number
  * of its last page implies, but not by more than one batch of writes.
  */
-const unwrittenBytesMax = 256 * 1024 * 1024
+const unwrittenBytesMax = 256 * mebibyte
 
 const names = Object.values(databaseTable).map(({ name }) => name)
 /** At startup, when nothing is in the page cache, the header of each large record is one read from the disk. */

@@ -15,6 +15,7 @@ import {
 } from 'node:fs'
 import { open, statfs, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { mebibyte } from '../../base/index.js'
 import { StoreError } from '../store-error.js'
 
 /** Of root without CAP_CHOWN or CAP_SETUID, in a user namespace without the owner, or on a file system without owners. */
@@ -104,7 +105,7 @@ function canEnter(directory: string): boolean {
 }
 
 /** A few of the largest cycles: with less, a process is not ready to serve. */
-export const diskBytesFreeMin = 128 * 1024 * 1024
+export const diskBytesFreeMin = 128 * mebibyte
 
 /** Bytes that are free for this user on the disk of `path`; Infinity when its file system does not report them. */
 export async function diskBytesFree(path: string): Promise<number> {

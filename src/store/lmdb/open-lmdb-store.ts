@@ -3,7 +3,7 @@
  */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { flushDirectory, inBackground, withRelease } from '../../base/index.js'
+import { flushDirectory, gibibyte, inBackground, kibibyte, withRelease } from '../../base/index.js'
 import { createRecordStore, isViewOfJournal, poolKey, type RecordStoreParts } from '../records/index.js'
 import { bytesInUse, databasePath, openDatabases, type FileDatabases } from './environment.js'
 import { makeDirectories } from './directories.js'
@@ -16,12 +16,12 @@ import { describe, StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 
 /** Enough for years at a few gigabytes a day. This is address space: the disk holds only what is written. */
-const mapBytesDefault = 1024 ** 4
+const mapBytesDefault = 1024 * gibibyte
 /**
  * A database without a record takes 36 KiB, its lock file 12. lmdb-js 3.5.6 ends in a segmentation fault, and leaves half a
  * file, when the disk has no space for the first pages.
  */
-const newDatabaseBytes = 64 * 1024
+const newDatabaseBytes = 64 * kibibyte
 /** Between two checks for readers whose process has ended, such as commands that were killed. */
 const readerCheckMs = 60_000
 

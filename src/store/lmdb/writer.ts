@@ -7,6 +7,7 @@
  * each failed commit.
  */
 import { channel } from 'node:diagnostics_channel'
+import { mebibyte } from '../../base/index.js'
 import { describe, StoreError } from '../store-error.js'
 import { WriteQueue, type WaitingWrite } from '../records/index.js'
 
@@ -40,9 +41,9 @@ export interface CommitMessage {
 export const commitChannel = channel('understudy:store.commit')
 
 /** One commit takes writes of up to this many bytes together, or a single larger one. */
-const batchBytesMax = 32 * 1024 * 1024
+const batchBytesMax = 32 * mebibyte
 /** Pages that a transaction writes in addition to its records: tree pages, the list of free pages. */
-const overheadBytes = 1024 * 1024
+const overheadBytes = mebibyte
 
 export class Writer {
   readonly #environment: WriteEnvironment

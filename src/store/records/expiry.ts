@@ -2,6 +2,7 @@
  * Removes expired records, a few in one transaction. src/cycle/retention.ts decides which ones. The id of a removed cycle
  * stays, so that no cycle is processed twice.
  */
+import { kibibyte } from '../../base/index.js'
 import { firstPosition } from './cycles.js'
 import { keyAfter, pageAfter, type Databases } from './databases.js'
 import {
@@ -18,7 +19,7 @@ import * as records from './payloads.js'
 import type { ExpiryRecords, ImageArrival, Position } from '../store.js'
 
 /** Estimate of what a removal writes: tree pages and the list of free pages. */
-const removalBytes = 64 * 1024
+const removalBytes = 64 * kibibyte
 /** Encoder, position, row: the key of a text's vector. */
 const textKeyBytes = encoderKeyBytes + 8
 const afterAll = 0xff

@@ -3,6 +3,7 @@
  * the bytes. Read `putImage` first. Like most writes of the store it packs immediately, so that the caller may reuse its bytes,
  * and decides inside the transaction.
  */
+import { hourMs } from '../../base/index.js'
 import { pageAfter, type Databases } from './databases.js'
 import { imageKeyOf, imageNumbersOf, imageUseKeyOf } from './keys.js'
 import { bytesOf, checkName, type RecordAccess } from './record-access.js'
@@ -11,7 +12,7 @@ import { StoreError } from '../store-error.js'
 import type { ImageKey, ImageRecords, Page, PutImageResult } from '../store.js'
 
 /** A repeat within this time is not a new arrival: retries cost no write. Retention counts in days. */
-const freshMs = 3_600_000
+const freshMs = hourMs
 /** Keys that `imageKeys` reads in one go, so that it holds no snapshot while its caller works. */
 const imageKeyBatch = 1000
 

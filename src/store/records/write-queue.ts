@@ -1,6 +1,7 @@
 /**
  * Writes wait in a queue, and all that wait when a commit ends form the next one, up to a number of bytes.
  */
+import { mebibyte } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 
@@ -15,7 +16,7 @@ export interface WaitingWrite {
 }
 
 /** Limit of the bytes in the queue; a write that would exceed it is refused, unless the queue is empty. */
-export const waitingBytesMax = 256 * 1024 * 1024
+export const waitingBytesMax = 256 * mebibyte
 
 export interface WriteQueueOptions {
   /** One commit takes writes of up to this many bytes together, or a single larger one. */

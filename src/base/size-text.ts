@@ -1,7 +1,8 @@
 /**
  * Human-readable sizes of files and memory.
  */
-const kibibyte = 1024
+import { kibibyte } from './units.js'
+
 const units = ['KiB', 'MiB', 'GiB', 'TiB']
 
 /** `910 B`, `4.2 KiB`, `37 MiB`. */
