@@ -1,0 +1,79 @@
+/**
+ * docs/contract.md: its example messages are those that the service sends, and its tables of errors and warnings are complete.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { errorTable, warningCodes, warningText } from '../../src/contract/index.js'
+import { cycleBody, cycleMs, reading } from '../helpers/bodies.js'
+import { smallJpeg } from '../helpers/jpegs.js'
+import { projectDir } from '../helpers/server-process.js'
+import { started } from '../helpers/servers.js'
+
+const page = readFileSync(join(projectDir, 'docs/contract.md'), 'utf8')
+const messages = [...page.matchAll(/^```json\n([^]*?)^```$/gm)].map(
+  ([, text = '']) => JSON.parse(text) as object,
+)
+
+/** The first cells of the rows of a table, from the heading of its section on. */
+function firstCells(heading: string, count: number): string[] {
+  const [, section = ''] = page.split(`\n${heading}\n`)
+  const [table = ''] = section.slice(section.indexOf('\n|')).split('\n\n')
+  const rows = table.trim().split('\n').slice(2)
+  const cellsOf = (row: string): string[] => row.split('|').map((cell) => cell.trim().replaceAll('`', ''))
+  return rows.map((row) =>
+    cellsOf(row)
+      .slice(1, 1 + count)
+      .join(' '),
+  )
+}
+
+test('the service responds to the request of the page with the response of the page', async () => {
+  const [request, response] = messages.filter((message) => 'cycle_id' in message)
+  const server = await started()
+  const { status, json } = await server.postCycle(request)
+  expect(status).toBe(200)
+  const { received_at, scored_at } = json as Record<string, unknown>
+  expect(json).toEqual({ ...response, received_at, scored_at })
+})
+
+test('the errors of the page are those of the service', async () => {
+  const server = await started()
+  const cycle = cycleBody(0, { engagement: [1, 2, 3, 4].map((postNo) => reading('g', postNo, cycleMs(0))) })
+  const withViews = (views: number): object => ({
+    ...cycle,
+    engagement: cycle.engagement.map((row, index) => (index === 3 ? { ...row, views } : row)),
+  })
+  const invalid = await server.postCycle(withViews(-1))
+  expect([invalid.status, invalid.json]).toEqual([400, messages.find((message) => 'error' in message)])
+  await server.postCycle(withViews(900))
+  const { status, json } = await server.postCycle(withViews(901))
+  expect(status).toBe(409)
+  const [field] = (json as { error: { fields: { path: string; problem: string }[] } }).error.fields
+  expect(page).toContain(`{"path": "${field?.path}", "problem": "${field?.problem}"}`)
+})
+
+test('the response to an image has the form of the page', async () => {
+  const server = await started()
+  const body = await smallJpeg(1)
+  const path = '/v1/images/programming/48211/01'
+  const { status, text } = await server.call({
+    method: 'PUT',
+    path,
+    body,
+    headers: { 'Content-Type': 'image/jpeg' },
+  })
+  expect(status).toBe(201)
+  const sha256 = createHash('sha256').update(body).digest('hex')
+  expect(page).toContain(text.replace(sha256, 'SHA256').replace(`:${body.length}}`, ':BYTES}'))
+})
+
+test('the page lists each error and each warning of the service', () => {
+  const errors = Object.values(errorTable).map(({ status, code }) => `${status} ${code}`)
+  expect(firstCells('## Errors', 2)).toEqual(errors)
+  const sentences = warningCodes.map((code) =>
+    warningText({ code, count: null, detail: '' }).replace(/: $/, ''),
+  )
+  expect(firstCells('### Warnings', 1).toSorted()).toEqual(sentences.toSorted())
+})
