@@ -229,7 +229,7 @@ describe('a failure', () => {
     expect(service.problems()).toEqual([])
   })
 
-  test('that ends the process of the model names its post, found by bisection without the cycle', async () => {
+  test('that ends the process of the model names its post, found without the cycle', async () => {
     const posts = Array.from({ length: 300 }, (_, index) => index + 1)
     const all = cycleBody(0, {
       candidates: posts.map((post) => candidate('g', post)),

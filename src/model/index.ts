@@ -33,6 +33,7 @@ export { readManifest, readPackage, type ModelPackage } from './package/read-pac
 export type { ExecutionProvider, Manifest } from './package/manifest.js'
 export type { LoadOptions, Role as ProcessRole } from './sessions/plans.js'
 export { poolVectors } from './sessions/pooling.js'
+export { isolateErrors, partsOf, slices } from './sessions/isolate-errors.js'
 export { residentBytes, watchMemory } from './sessions/process-memory.js'
 export { outputDroppedChannel, type OutputDropped } from './sessions/session-process.js'
 export { readPorts } from './verification/port-checks.js'

@@ -133,18 +133,18 @@ export const cycleMutants: readonly MutantGroup[] = [
     killedBy: ['src/cycle/embeddings/quarantine.test.ts'],
     mutants: [
       {
-        breaks: 'an item that fails once is not quarantined',
-        find: 'const singleCrashesMax = 3',
-        replace: 'const singleCrashesMax = 1',
+        breaks: 'an item is not quarantined because the process is down',
+        find: 'if (!(error instanceof ModelError) || error instanceof ModelDownError) throw error\n      quarantine(row, error)',
+        replace: 'quarantine(row, error as ModelError)',
       },
       {
         breaks: 'an encoder that fails on the control item is broken, and no item is the cause',
-        find: 'for (const key of keys) this.#suspects.delete(key)\n          throw error',
+        find: 'for (const row of rows) this.#suspects.delete(keyOf(row))\n          throw broken',
         replace: 'return true',
       },
       {
         breaks: 'a quarantined item is not tried again',
-        find: 'const rows = batch.filter((row) => !isQuarantined(row))',
+        find: 'const rows = batch.filter((row) => !isIn(this.#quarantined, row))',
         replace: 'const rows = batch',
       },
     ],

@@ -6,7 +6,7 @@ import { inBackground } from '../../base/index.js'
 import type { ImageEncoder } from '../../model/index.js'
 import type { ImageKey, Store } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
-import { imageBatchEncoder } from './quarantine.js'
+import { imageBatchEncoder } from './batch-encoder.js'
 import type { CacheParts } from './text-cache.js'
 
 /** Images per call of the encoder. */

@@ -3,9 +3,9 @@ export { Embeddings, type EmbeddingBacklog, type EmbeddingInputs } from './embed
 export {
   encodingChannel,
   imageBatchEncoder,
-  Quarantine,
   textBatchEncoder,
   type EncodingMessage,
-} from './quarantine.js'
+} from './batch-encoder.js'
+export { Quarantine } from './quarantine.js'
 export { readCandidates, textKey } from './stored-texts.js'
 export { missingInputWarnings, modelKindWarnings } from './warnings.js'

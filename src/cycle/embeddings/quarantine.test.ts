@@ -13,7 +13,8 @@ import { createMemoryContents, createMemoryStore, type MemoryContents } from '..
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 import { ImageCache } from './image-cache.js'
-import { encodingChannel, imageBatchEncoder, Quarantine, textBatchEncoder } from './quarantine.js'
+import { encodingChannel, imageBatchEncoder, textBatchEncoder } from './batch-encoder.js'
+import { Quarantine } from './quarantine.js'
 
 const patience = { timeout: 60_000, interval: 20 }
 const unencodable = 'text that the encoder cannot encode, scored without it'
@@ -189,7 +190,18 @@ describe('a quarantine', () => {
     return { quarantined, encoded: [...encoded] }
   }
 
-  test('finds each bad item of a batch by bisection, and encodes all others', async () => {
+  test('ends the process four times for an item of a full batch that always crashes it', async () => {
+    const encoder = new FakeTextEncoder('e')
+    encoder.crashing.add('title 77')
+    const calls = vi.spyOn(encoder, 'encode')
+    const { quarantined } = await encode(new Quarantine(), encoder, titles(200), 'background')
+    expect(quarantined).toEqual(['title 77'])
+    const ends = await Promise.allSettled(calls.mock.results.map(({ value }) => value as Promise<Vectors>))
+    const crashes = ends.filter((end) => end.status === 'rejected' && !(end.reason instanceof ModelDownError))
+    expect(crashes).toHaveLength(4)
+  })
+
+  test('finds each bad item of a batch, and encodes all others', async () => {
     const quarantine = new Quarantine()
     const encoder = new FakeTextEncoder('e')
     const all = titles(40)
@@ -233,18 +245,27 @@ describe('a quarantine', () => {
       await expect(encode(quarantine, encoder, titles(3), 'background')).rejects.toThrow('fails on purpose')
     encoder.failing = false
     expect((await encode(quarantine, encoder, titles(3))).encoded).toEqual([1, 1, 1])
-    expect(quarantine.isEmpty).toBe(true)
+    expect(quarantine.count).toBe(0)
   })
 
   test('quarantines no item when the process is down', async () => {
-    const quarantine = new Quarantine(0)
+    const quarantine = new Quarantine()
+    let callCount = 0
     const down = Object.assign(new FakeTextEncoder('e'), {
-      encode: (): Promise<Vectors> => Promise.reject(new ModelDownError('starting again')),
+      encode: (): Promise<Vectors> => {
+        callCount++
+        return Promise.reject(new ModelDownError('starting again'))
+      },
     })
     for (let i = 0; i < 4; i++)
       await expect(encode(quarantine, down, titles(3))).rejects.toBeInstanceOf(ModelDownError)
-    await expect(encode(quarantine, down, titles(3), 'background')).rejects.toBeInstanceOf(ModelDownError)
-    expect(quarantine.isEmpty).toBe(true)
+    expect(callCount).toBe(4)
+    const made = await quarantine.encodeAll(textBatchEncoder(down), records(titles(3)), {
+      onQuarantined: () => expect.fail(),
+      ended: () => callCount > 6,
+    })
+    expect([...made.encoded]).toEqual([0, 0, 0])
+    expect(quarantine.count).toBe(0)
   })
 
   test('leaves a batch to the background when the process does not come back in the time of the cycle', async () => {
@@ -301,7 +322,7 @@ describe('a quarantine', () => {
         throw error
       })
     expect(await encode(quarantine, encoder, ['unlucky'])).toEqual({ quarantined: [], encoded: [1] })
-    expect(quarantine.isEmpty).toBe(true)
+    expect(quarantine.count).toBe(0)
   })
 
   test('encodes images in batches of eight in the background, except those that crash the encoder', async () => {

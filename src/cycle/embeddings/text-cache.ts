@@ -7,7 +7,8 @@ import type { EmbeddingColumn, ModelError, TextEncoder, Vectors } from '../../mo
 import type { PoolState } from '../../pool/index.js'
 import type { EncodedTexts, Store } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
-import { textBatchEncoder, type Quarantine } from './quarantine.js'
+import { textBatchEncoder } from './batch-encoder.js'
+import type { Quarantine } from './quarantine.js'
 import { readCandidates, textKey } from './stored-texts.js'
 import { VectorTable } from './vectors.js'
 

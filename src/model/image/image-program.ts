@@ -10,8 +10,8 @@ import { notFinite, poolOutput, type EncoderOutput } from '../sessions/pooling.j
 import type { ImagePlan } from '../sessions/plans.js'
 import type { EncoderRequest } from '../sessions/batches.js'
 import { openGraph, runEncoder, type Session } from '../sessions/graph-session.js'
-import { runIsolatingErrors } from '../sessions/isolate-errors.js'
-import { reasonOf } from '../sessions/onnx-errors.js'
+import { isolateErrors } from '../sessions/isolate-errors.js'
+import { itemReasonOf, reasonOf } from '../sessions/onnx-errors.js'
 import type { OpenProgram, Program } from '../sessions/program.js'
 
 /** Images of one run, and the memory that their tensor may take: encoders have inputs of very different size. */
@@ -73,10 +73,10 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
     for (let start = 0; start < images.length; start += this.#runImages) {
       const inputs = await this.#preprocess(images, start, onError)
       if (inputs.length === 0) continue
-      await runIsolatingErrors(inputs, {
+      await isolateErrors([inputs], {
         run: encode,
         control: () => this.probe(),
-        onError: ({ item }, reason) => onError(item, reason),
+        onError: ({ item }, error) => onError(item, itemReasonOf(error)),
         isLate: () => false,
       })
     }

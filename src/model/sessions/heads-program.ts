@@ -14,7 +14,8 @@ import type { HeadGraphPlan, HeadsPlan } from './plans.js'
 import { openGraph, quietly, type GraphSession } from './graph-session.js'
 import type { ItemFailure } from '../model.js'
 import { byMatrix, type HeadsBatch, type HeadsReply, type Matrices } from './batches.js'
-import { runIsolatingErrors } from './isolate-errors.js'
+import { isolateErrors } from './isolate-errors.js'
+import { itemReasonOf } from './onnx-errors.js'
 import type { OpenProgram } from './program.js'
 
 interface OpenGraph extends GraphSession {
@@ -69,11 +70,11 @@ async function findFailingRow(
       return values
     }),
   })
-  await runIsolatingErrors([...new Array(count).keys()], {
+  await isolateErrors([Array.from({ length: count }, (_, row) => row)], {
     run: (rows) => run(rowsOf(rows)),
     // As in the warm-up.
     control: () => run({ count: 1, matrices: byMatrix((name) => new Float32Array(widths[name])) }),
-    onError: (item, reason) => (failure ??= { item, reason }),
+    onError: (item, error) => (failure ??= { item, reason: itemReasonOf(error) }),
     isLate: () => failure !== null || performance.now() > endMs,
   })
   return failure

@@ -6,6 +6,7 @@ import { foreignKind } from '../package/file-kind.js'
 /** Such as `/onnxruntime_src/core/graph/model.cc:202 onnxruntime::Model::Model(onnx::ModelProto&&, …) `. */
 const sourceLocation =
   /(?<!\S)\/\S+\.(?:cc|h|cpp|hpp|cu|cuh):\d+ [^(\n]*\((?:[^()\n]|\([^()\n]*\))*\)(?: const)?(?: \[with [^\]\n]*\])? /
+const itemReasonCharsMax = 500
 const notOnnx = /protobuf parsing failed|No graph was found in the protobuf|Model data pointer is null/
 /** A session is created from bytes, in an empty directory: a path to other weights leads to one of these. */
 const externalData =
@@ -15,6 +16,11 @@ const externalData =
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   return message.replace(sourceLocation, '').trim().replace(/\.$/, '')
+}
+
+/** The same for the error of one item of a batch: an error of ONNX Runtime may quote whole shapes. */
+export function itemReasonOf(error: unknown): string {
+  return reasonOf(error).slice(0, itemReasonCharsMax)
 }
 
 /** Why no provider can open the graph, as a phrase about its file; null if another provider may. */

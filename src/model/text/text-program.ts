@@ -13,8 +13,8 @@ import { parseTemplate, readPost } from './post-text.js'
 import { planBatches } from './batches.js'
 import type { EncoderRequest } from '../sessions/batches.js'
 import { openGraph, PortError, runEncoder, type Session } from '../sessions/graph-session.js'
-import { runIsolatingErrors } from '../sessions/isolate-errors.js'
-import { reasonOf } from '../sessions/onnx-errors.js'
+import { isolateErrors } from '../sessions/isolate-errors.js'
+import { itemReasonOf, reasonOf } from '../sessions/onnx-errors.js'
 import type { OpenProgram, Program } from '../sessions/program.js'
 
 /**
@@ -85,10 +85,10 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
     for (const [number, batch] of batches.entries()) {
       // Always one batch: with a budget that is too short every time, nothing would ever be encoded.
       if (number > 0 && performance.now() >= endMs) break
-      await runIsolatingErrors(batch, {
+      await isolateErrors([batch], {
         run: (some) => this.#encode(some, reply),
         control: () => this.probe(),
-        onError: ({ record }, reason) => reply.failures.push({ item: record, reason }),
+        onError: ({ record: item }, error) => reply.failures.push({ item, reason: itemReasonOf(error) }),
         isLate: () => performance.now() >= endMs,
       })
     }
