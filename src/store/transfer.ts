@@ -76,7 +76,7 @@ export async function importDirectory({
       await journal.endImport(lease.epoch)
       const { head } = await journal.state()
       const state = { environment, id: journal.id, node, ...head, partial: null }
-      await view.write('appendCycle', 0, () => writeViewState(view.databases, state))
+      await view.writes.write(0, () => writeViewState(view.databases, state))
       return facts
     } finally {
       await journal.release(lease.epoch).catch(() => undefined)
@@ -148,7 +148,7 @@ export async function detachDirectory(
         'unusable',
         `${directory.dataDir} is an incomplete view of the journal; use the data directory of another process`,
       )
-    await view.write('appendCycle', 0, () => removeViewState(view.databases))
+    await view.writes.write(0, () => removeViewState(view.databases))
     return { environment: state.environment, entry: state.number }
   }
   return withRelease(detach, () => view.close())
@@ -177,15 +177,15 @@ export async function exportDirectory({
     // Until it is whole, it is a view that nobody serves or detaches.
     const node = `export on ${hostname()}#${randomUUID()}`
     const state = { environment, id: journal.id, node, ...originMark, partial: null }
-    await parts.write('appendCycle', 0, () => writeViewState(parts.databases, state))
+    await parts.writes.write(0, () => writeViewState(parts.databases, state))
     const read = await readJournal(journal, (changes) =>
-      parts.write('appendCycle', bytesOf(changes.map(({ value }) => value)), () =>
+      parts.writes.write(bytesOf(changes.map(({ value }) => value)), () =>
         applyChanges(parts.databases, changes),
       ),
     )
     const facts = factsOf(parts.databases)
     checkSame(read, facts)
-    await parts.write('appendCycle', 0, () => removeViewState(parts.databases))
+    await parts.writes.write(0, () => removeViewState(parts.databases))
     return facts
   }
   return withRelease(

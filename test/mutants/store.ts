@@ -8,8 +8,13 @@ export const storeMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'large writes do not share a commit',
-        find: 'if (count > 0 && bytes > batchBytesMax) break',
-        replace: 'if (count > batchBytesMax && bytes > batchBytesMax) break',
+        find: 'if (count > 0 && bytes > this.#batchBytesMax) break',
+        replace: 'if (count > bytes && bytes > this.#batchBytesMax) break',
+      },
+      {
+        breaks: 'after a refused cycle a small write does not make the writer healthy',
+        find: 'write.isCycle || write.bytes >= this.#refusedBytes',
+        replace: 'write.isCycle || write.bytes > 0',
       },
     ],
   },
@@ -23,14 +28,9 @@ export const storeMutants: readonly MutantGroup[] = [
         replace: 'const bytesAdded = overheadBytes',
       },
       {
-        breaks: 'after a refused cycle a small write does not make the writer healthy',
-        find: 'write.isCycle || write.bytes >= this.#refusedBytes',
-        replace: 'write.isCycle || write.bytes > 0',
-      },
-      {
         breaks: 'a stopped writer refuses writes',
-        find: 'const refusal = this.#stopped ?? this.#refusal(write)',
-        replace: 'const refusal = this.#refusal(write)',
+        find: 'const refusal = this.#stopped ?? this.#refusalOf(write)',
+        replace: 'const refusal = this.#refusalOf(write)',
       },
       {
         breaks: 'a file that is replaced stops the writer',
@@ -57,7 +57,7 @@ export const storeMutants: readonly MutantGroup[] = [
   {
     file: 'src/store/lmdb/open-lmdb-store.ts',
     killedBy: ['src/store/lmdb/lmdb-store.test.ts', 'src/store/store-suite.test.ts'],
-    mutants: [{ breaks: 'close waits for writes in progress', find: 'await writer.idle()', replace: '' }],
+    mutants: [{ breaks: 'close waits for writes in progress', find: 'await writes.close()', replace: '' }],
   },
   {
     file: 'src/store/records/cycles.ts',
@@ -76,29 +76,18 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/store/records/positions.ts',
-    killedBy: ['src/store/lmdb/lmdb-store.test.ts', 'src/store/store-suite.test.ts'],
-    mutants: [
-      {
-        breaks: 'positions count from the last cycle on',
-        find: 'for (let position = this.#lastSeen + 1; ; position++) {',
-        replace: 'for (let position = this.#lastSeen + 2; ; position++) {',
-      },
-    ],
-  },
-  {
-    file: 'src/store/records/positions.ts',
+    file: 'src/store/lmdb/own-cycles.ts',
     killedBy: ['src/store/lmdb/foreign-changes.test.ts'],
     mutants: [
       {
         breaks: 'a foreign cycle stops all writes',
-        find: 'if (this.#unconfirmed.get(position) === cycleId) continue',
-        replace: "if (cycleId !== '') continue",
+        find: 'if (this.#unconfirmed.get(position) !== cycleId)',
+        replace: "if (cycleId === '')",
       },
       {
         breaks: 'a file without the last cycle stops all writes',
-        find: 'if (this.#lastSeen > 0 && readRecord(this.#cycles, this.#lastSeen) === undefined)',
-        replace: 'if (this.#lastSeen < 0)',
+        find: 'if (this.#lastStored > 0 && this.#idAt(this.#lastStored) === undefined)',
+        replace: 'if (this.#lastStored < 0)',
       },
     ],
   },

@@ -23,8 +23,8 @@ beforeEach(() => {
   unreadable = new Set()
   encoder.encodedImages.length = 0
   store = createMemoryStore({
-    beforeWrite: (operation) => {
-      if (operation === 'putEmbeddings' && refusal !== null) throw refusal
+    beforeWrite: () => {
+      if (refusal !== null) throw refusal
     },
   })
   const findImage = store.findImage.bind(store)
@@ -69,8 +69,9 @@ test('an image that can be read again is encoded with the next upload of its pos
 })
 
 test('images whose vectors the store refuses are tried again with each cycle until it accepts them', async () => {
+  const key = await put(1)
   refusal = new StoreError('full', 'no room')
-  cache.add(await put(1))
+  cache.add(key)
   while (lines.length === 0) await vi.advanceTimersByTimeAsync(1)
   cache.cycleStored(emptyPool)
   while (lines.length === 1) await vi.advanceTimersByTimeAsync(1)

@@ -2,8 +2,8 @@
  * The store on a journal. Reads use the view. The changes of a write are computed on top of the view, committed to the
  * journal, and then applied to the view. All writes that wait when a commit ends form the next one.
  */
-import { mebibyte, withRelease } from '../../base/index.js'
-import { createRecordStore, WriteQueue, type RecordStoreParts, type WaitingWrite } from '../records/index.js'
+import { inBackground, mebibyte, withRelease } from '../../base/index.js'
+import { createRecordStore, WriteQueue, type RecordStoreParts, type Write } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 import { Refusal } from './journal.js'
@@ -34,26 +34,20 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
   const { view, journal } = parts
   const replica = new Replica(parts)
   const staged = new StagedDatabases(view.databases)
-  const queue = new WriteQueue({
-    batchBytesMax,
-    commit: (batch) => commitBatch(batch, staged, replica),
-  })
+  const writes = new JournalWrites(view, staged, replica)
   let stopping: Promise<void> | undefined
   const handOver = (): Promise<void> => (stopping ??= stop())
   const stop = async (): Promise<void> => {
     // A commit that takes longer ends with its connection: its outcome is unknown then.
-    await Promise.race([queue.idle(), parts.sleep(stopMsMax)])
+    await Promise.race([writes.idle(), parts.sleep(stopMsMax)])
     await replica.stop()
   }
   const store = createRecordStore(
     {
-      ...view,
       databases: staged.databases,
-      isHealthy: () => view.isHealthy() && replica.isHealthy,
-      write: (_operation, bytes, apply) => queue.add(bytes, apply),
-      // Cycles of other processes come from the journal.
-      onFileReplaced: undefined,
+      writes,
       close: async () => {
+        inBackground('journal', writes.close())
         const leave = (): Promise<void> => withRelease(handOver, () => journal.close())
         await withRelease(leave, () => view.close())
       },
@@ -66,33 +60,45 @@ export async function openJournalStore(parts: JournalStoreParts): Promise<Journa
 }
 
 /** Stages the writes of a batch, and commits their changes together. */
-async function commitBatch(
-  batch: readonly WaitingWrite[],
-  staged: StagedDatabases,
-  replica: Replica,
-): Promise<void> {
-  try {
-    replica.checkMayWrite()
-    const settles = batch.map((write) => stage(write, staged))
-    const changes = staged.take()
-    if (changes.length > 0) await replica.commit(changes)
-    for (const settle of settles) settle()
-  } catch (error) {
-    // One write that the journal refuses must not take the others with it.
-    if (error instanceof Refusal && batch.length > 1)
-      for (const write of batch) await commitBatch([write], staged, replica)
-    // Also those that changed nothing: they may have seen changes of the others.
-    else for (const write of batch) write.reject(error)
-  }
-}
+class JournalWrites extends WriteQueue {
+  readonly #view: RecordStoreParts
+  readonly #staged: StagedDatabases
+  readonly #replica: Replica
 
-/** Returns what settles the write once its changes are committed. */
-function stage({ apply, resolve, reject }: WaitingWrite, staged: StagedDatabases): () => void {
-  try {
-    const value = staged.apply(apply)
-    return () => resolve(value)
-  } catch (error) {
-    return () => reject(error)
+  constructor(view: RecordStoreParts, staged: StagedDatabases, replica: Replica) {
+    super(batchBytesMax)
+    this.#view = view
+    this.#staged = staged
+    this.#replica = replica
+  }
+
+  override get isHealthy(): boolean {
+    return this.#view.writes.isHealthy && this.#replica.isHealthy
+  }
+
+  protected override async commit(batch: readonly Write[]): Promise<void> {
+    try {
+      this.#replica.checkMayWrite()
+      const settles = batch.map((write) => this.#stage(write))
+      const changes = this.#staged.take()
+      if (changes.length > 0) await this.#replica.commit(changes)
+      for (const settle of settles) settle()
+    } catch (error) {
+      // One write that the journal refuses must not take the others with it.
+      if (error instanceof Refusal && batch.length > 1) for (const write of batch) await this.commit([write])
+      // Also those that changed nothing: they may have seen changes of the others.
+      else for (const write of batch) write.reject(error)
+    }
+  }
+
+  /** Returns what settles the write once its changes are committed. */
+  #stage(write: Write): () => void {
+    try {
+      const value = this.#staged.apply(write.apply)
+      return () => write.resolve(value)
+    } catch (error) {
+      return () => write.reject(error)
+    }
   }
 }
 

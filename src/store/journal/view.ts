@@ -25,7 +25,7 @@ import { originMark, type EntryMark, type Journal } from './journal.js'
 export interface ViewParts {
   readonly journal: Journal
   /** Its databases, and how they are written. */
-  readonly view: Pick<RecordStoreParts, 'databases' | 'write' | 'isHealthy'>
+  readonly view: Pick<RecordStoreParts, 'databases' | 'writes'>
   /** Shown with the lease: host and data directory. A copied view counts as a different process. */
   readonly name: string
   readonly log: Log
@@ -82,7 +82,7 @@ export class View {
   }
 
   get isHealthy(): boolean {
-    return this.#parts.view.isHealthy()
+    return this.#parts.view.writes.isHealthy
   }
 
   /** Reads the journal up to its head. Returns what has changed; null: nothing. */
@@ -120,10 +120,11 @@ export class View {
   async apply(changes: readonly Change[], progress: Partial<ViewState>): Promise<void> {
     const { view } = this.#parts
     const next: ViewState = { ...this.#state, ...progress }
-    await view.write('appendCycle', bytesOf(changes.map(({ value }) => value)), () => {
+    const apply = (): void => {
       applyChanges(view.databases, changes)
       writeViewState(view.databases, next)
-    })
+    }
+    await view.writes.write(bytesOf(changes.map(({ value }) => value)), apply, true)
     this.#state = next
   }
 
@@ -136,7 +137,7 @@ export class View {
       for (;;) {
         const keys = [...database.getKeys({ limit: clearCount })]
         if (keys.length === 0) break
-        await view.write('expire', keys.length, () => {
+        await view.writes.write(keys.length, () => {
           for (const key of keys) database.removeSync(key)
           writeViewState(view.databases, empty)
         })

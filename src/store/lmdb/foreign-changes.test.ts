@@ -61,6 +61,7 @@ describe('a store whose file was changed by another process refuses writes until
     await expectStop(
       () => Promise.resolve(void execFileSync(process.execPath, args)),
       /another process has stored the cycle 20260101T0002 at position 2/,
+      cycleIdAt(2),
     )
     const store = await openLmdbStore({ dataDir })
     expect([...store.tail(1)].map(({ cycleId }) => cycleId)).toEqual([cycleIdAt(1), cycleIdAt(2)])

@@ -11,6 +11,7 @@ import { directoryLockName, lockDirectory, type DirectoryLock } from './director
 import { checkDatabaseFile } from './file-check.js'
 import { checkRoom, diskBytesFree } from './files.js'
 import { prepareLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
+import { OwnCycles } from './own-cycles.js'
 import { Writer } from './writer.js'
 import { describe, StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
@@ -94,8 +95,9 @@ function partsOf(
     readerCheckMs,
   ).unref()
   const checks = [databasePath(dataDir), join(dataDir, directoryLockName)].map(fileCheck)
-  const writer = new Writer(
+  const writes = new Writer(
     {
+      ownCycles: new OwnCycles(databases),
       transaction: (apply) => root.transaction(apply),
       // Within a transaction, lmdb-js runs a child at once and returns what it returns; its types say Promise.
       child: <T>(apply: () => T) => root.childTransaction(apply) as T,
@@ -111,13 +113,10 @@ function partsOf(
   )
   return {
     databases,
-    write: (operation, bytes, apply) => writer.run(bytes, apply, operation === 'appendCycle'),
-    checkWritable: () => writer.checkRunning(),
-    onFileReplaced: (reason) => writer.stop(reason),
-    isHealthy: () => writer.healthy,
+    writes,
     close: async () => {
       clearInterval(readerChecks)
-      await writer.idle()
+      await writes.close()
       await withRelease(
         () => root.close(),
         () => lock.release(),

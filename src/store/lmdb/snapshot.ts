@@ -58,8 +58,10 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
   checkSchema(databases, path)
   const store = createRecordStore({
     databases,
-    write: () => Promise.reject(new StoreError('failed', 'the store is open for reading only')),
-    isHealthy: () => true,
+    writes: {
+      write: () => Promise.reject(new StoreError('failed', 'the store is open for reading only')),
+      isHealthy: true,
+    },
     close: () => {
       transaction.done()
       return root.close()

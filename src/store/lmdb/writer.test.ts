@@ -44,13 +44,14 @@ function createEnvironment() {
       if (faults.file !== undefined) throw faults.file
     },
     diskBytesFree: () => Promise.resolve(faults.diskBytesFree),
+    ownCycles: { check: () => undefined, noteWritten: () => 0, confirm: () => undefined },
   }
   const writer = new Writer(environment, {
     bytesMax: 1e9,
     onStopped: (reason) => void stops.push(reason),
   })
   const write = (line: string, bytes = 1, isCycle = false) =>
-    writer.run(
+    writer.write(
       bytes,
       () => {
         pending.push(line)
@@ -93,7 +94,7 @@ describe('the write queue', () => {
   test('a write that throws is rolled back alone', async () => {
     const { write, writer, committed } = createEnvironment()
     const before = write('a')
-    const failing = writer.run(1, () => {
+    const failing = writer.write(1, () => {
       throw new RangeError('mine')
     })
     const after = write('b')
@@ -167,12 +168,12 @@ describe('the write queue', () => {
     }
     await refuse(1000)
     await write('small image', 999)
-    expect(writer.healthy).toBe(false)
+    expect(writer.isHealthy).toBe(false)
     await write('large image', 1000)
-    expect(writer.healthy).toBe(true)
+    expect(writer.isHealthy).toBe(true)
     await refuse(1000)
     await write('small cycle', 10, true)
-    expect(writer.healthy).toBe(true)
+    expect(writer.isHealthy).toBe(true)
   })
 
   test('a cycle that throws in its transaction does not make the writer healthy', async () => {
@@ -183,8 +184,8 @@ describe('the write queue', () => {
     const fail = (): never => {
       throw new StoreError('exists', 'mine')
     }
-    await expect(writer.run(1000, fail, true)).rejects.toMatchObject({ code: 'exists' })
-    expect(writer.healthy).toBe(false)
+    await expect(writer.write(1000, fail, true)).rejects.toMatchObject({ code: 'exists' })
+    expect(writer.isHealthy).toBe(false)
   })
 
   test('when the file is missing from its path, the writer stops permanently and reports it once', async () => {
@@ -194,7 +195,7 @@ describe('the write queue', () => {
     await expect(write('a')).rejects.toBe(reason)
     faults.file = undefined
     await expect(write('b')).rejects.toBe(reason)
-    expect({ stops, committed, healthy: writer.healthy }).toEqual({
+    expect({ stops, committed, healthy: writer.isHealthy }).toEqual({
       stops: [reason],
       committed: [],
       healthy: false,

@@ -1,6 +1,6 @@
 /**
- * Group commit: the writes that wait form one transaction, so that forty uploads cost one flush. Each write runs in a child
- * transaction: one that throws is rolled back alone. A promise resolves when the commit that contains its write is flushed.
+ * Commits to LMDB. Each write of a batch runs in a child transaction: one that throws is rolled back alone. A promise
+ * resolves when the commit that contains its write is flushed.
  *
  * lmdb-js gets one transaction at a time. After LMDB fails to write its meta page, the next transaction would never
  * settle (src/writer.cpp, Write: a failed mdb_txn_begin is not reported), so the writer probes the environment after
@@ -8,8 +8,9 @@
  */
 import { channel } from 'node:diagnostics_channel'
 import { mebibyte } from '../../base/index.js'
+import { WriteQueue, type Write } from '../records/index.js'
 import { describe, StoreError } from '../store-error.js'
-import { WriteQueue, type WaitingWrite } from '../records/index.js'
+import type { OwnCycles } from './own-cycles.js'
 
 /** What the writer needs of a transactional environment. */
 export interface WriteEnvironment {
@@ -24,6 +25,7 @@ export interface WriteEnvironment {
   /** Throws a StoreError when the open file is no longer at its path. */
   checkFile(): void
   diskBytesFree(): Promise<number>
+  readonly ownCycles: Pick<OwnCycles, 'check' | 'noteWritten' | 'confirm'>
 }
 
 export interface WriterOptions {
@@ -45,77 +47,57 @@ const batchBytesMax = 32 * mebibyte
 /** Pages that a transaction writes in addition to its records: tree pages, the list of free pages. */
 const overheadBytes = mebibyte
 
-export class Writer {
+export class Writer extends WriteQueue {
   readonly #environment: WriteEnvironment
   readonly #options: WriterOptions
-  readonly #queue: WriteQueue
   #stopped: StoreError | undefined
-  /** Size of the largest write that was refused since the last one of its size was stored; 0: none was refused. */
-  #refusedBytes = 0
-
   /** The used part of the file is not larger. Asking LMDB takes longer than all else before a commit. */
   #bytesInUseMax = Infinity
 
   constructor(environment: WriteEnvironment, options: WriterOptions) {
+    super(batchBytesMax)
     this.#environment = environment
     this.#options = options
-    this.#queue = new WriteQueue({
-      batchBytesMax,
-      commit: async (batch) => {
-        const accepted = batch.filter((write) => this.#accept(write))
-        if (accepted.length > 0) await this.#commit(accepted)
-      },
-    })
   }
 
-  /**
-   * Runs `apply`, which is synchronous, in a transaction and resolves with its result once that is flushed. Rejects
-   * with what `apply` throws, or with a StoreError, and has then stored nothing. `bytes`: about how much it writes.
-   * `isCycle`: this write shows by its success that cycles can be stored.
-   */
-  run<T>(bytes: number, apply: () => T, isCycle = false): Promise<T> {
-    return this.#queue.add(bytes, apply, isCycle)
+  /** False also when the writer refuses all writes until a restart. */
+  override get isHealthy(): boolean {
+    return this.#stopped === undefined && super.isHealthy
   }
 
-  /**
-   * False from a write that failed or did not fit until a cycle, or a write of at least the same size, is stored. A small
-   * write may fit on a disk that has no space for a cycle.
-   */
-  get healthy(): boolean {
-    return this.#stopped === undefined && this.#refusedBytes === 0
-  }
-
-  /** Refuses all writes from now on, until a restart. */
-  stop(reason: StoreError): void {
-    if (this.#stopped !== undefined) return
-    this.#stopped = reason
-    this.#options.onStopped(reason)
-  }
-
-  /** Throws the reason when the writer is stopped. */
-  checkRunning(): void {
-    if (this.#stopped !== undefined) throw this.#stopped
-  }
-
-  /** Resolves when the queue is empty and no commit is under way. */
-  idle(): Promise<void> {
-    return this.#queue.idle()
+  protected override async commit(batch: readonly Write[]): Promise<void> {
+    const { ownCycles } = this.#environment
+    const writes = batch.filter((write) => this.#accept(write))
+    if (writes.length === 0) return
+    const startedAt = performance.now()
+    let settles: (() => void)[] = []
+    let lastPosition = 0
+    try {
+      await this.#environment.transaction(() => {
+        ownCycles.check()
+        settles = writes.map((write) => this.#apply(write))
+        lastPosition = ownCycles.noteWritten()
+      })
+      ownCycles.confirm(lastPosition)
+      publishCommit(startedAt, false)
+    } catch (error) {
+      publishCommit(startedAt, true)
+      const failure = await this.#failureOf(error, writes)
+      for (const write of writes) this.refuse(write, failure)
+      return
+    }
+    for (const settle of settles) settle()
   }
 
   /** Rejects a write that cannot be tried at all. */
-  #accept(write: WaitingWrite): boolean {
-    const refusal = this.#stopped ?? this.#refusal(write)
+  #accept(write: Write): boolean {
+    const refusal = this.#stopped ?? this.#refusalOf(write)
     if (refusal === null) return true
-    this.#refuse(write, refusal)
+    this.refuse(write, refusal)
     return false
   }
 
-  #refuse(write: WaitingWrite, reason: StoreError): void {
-    this.#refusedBytes = Math.max(this.#refusedBytes, write.bytes, 1)
-    write.reject(reason)
-  }
-
-  #refusal({ bytes }: WaitingWrite): StoreError | null {
+  #refusalOf({ bytes }: Write): StoreError | null {
     const { bytesMax } = this.#options
     const bytesAdded = bytes + overheadBytes
     try {
@@ -126,57 +108,50 @@ export class Writer {
       this.#bytesInUseMax += bytesAdded
       return null
     } catch (error) {
-      this.stop(stoppingError(error))
-      return this.#stopped as StoreError
+      return this.#stop(error)
     }
-  }
-
-  async #commit(batch: readonly WaitingWrite[]): Promise<void> {
-    let settles: readonly (() => void)[]
-    const startedAt = performance.now()
-    const publish = (hasFailed: boolean): void =>
-      commitChannel.publish({ ms: performance.now() - startedAt, hasFailed } satisfies CommitMessage)
-    try {
-      settles = await this.#environment.transaction(() => batch.map((write) => this.#apply(write)))
-      publish(false)
-    } catch (error) {
-      publish(true)
-      const failure = await this.#commitError(await commitCause(error), batch)
-      this.#probe()
-      for (const write of batch) this.#refuse(write, failure)
-      return
-    }
-    for (const settle of settles) settle()
   }
 
   /** Runs a write within the transaction. Returns what settles it once the transaction is flushed. */
-  #apply(write: WaitingWrite): () => void {
+  #apply(write: Write): () => void {
     try {
       const value = this.#environment.child(write.apply)
-      return () => {
-        if (write.isCycle || write.bytes >= this.#refusedBytes) this.#refusedBytes = 0
-        write.resolve(value)
-      }
+      return () => this.resolve(write, value)
     } catch (error) {
       const reason = isNativeError(error) ? writeError(error, false) : error
       return () => write.reject(reason)
     }
   }
 
-  /** LMDB reports a write that a full disk cut short as an I/O error, so the free space decides. */
-  async #commitError(cause: unknown, batch: readonly WaitingWrite[]): Promise<StoreError> {
-    const bytesNeeded = batch.reduce((sum, write) => sum + write.bytes, overheadBytes)
+  async #failureOf(error: unknown, writes: readonly Write[]): Promise<StoreError> {
+    if (error instanceof StoreError) return this.#stop(error)
+    const cause = await commitCause(error)
+    // LMDB reports a write that a full disk cut short as an I/O error, so the free space decides.
+    const bytesNeeded = writes.reduce((sum, write) => sum + write.bytes, overheadBytes)
     const bytesFree = await this.#environment.diskBytesFree().catch(() => Infinity)
+    try {
+      this.#environment.probe()
+    } catch (reason) {
+      this.#stop(reason)
+    }
     return writeError(cause, bytesFree < bytesNeeded)
   }
 
-  #probe(): void {
-    try {
-      this.#environment.probe()
-    } catch (error) {
-      this.stop(stoppingError(error))
+  /** Refuses all writes from now on, until a restart. Returns the reason, which stays the first one. */
+  #stop(cause: unknown): StoreError {
+    if (this.#stopped === undefined) {
+      this.#stopped =
+        cause instanceof StoreError
+          ? cause
+          : new StoreError('failed', `storage failed; restart the service: ${describe(cause)}`, { cause })
+      this.#options.onStopped(this.#stopped)
     }
+    return this.#stopped
   }
+}
+
+function publishCommit(startedAt: number, hasFailed: boolean): void {
+  commitChannel.publish({ ms: performance.now() - startedAt, hasFailed } satisfies CommitMessage)
 }
 
 /** lmdb-js rejects with a general error that holds a promise of the specific one, which must not go unhandled. */
@@ -198,11 +173,6 @@ function writeError(cause: unknown, diskFull: boolean): StoreError {
   const full = diskFull || (isNativeError(cause) && fullCodes.includes(cause.code))
   const summary = full ? 'no room for a write' : 'the storage refused a write'
   return new StoreError(full ? 'full' : 'failed', `${summary}: ${describe(cause)}`, { cause })
-}
-
-function stoppingError(cause: unknown): StoreError {
-  if (cause instanceof StoreError) return cause
-  return new StoreError('failed', `storage failed; restart the service: ${describe(cause)}`, { cause })
 }
 
 /** An error of LMDB or of the operating system: those carry the number that C returned. */

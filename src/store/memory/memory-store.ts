@@ -10,14 +10,15 @@ import {
   type KeyOf,
   type KeyRange,
   type RecordDatabase,
+  WriteQueue,
   type RecordStoreParts,
-  type WriteOperation,
+  type Write,
 } from '../records/index.js'
 import type { Store } from '../store.js'
 
 export interface MemoryStoreOptions {
   /** Runs before a write changes anything; what it throws, the write rejects with, and nothing is stored. */
-  readonly beforeWrite?: (operation: WriteOperation) => void | Promise<void>
+  readonly beforeWrite?: (write: Pick<Write, 'isCycle'>) => void | Promise<void>
   /** What a disk would hold. A second store with the same contents simulates a restart. */
   readonly contents?: MemoryContents
 }
@@ -37,34 +38,33 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
 /** The databases in memory, and how they are written. */
 export function memoryParts(options: MemoryStoreOptions = {}): RecordStoreParts {
   const { contents = createMemoryContents(), beforeWrite = () => undefined } = options
-  /** Settles after the last write that was begun: writes happen one after the other. */
-  let lastWrite: Promise<unknown> = Promise.resolve()
-  /** The operation that was refused last, until it or `appendCycle` succeeds. */
-  let refused: WriteOperation | null = null
+  const writes = new MemoryWrites(beforeWrite)
+  return { databases: contents, writes, close: () => writes.close() }
+}
 
-  function write<T>(operation: WriteOperation, _bytes: number, apply: () => T): Promise<T> {
-    const writing = lastWrite.then(async () => {
-      await beforeWrite(operation)
-      return apply()
-    })
-    lastWrite = writing.then(
-      () => {
-        if (operation === 'appendCycle' || operation === refused) refused = null
-      },
-      () => {
-        if (refused !== 'appendCycle') refused = operation
-      },
-    )
-    return writing
+class MemoryWrites extends WriteQueue {
+  readonly #beforeWrite: NonNullable<MemoryStoreOptions['beforeWrite']>
+
+  constructor(beforeWrite: NonNullable<MemoryStoreOptions['beforeWrite']>) {
+    // One write at a time.
+    super(0)
+    this.#beforeWrite = beforeWrite
   }
 
-  return {
-    databases: contents,
-    write,
-    isHealthy: () => refused === null,
-    close: async () => {
-      await lastWrite
-    },
+  protected override async commit(batch: readonly Write[]): Promise<void> {
+    for (const write of batch) {
+      try {
+        await this.#beforeWrite(write)
+      } catch (error) {
+        this.refuse(write, error)
+        continue
+      }
+      try {
+        this.resolve(write, write.apply())
+      } catch (error) {
+        write.reject(error)
+      }
+    }
   }
 }
 

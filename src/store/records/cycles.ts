@@ -7,7 +7,6 @@ import type { CycleRecord, CycleRecords, Position, StoredCycle } from '../store.
 import { poolKey, type Databases } from './databases.js'
 import { cycleIdKey } from './keys.js'
 import { packEmbeddings } from './model-records.js'
-import type { Positions } from './positions.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
 import * as records from './payloads.js'
 
@@ -20,7 +19,7 @@ export const columnNames = {
   pool: 'pool',
 } as const
 
-export function cycleRecords(db: Databases, access: RecordAccess, positions: Positions): CycleRecords {
+export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords {
   async function appendCycle(record: CycleRecord): Promise<Position> {
     const { cycleId } = record
     const idKey = cycleIdKey(cycleId)
@@ -28,23 +27,21 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
     const packed = packCycle(record)
     const texts = record.texts ? packEmbeddings(record.texts.encoder, record.texts.entries) : []
     const bytes = bytesOf([...Object.values(packed), ...texts.map((text) => text.record)])
-    const append = (free: Position): Position => {
+    const append = (): Position => {
       if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is already stored`)
+      const free = lastPosition(db) + 1
       if (record.position !== undefined && record.position !== free)
         throw new StoreError(
           'failed',
           `cycle ${cycleId} was planned for position ${record.position}, but the next free position is ${free}`,
         )
       assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
-      positions.begin(free, cycleId)
       putCycle(db, free, packed)
       for (const text of texts) db.embeddings.putSync(text.key, text.record)
       db.cycleIds.putSync(idKey, records.packPosition(free))
       return free
     }
-    const position = await access.write('appendCycle', bytes, append)
-    positions.confirm(position)
-    return position
+    return access.writes.write(bytes, append, true)
   }
 
   function readCycle(position: Position): StoredCycle | undefined {
@@ -72,7 +69,7 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
     },
     lastCycle() {
       access.checkOpen()
-      return readCycle(positions.next() - 1)
+      return readCycle(lastPosition(db))
     },
     readRequest: (position) => access.read(db.requests, position, records.readStoredRequest),
     readResponse(cycleId) {
@@ -104,6 +101,11 @@ export function cycleRecords(db: Databases, access: RecordAccess, positions: Pos
 /** Position of the oldest cycle that is stored, as earlier ones may have expired; 1 in an empty store. */
 export function firstPosition({ cycles }: Databases): Position {
   return [...cycles.getKeys({ limit: 1 })][0] ?? 1
+}
+
+/** Position of the last cycle to arrive; 0 in an empty store. */
+export function lastPosition({ cycles }: Pick<Databases, 'cycles'>): Position {
+  return [...cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
 }
 
 /** The records of one cycle by database, except that of its id and the texts. */

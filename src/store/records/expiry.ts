@@ -25,7 +25,7 @@ const textKeyBytes = encoderKeyBytes + 8
 const afterAll = 0xff
 
 export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecords {
-  const remove = <T>(apply: () => T): Promise<T> => access.write('expire', removalBytes, apply)
+  const remove = <T>(apply: () => T): Promise<T> => access.writes.write(removalBytes, apply)
   return {
     isExpired(cycleId) {
       const key = cycleIdKey(cycleId)

@@ -30,7 +30,7 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       if (known !== undefined && isFresh(known, sha256, arrivedAtMs)) return 'same'
       const identity = records.packImageIdentity(key.gallId, { ...image, arrivedAtMs })
       const bytes = records.packBytes(image.normalised)
-      return access.write<PutImageResult>('putImage', bytesOf([identity, bytes]), () => {
+      return access.writes.write<PutImageResult>(bytesOf([identity, bytes]), () => {
         const stored = db.images.getBinary(imageKey)
         if (stored !== undefined) {
           const found = identityOf(stored, key.gallId)

@@ -18,9 +18,17 @@ export {
 export { openRecord, packRecord, viewOf } from './envelope.js'
 export { countRecords, inspectRecords, type RecordCounts } from './inspect.js'
 export { imageNumbersOf, imageUseKeyOf, nameHash } from './keys.js'
-export { packBytes, packPosition, readBytes, readImageIdentity, readPosition } from './payloads.js'
-export { bytesOf, type WriteOperation } from './record-access.js'
-export { createRecordStore, type RecordStoreParts } from './record-store.js'
+export {
+  packBytes,
+  packPosition,
+  readBytes,
+  readHeader,
+  readImageIdentity,
+  readPosition,
+} from './payloads.js'
+export { lastPosition } from './cycles.js'
+export { bytesOf, readRecord, type RecordStoreParts } from './record-access.js'
+export { createRecordStore } from './record-store.js'
 export {
   isViewOfJournal,
   readViewState,
@@ -28,4 +36,4 @@ export {
   writeViewState,
   type ViewState,
 } from './view-state.js'
-export { waitingBytesMax, WriteQueue, type WaitingWrite } from './write-queue.js'
+export { WriteQueue, type Write } from './write-queue.js'

@@ -22,7 +22,7 @@ export function modelRecords(db: Databases, access: RecordAccess): ModelRecords 
     async putEmbeddings(encoder, entries) {
       const rows = packEmbeddings(encoder, entries)
       if (rows.length === 0) return
-      await access.write('putEmbeddings', bytesOf(rows.map(({ record }) => record)), () => {
+      await access.writes.write(bytesOf(rows.map(({ record }) => record)), () => {
         for (const { key, record } of rows) db.embeddings.putSync(key, record)
       })
     },
@@ -30,7 +30,7 @@ export function modelRecords(db: Databases, access: RecordAccess): ModelRecords 
       access.read(db.embeddings, embeddingKeyOf(encoder, key), records.readVector),
     async putShadowScores(position, modelVersion, scores) {
       const record = records.packShadowScores(modelVersion, scores)
-      await access.write('putShadowScores', record.byteLength, () => {
+      await access.writes.write(record.byteLength, () => {
         db.shadowScores.putSync(shadowKeyOf(position, modelVersion), record)
       })
     },
@@ -46,7 +46,7 @@ export function modelRecords(db: Databases, access: RecordAccess): ModelRecords 
     async claimVersion(modelVersion, identity) {
       const key = nameHash(modelVersion)
       const record = records.packText(identity)
-      return access.write('claimVersion', record.byteLength, () => {
+      return access.writes.write(record.byteLength, () => {
         const known = db.modelVersions.getBinary(key)
         if (known !== undefined) return readIdentity(known)
         db.modelVersions.putSync(key, record)

@@ -14,7 +14,7 @@ export function outcomeRecords(db: Databases, access: RecordAccess): OutcomeReco
         key: nameHash(entry.placementId),
         record: records.packOutcome(entry),
       }))
-      return access.write('putOutcomes', bytesOf(rows.map(({ record }) => record)), () => {
+      return access.writes.write(bytesOf(rows.map(({ record }) => record)), () => {
         let created = 0
         for (const { key, record } of rows) {
           if (!db.outcomes.doesExist(key)) created++

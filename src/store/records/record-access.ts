@@ -1,30 +1,27 @@
 /**
- * How the parts of the store write and read.
+ * What the kinds of records need to read and write, and what LMDB, memory and a journal implement.
  */
 import { describe, StoreError } from '../store-error.js'
-import type { Position } from '../store.js'
-import type { RecordDatabase } from './databases.js'
+import type { Databases, RecordDatabase } from './databases.js'
+import type { WriteQueue } from './write-queue.js'
 
 type Readable<Key> = Pick<RecordDatabase<Key>, 'getBinary'>
 
-export type WriteOperation =
-  | 'appendCycle'
-  | 'putImage'
-  | 'appendWeights'
-  | 'putOutcomes'
-  | 'putEmbeddings'
-  | 'putShadowScores'
-  | 'claimVersion'
-  | 'expire'
+/** How databases are written: `WriteQueue` documents the members. */
+export type Writes = Pick<WriteQueue, 'write' | 'isHealthy'>
+
+/** Databases, wherever they are. */
+export interface RecordStoreParts {
+  readonly databases: Databases
+  readonly writes: Writes
+  /** Waits for writes under way, then closes the databases. Called once. */
+  readonly close: () => Promise<void>
+}
 
 export interface RecordAccess {
-  /** Throws a StoreError `closed` when the store is closed. `write` and `read` call it. */
+  readonly writes: Writes
+  /** Throws a StoreError `closed` when the store is closed. `read` calls it. */
   readonly checkOpen: () => void
-  /**
-   * Runs `apply`, with the position of the next cycle, in a transaction, and resolves when that is durable. `bytes`: about
-   * what it writes.
-   */
-  readonly write: <T>(operation: WriteOperation, bytes: number, apply: (next: Position) => T) => Promise<T>
   /** What `unpack` returns for a copy of a record; undefined if there is none. */
   readonly read: <K extends number | Uint8Array, T>(
     database: Readable<K>,

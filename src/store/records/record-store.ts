@@ -5,27 +5,12 @@
 import { StoreError } from '../store-error.js'
 import type { EnvironmentRole, Store } from '../store.js'
 import { cycleRecords } from './cycles.js'
-import type { Databases } from './databases.js'
 import { expiryRecords } from './expiry.js'
 import { imageRecords } from './images.js'
 import { modelRecords } from './model-records.js'
 import { outcomeRecords } from './outcomes.js'
-import { CheckedPositions, plainPositions } from './positions.js'
-import { readRecord, type RecordAccess, type WriteOperation } from './record-access.js'
+import { readRecord, type RecordAccess, type RecordStoreParts } from './record-access.js'
 import { weightsRecords } from './weights.js'
-
-export interface RecordStoreParts {
-  readonly databases: Databases
-  /** Runs `apply`, which is synchronous, in a transaction, and resolves when that is durable. `bytes`: about what it writes. */
-  readonly write: <T>(operation: WriteOperation, bytes: number, apply: () => T) => Promise<T>
-  /** Called in a transaction, before anything is written. Throws when nothing may be written. */
-  readonly checkWritable?: () => void
-  /** Called when another process has written to the databases. Absent if none can, and if they may. */
-  readonly onFileReplaced?: ((reason: StoreError) => void) | undefined
-  readonly isHealthy: () => boolean
-  /** Waits for writes under way, then closes the databases. Called once. */
-  readonly close: () => Promise<void>
-}
 
 /** The environment of a store without a journal. */
 const ownEnvironment: EnvironmentRole = {
@@ -37,23 +22,14 @@ const ownEnvironment: EnvironmentRole = {
 
 /** `environment`: of a store whose databases are a view of a journal. */
 export function createRecordStore(parts: RecordStoreParts, environment = ownEnvironment): Store {
-  const { databases, onFileReplaced } = parts
-  const positions =
-    onFileReplaced === undefined ? plainPositions(databases) : new CheckedPositions(databases, onFileReplaced)
+  const { databases, writes } = parts
   let closing: Promise<void> | undefined
   const checkOpen = (): void => {
     if (closing !== undefined) throw new StoreError('closed', 'the store is closed')
   }
   const access: RecordAccess = {
+    writes,
     checkOpen,
-    write: async (operation, bytes, apply) => {
-      checkOpen()
-      return parts.write(operation, bytes, () => {
-        const next = positions.next()
-        parts.checkWritable?.()
-        return apply(next)
-      })
-    },
     read: (database, key, unpack) => {
       checkOpen()
       const record = readRecord(database, key)
@@ -61,7 +37,7 @@ export function createRecordStore(parts: RecordStoreParts, environment = ownEnvi
     },
   }
   return {
-    ...cycleRecords(databases, access, positions),
+    ...cycleRecords(databases, access),
     ...imageRecords(databases, access),
     ...weightsRecords(databases, access),
     ...outcomeRecords(databases, access),
@@ -78,7 +54,7 @@ export function createRecordStore(parts: RecordStoreParts, environment = ownEnvi
     },
     onFollowed: (listener) => environment.onFollowed(listener),
     get healthy() {
-      return parts.isHealthy()
+      return writes.isHealthy
     },
     get closed() {
       return closing !== undefined

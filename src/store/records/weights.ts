@@ -54,7 +54,7 @@ export function weightsRecords(db: Databases, access: RecordAccess): WeightsReco
   return {
     async appendWeights(entry, count) {
       const record = records.packWeights(entry)
-      await access.write('appendWeights', record.byteLength, () => {
+      await access.writes.write(record.byteLength, () => {
         const stored = weightsCount()
         if (count !== undefined && count !== stored)
           throw new StoreError('failed', `the history of weights has ${stored} entries, expected ${count}`)

@@ -1,42 +1,53 @@
 /**
- * Writes wait in a queue, and all that wait when a commit ends form the next one, up to a number of bytes.
+ * Group commit: the writes that wait when a commit ends form the next one, so that forty uploads cost one flush. LMDB, memory
+ * and the journal each implement `commit`.
  */
 import { mebibyte } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 
-export interface WaitingWrite {
+export interface Write {
   /** About how much it writes. */
   readonly bytes: number
-  /** This write shows by its success that cycles can be stored. */
+  /** Whether its success shows that cycles can be stored. */
   readonly isCycle: boolean
+  /** Reads and changes the databases. */
   readonly apply: () => unknown
   readonly resolve: (value: unknown) => void
   readonly reject: (reason: unknown) => void
 }
 
 /** Limit of the bytes in the queue; a write that would exceed it is refused, unless the queue is empty. */
-export const waitingBytesMax = 256 * mebibyte
+const waitingBytesMax = 256 * mebibyte
 
-export interface WriteQueueOptions {
-  /** One commit takes writes of up to this many bytes together, or a single larger one. */
-  readonly batchBytesMax: number
-  /** Settles each write of the batch. Never rejects. */
-  readonly commit: (batch: readonly WaitingWrite[]) => Promise<void>
-}
-
-export class WriteQueue {
-  readonly #options: WriteQueueOptions
-  #waiting: WaitingWrite[] = []
+export abstract class WriteQueue {
+  readonly #batchBytesMax: number
+  #waiting: Write[] = []
   #waitingBytes = 0
   #draining: Promise<void> | undefined
+  #isClosed = false
+  /** Size of the largest write that was refused since the last one of its size was stored; 0: none was refused. */
+  #refusedBytes = 0
 
-  constructor(options: WriteQueueOptions) {
-    this.#options = options
+  /** `batchBytesMax`: one commit takes writes of up to this many bytes together, or a single larger one. */
+  constructor(batchBytesMax: number) {
+    this.#batchBytesMax = batchBytesMax
   }
 
-  /** Settles as the commit settles the write. Rejects with a StoreError `busy` when the write queue is full. */
-  add<T>(bytes: number, apply: () => T, isCycle = false): Promise<T> {
+  /**
+   * False from a write that storage refused until a cycle, or a write of at least the same size, is stored. A small write
+   * may fit on a disk that has no space for a cycle.
+   */
+  get isHealthy(): boolean {
+    return this.#refusedBytes === 0
+  }
+
+  /**
+   * Runs `apply`, which is synchronous, in a transaction, and resolves with its result once that is durable. Rejects with
+   * what `apply` throws, or with a StoreError, and has then stored nothing. `bytes`: about how much it writes.
+   */
+  write<T>(bytes: number, apply: () => T, isCycle = false): Promise<T> {
+    if (this.#isClosed) return Promise.reject(new StoreError('closed', 'the store is closed'))
     if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > waitingBytesMax)
       return Promise.reject(new StoreError('busy', 'the write queue is full'))
     this.#waitingBytes += bytes
@@ -51,25 +62,45 @@ export class WriteQueue {
     await this.#draining
   }
 
+  /** Refuses writes from now on; resolves when those before are settled. */
+  close(): Promise<void> {
+    this.#isClosed = true
+    return this.idle()
+  }
+
+  /** Settles each write of the batch, in order. Never rejects. */
+  protected abstract commit(batch: readonly Write[]): Promise<void>
+
+  protected resolve(write: Write, value: unknown): void {
+    if (write.isCycle || write.bytes >= this.#refusedBytes) this.#refusedBytes = 0
+    write.resolve(value)
+  }
+
+  /** Rejects a write for a reason that is not its own: storage cannot take it. */
+  protected refuse(write: Write, reason: unknown): void {
+    this.#refusedBytes = Math.max(this.#refusedBytes, write.bytes, 1)
+    write.reject(reason)
+  }
+
   async #drain(): Promise<void> {
     // Further writes of this turn of the event loop join the first commit.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const batch = this.#takeBatch()
-      await this.#options.commit(batch)
+      await this.commit(batch)
       for (const { bytes } of batch) this.#waitingBytes -= bytes
+      assert(this.#waitingBytes >= 0, 'the queue never holds less than no bytes')
     }
     assert(this.#waitingBytes === 0, 'an empty queue holds no bytes')
     this.#draining = undefined
   }
 
-  #takeBatch(): WaitingWrite[] {
-    const { batchBytesMax } = this.#options
+  #takeBatch(): Write[] {
     let count = 0
     let bytes = 0
     for (const write of this.#waiting) {
       bytes += write.bytes
-      if (count > 0 && bytes > batchBytesMax) break
+      if (count > 0 && bytes > this.#batchBytesMax) break
       count++
     }
     return this.#waiting.splice(0, count)
