@@ -69,7 +69,7 @@ async function checkFiles(
   let refused = 0
   const checkAll = async (store: Store | null): Promise<void> => {
     const { codec } = loadCodec(settings.codec)
-    const checker = new BodyChecker({
+    const checker = await BodyChecker.open({
       codec,
       nowMs,
       clockSkewMs: settings.clockSkewMs,

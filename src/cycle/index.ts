@@ -27,7 +27,6 @@ export { placedFailure } from './model-failure.js'
 export { hashBody, unpackRequest, type RequestBody } from './request-body.js'
 export type { CycleStored } from './pipeline.js'
 export {
-  loadPool,
   postName,
   saveCycle,
   savedDepartures,
@@ -39,5 +38,6 @@ export { scoredBefore } from './scored-before.js'
 export { CycleService, type CycleServiceParts, type Fallback, type ServiceProblem } from './service.js'
 export { packHeads, unpackHeads } from './shadows.js'
 export { StageClock, stageNames, type StageName } from './stage-clock.js'
+export { loadPool, planStored, readBody, readPool, type PlannedAgain } from './stored-pool/index.js'
 export { changeWeights, type InitialWeights } from './stored-weights.js'
 export { warmUp } from './warm-up.js'

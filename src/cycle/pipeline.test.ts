@@ -265,25 +265,30 @@ describe('a failure', () => {
   })
 })
 
-/** A store whose writes are stored and then reject, and whose pool cannot be read while `unreadable()`. */
+/** A store whose writes are stored and then reject. While `unreadable()`, the cycle is not found after one, and not read. */
 function lateStore(unreadable = (): boolean => false): Store {
   const { store } = parts()
+  let isSearched = true
   return new Proxy(store, {
     get(target, name) {
       if (name === 'appendCycle') {
         return async (record: CycleRecord): Promise<never> => {
           await target.appendCycle(record)
+          isSearched = false
           throw new StoreError('failed', 'the confirmation of the disk was lost')
         }
       }
-      if (name === 'readPool' && unreadable()) throw new StoreError('failed', 'fails on purpose')
+      const isSearch = name === 'findCycle' && !isSearched
+      if (isSearch) isSearched = true
+      if ((isSearch || name === 'readRequest') && unreadable())
+        throw new StoreError('failed', 'fails on purpose')
       const member: unknown = Reflect.get(target, name, target)
       return typeof member === 'function' ? (member.bind(target) as unknown) : member
     },
   })
 }
 
-test('after a failed write that was stored the pool is loaded again, and the repeated call is a replay', async () => {
+test('after a failed write that was stored the pool contains the cycle, and the repeated call is a replay', async () => {
   service = await CycleService.open(parts({ store: lateStore() }))
   expect(await refusal(submit(first()))).toMatchObject({ status: 503 })
   expect(service.pendingCount).toBe(1)

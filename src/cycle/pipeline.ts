@@ -15,7 +15,7 @@ import {
 } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import type { CyclePlan, Pool, PoolState, WeightsSetting } from '../pool/index.js'
-import { StoreError, type CycleRecord, type Store } from '../store/index.js'
+import { StoreError, type CycleRecord, type Position, type Store } from '../store/index.js'
 import { availabilityOf, packAvailability } from './availability.js'
 import { packEvaluation } from './evaluation-record.js'
 import { missingInputWarnings, modelKindWarnings, type Embeddings } from './embeddings/index.js'
@@ -26,7 +26,8 @@ import type { ModelFailures } from './model-failures.js'
 import { nextTurn } from './next-turn.js'
 import { checkPendingCount } from './pending-limit.js'
 import { countsOf, resultsOf } from './results.js'
-import { loadPool, saveCycle } from './saved-state.js'
+import { saveCycle } from './saved-state.js'
+import { catchUp, loadPool } from './stored-pool/index.js'
 import type { StoredWeights } from './stored-weights.js'
 
 export interface CyclePipelineParts {
@@ -57,13 +58,13 @@ export class CyclePipeline {
   readonly #parts: CyclePipelineParts
   readonly #onStored: ((event: CycleStored) => void)[] = []
   #pool: Pool
-  /** True while the pool may lack a stored cycle: it is loaded again before its next use. */
-  #isPoolStale = false
+  /** True while the pool may contain cycles that the store lacks: it is loaded again before its next use. */
+  #mustLoad = false
 
-  /** Loads the pool from the store. Throws when it cannot be read. */
-  constructor(parts: CyclePipelineParts) {
+  /** `pool`: as `loadPool` returns it. */
+  constructor(parts: CyclePipelineParts, pool: Pool) {
     this.#parts = parts
-    this.#pool = loadPool(parts.store)
+    this.#pool = pool
   }
 
   /** Calls `listener` for each stored cycle, before its response is sent. A listener returns immediately and does not throw. */
@@ -76,15 +77,12 @@ export class CyclePipeline {
     return this.#pool.state
   }
 
-  /** To be called when the store has read what another process wrote. */
-  reload(): void {
-    try {
-      this.#pool = loadPool(this.#parts.store)
-      this.#isPoolStale = false
-    } catch (error) {
-      this.#isPoolStale = true
+  /** To be called when the store has read what another process wrote. `isComplete`: it has read everything again. */
+  async follow(isComplete: boolean): Promise<void> {
+    if (isComplete) this.#mustLoad = true
+    await this.#currentPool().catch((error: unknown) => {
       this.#parts.log.error({ err: error }, 'the pool cannot be loaded')
-    }
+    })
   }
 
   /** True for a post that is pending, and for one that left the pool in the last seven days, by cycle time. */
@@ -97,16 +95,12 @@ export class CyclePipeline {
    * be pending, or `unavailable` when storage refuses writes or cannot be read. After a failure nothing has changed.
    */
   async process(call: NewCycle, model: Model): Promise<Uint8Array> {
-    const { store, limits, weights: stored, embeddings } = this.#parts
+    const { limits, weights: stored, embeddings } = this.#parts
     const { cycle, json, stages } = call
     await yieldIfLarge(json)
-    const pool = this.#currentPool()
+    const pool = await this.#currentPool()
     stages.lap('wait')
-    const last = store.lastCycle()
-    // The file was overwritten: the store stops all writes.
-    if (last === undefined && pool.state.newestCycleMs > -Infinity)
-      throw new ServiceError('unavailable', 'storage refuses writes')
-    const plan = pool.plan(cycle, (last?.position ?? 0) + 1)
+    const plan = pool.plan(cycle, pool.state.position + 1)
     checkPendingCount(plan, limits().pendingPostsMax ?? pendingPostsMax)
     const weights = stored.inForceAt(cycle.cycleAt.ms)
     stages.lap('plan')
@@ -206,7 +200,7 @@ export class CyclePipeline {
       const position = await this.#parts.store.appendCycle(record)
       assert(position === plan.position, 'positions of cycles have no gaps')
     } catch (error) {
-      this.#resynchronise(record.cycleId)
+      this.#resynchronise(plan, record.cycleId)
       if (!(error instanceof StoreError)) throw error
       throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
     }
@@ -214,29 +208,33 @@ export class CyclePipeline {
   }
 
   /** A pool that holds every stored cycle. Throws `unavailable`. */
-  #currentPool(): Pool {
-    if (!this.#isPoolStale) return this.#pool
+  async #currentPool(): Promise<Pool> {
+    const { store } = this.#parts
+    let last: Position
     try {
-      this.#pool = loadPool(this.#parts.store)
+      if (this.#mustLoad) this.#pool = await loadPool(this.#parts)
+      this.#mustLoad = false
+      last = store.lastCycle()?.position ?? 0
+      if (last > this.#pool.state.position) await catchUp(this.#pool, this.#parts)
     } catch (cause) {
       throw new ServiceError('unavailable', 'the storage cannot be read', { cause })
     }
-    this.#isPoolStale = false
+    // The file was overwritten: the store stops all writes.
+    if (last < this.#pool.state.position) throw new ServiceError('unavailable', 'storage refuses writes')
     return this.#pool
   }
 
-  /** A write that failed late may have reached the disk: then the pool is loaded from the store again. */
-  #resynchronise(cycleId: string): void {
+  /** A write that failed late may have reached the disk. If that cannot be read, the next cycle finds out. */
+  #resynchronise(plan: CyclePlan, cycleId: string): void {
     const { store, log } = this.#parts
     try {
-      if (store.closed || store.findCycle(cycleId) === undefined) return
-      this.#pool = loadPool(store)
+      if (store.closed || store.findCycle(cycleId)?.position !== plan.position) return
     } catch (error) {
-      this.#isPoolStale = true
       log.error({ err: error, cycle_id: cycleId }, 'the outcome of a failed write is unknown')
       return
     }
-    log.warn({ cycle_id: cycleId }, 'a cycle was stored although its write failed; the pool was loaded again')
+    this.#pool.publish(plan)
+    log.warn({ cycle_id: cycleId }, 'a cycle was stored although its write failed; the pool contains it')
   }
 }
 
@@ -249,7 +247,7 @@ interface PlannedCycle {
 
 interface PredictedCycle {
   readonly columns: Parameters<Codec['encodeResponse']>[0]
-  readonly saved: Pick<CycleRecord, 'entered' | 'left' | 'pool' | 'availability'>
+  readonly saved: Pick<CycleRecord, 'entered' | 'left' | 'availability'>
   readonly imagesStored: Uint32Array
   readonly evaluationOf: ReturnType<typeof packEvaluation>
 }

@@ -14,6 +14,7 @@ import type {
   ImageKey,
   OutcomeEntry,
   Page,
+  Position,
   Store,
   StoredCycle,
 } from '../store/index.js'
@@ -36,6 +37,8 @@ export interface RetentionParts {
   readonly state: () => PoolState
   /** True for a post that is pending, and for one that left the pool in the last seven days, by cycle time. */
   readonly isRecent: (gallId: string, postNo: number) => boolean
+  /** Resolves when a snapshot of the pool contains the cycle at `position`. */
+  readonly coverBySnapshot: (position: Position) => Promise<void>
   /** True while no cycle is in progress or waits. */
   readonly isIdle: () => boolean
   /** Called when images have been removed. */
@@ -106,7 +109,9 @@ export class Retention {
     const beforeMs = nowMs - Math.max(days, cycleDaysMin) * dayMs
     for (let step = 0; step < stepsPerCycle && (await this.#mayContinue()); step++) {
       const old = oldOnes(expiry.oldestCycles(cyclesPerStep), beforeMs)
-      if (old.length === 0) return
+      const newest = old.at(-1)
+      if (newest === undefined) return
+      await this.#parts.coverBySnapshot(newest.position)
       const needed = this.#neededPositions()
       await expiry.removeCycles(old.map(({ position }) => ({ position, keepEntry: needed.has(position) })))
       if (old.length < cyclesPerStep) return

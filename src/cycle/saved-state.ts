@@ -1,29 +1,13 @@
 /**
- * The pool on disk: the records that a cycle stores of it, and the pool rebuilt from them at startup.
+ * What a cycle stores of the changes of the pool:
  *
  *   entered  columns of the posts that entered with one cycle: key, byte range in the request, what never changes
  *   left     keys of the posts that left with one cycle, with reason, tier and times
- *   pool     of every pending post: where it entered (position, row), its readings and its snapshot
  */
 import { packTable, unpackTable, type PackedTable } from '../codec/index.js'
-import { GalleryTable, type CycleColumns, type PostColumns } from '../contract/index.js'
-import {
-  emptyPool,
-  listPostColumns,
-  Pool,
-  postColumnsOf,
-  readingNames,
-  SlotIndex,
-  snapshotColumnNames,
-  stateProblem,
-  Tombstones,
-  tombstoneAgeMsMax,
-  type Column,
-  type CyclePlan,
-  type PoolState,
-  type PostKeys,
-} from '../pool/index.js'
-import { StoreError, type Store } from '../store/index.js'
+import type { CycleColumns, PostColumns } from '../contract/index.js'
+import { listPostColumns, postColumnsOf, type Column, type CyclePlan, type PostKeys } from '../pool/index.js'
+import { StoreError } from '../store/index.js'
 
 /** A post's name. `postNo` is a number, so names are unique whatever `gallId` contains. */
 export function postName(gallId: string, postNo: number): string {
@@ -57,6 +41,9 @@ export interface SavedDepartures extends SavedPosts {
   readonly reason: Float64Array
   readonly tier: Float64Array
   readonly decidedAtMs: Float64Array
+  /** Keys of the same posts, and when they left by the time of the pool. */
+  readonly posts: PostKeys
+  readonly leftAtMs: number
 }
 
 /** The posts of an `entered` record; null if there is no record. */
@@ -72,20 +59,22 @@ export function savedEntries(packed: Uint8Array | undefined): SavedEntries | nul
 /** The posts of a `left` record; null if there is no record. */
 export function savedDepartures(packed: Uint8Array | undefined): SavedDepartures | null {
   if (packed === undefined) return null
-  const { gallIds, columns } = openPosts(packed, 'left')
+  const { header, gallery, gallIds, columns } = openPosts(packed, 'left')
+  const { galleries = [], leftAtMs } = header
   const [postNo, reason, tier, decidedAtMs] = columns
   if (postNo === undefined || reason === undefined || tier === undefined || decidedAtMs === undefined)
     fail('the left record has too few columns')
-  return { gallIds, postNo, reason, tier, decidedAtMs }
+  if (leftAtMs === undefined) fail('the left record has no time')
+  const posts = { galleries, gallery: Uint32Array.from(gallery), postNo }
+  return { gallIds, postNo, reason, tier, decidedAtMs, posts, leftAtMs }
 }
 
-/** Version of the three layouts above. */
+/** Version of both layouts above. */
 const layout = 1
 
 export interface SavedCycle {
   readonly entered: Uint8Array | null
   readonly left: Uint8Array | null
-  readonly pool: Uint8Array
 }
 
 /** The records of a cycle. */
@@ -93,47 +82,12 @@ export function saveCycle(cycle: CycleColumns, plan: CyclePlan): SavedCycle {
   return {
     entered: saveEntered(cycle, plan),
     left: saveLeft(cycle, plan),
-    pool: savePool(plan.next),
   }
-}
-
-/** The pool as the store's last cycle left it. Throws when records contradict each other. */
-export function loadPool(store: Store): Pool {
-  const packed = store.readPool()
-  if (packed === undefined) return new Pool()
-  const saved = open(packed, 'pool')
-  const queue = [...saved.columns]
-  const next = (): Float64Array => queue.shift() ?? fail('the pool record has too few columns')
-  const enteredPosition = next()
-  const enteredRow = next()
-  const group = <Name extends string>(names: readonly Name[]): Record<Name, Float64Array> =>
-    Object.fromEntries(names.map((name) => [name, next()])) as Record<Name, Float64Array>
-  const galleries = new GalleryTable()
-  const entered = gatherEntered(store, galleries, enteredPosition, enteredRow)
-  const state: PoolState = {
-    ...emptyPool,
-    count: saved.rowCount,
-    gallery: entered.gallery,
-    postNo: entered.postNo,
-    index: new SlotIndex({ galleries: galleries.ids, gallery: entered.gallery, postNo: entered.postNo }),
-    enteredPosition,
-    enteredRow,
-    posts: entered.posts,
-    latest: group(readingNames),
-    previous: group(readingNames),
-    snapshot: group(snapshotColumnNames),
-    newestCycleMs: saved.header.newestCycleMs ?? fail('the pool record names no newest cycle'),
-    galleries: galleries.ids,
-  }
-  const problem = stateProblem(state)
-  if (problem !== null) fail(`the pool record violates an invariant: ${problem}`)
-  return new Pool(state, loadTombstones(store, state))
 }
 
 interface Header {
   readonly layout: number
   readonly galleries?: readonly string[]
-  readonly newestCycleMs?: number
   readonly leftAtMs?: number
 }
 
@@ -150,25 +104,15 @@ function open(packed: Uint8Array, what: string): Saved {
 function openPosts(
   packed: Uint8Array,
   what: string,
-): { readonly gallIds: readonly string[]; readonly columns: readonly Float64Array[] } {
-  const { header, columns } = open(packed, what)
-  const [gallery = new Float64Array(0), ...others] = columns
-  return { gallIds: Array.from(gallery, (code) => header.galleries?.[code] ?? ''), columns: others }
+): Saved & { readonly gallery: Float64Array; readonly gallIds: readonly string[] } {
+  const saved = open(packed, what)
+  const [gallery = new Float64Array(0), ...columns] = saved.columns
+  const gallIds = Array.from(gallery, (code) => saved.header.galleries?.[code] ?? '')
+  return { ...saved, gallery, gallIds, columns }
 }
 
 function fail(message: string): never {
   throw new StoreError('unusable', message)
-}
-
-function savePool(state: PoolState): Uint8Array {
-  const columns = [
-    state.enteredPosition,
-    state.enteredRow,
-    ...readingNames.map((name) => state.latest[name]),
-    ...readingNames.map((name) => state.previous[name]),
-    ...snapshotColumnNames.map((name) => state.snapshot[name]),
-  ]
-  return packTable({ layout, newestCycleMs: state.newestCycleMs }, state.count, columns)
 }
 
 function saveEntered({ candidates }: CycleColumns, { entries }: CyclePlan): Uint8Array | null {
@@ -197,65 +141,4 @@ function selectRows(columns: readonly Column[], rows: Uint32Array): Float64Array
     for (let i = 0; i < rows.length; i++) selected[i] = column[rows[i] as number] as number
     return selected
   })
-}
-
-/** Columns of the pending posts, each taken from the record of the cycle with which it entered. */
-function gatherEntered(
-  store: Store,
-  galleries: GalleryTable,
-  positions: Float64Array,
-  rows: Float64Array,
-): Pick<PoolState, 'gallery' | 'postNo' | 'posts'> {
-  const count = positions.length
-  const gallery = new Uint32Array(count)
-  const postNo = new Float64Array(count)
-  const postColumns: Column[] = listPostColumns(emptyPool.posts).map(() => new Float64Array(count))
-  const recordAt = lastUsed((position: number) => {
-    const packed = store.readEntered(position) ?? fail(`cycle ${position} keeps no entered posts`)
-    const saved = open(packed, 'entered')
-    return { columns: saved.columns, codes: (saved.header.galleries ?? []).map((id) => galleries.code(id)) }
-  })
-  for (let slot = 0; slot < count; slot++) {
-    const position = positions[slot] as number
-    const row = rows[slot] as number
-    const { columns, codes } = recordAt(position)
-    const [galleryColumn, postNoColumn, , , ...posts] = columns
-    gallery[slot] = codes[galleryColumn?.[row] ?? -1] ?? fail(`cycle ${position} has no post in row ${row}`)
-    postNo[slot] = postNoColumn?.[row] as number
-    postColumns.forEach((column, i) => (column[slot] = posts[i]?.[row] as number))
-  }
-  return { gallery, postNo, posts: postColumnsOf(postColumns) }
-}
-
-/** Posts are in order of entry, so one record serves many slots in a row. */
-function lastUsed<Value>(read: (key: number) => Value): (key: number) => Value {
-  let last: { key: number; value: Value } | undefined
-  return (key) => {
-    if (last?.key !== key) last = { key, value: read(key) }
-    return last.value
-  }
-}
-
-/**
- * Tombstones of the departures in the last seven days. Reads departures from the newest back: their times never fall, so
- * the first one that is too old ends the search, however long the history is.
- */
-function loadTombstones(store: Store, state: PoolState): Tombstones {
-  const departures: { posts: PostKeys; leftAtMs: number }[] = []
-  // Departures of expired cycles are older than any tombstone.
-  const first = store.expiry.firstPosition()
-  for (let position = store.lastCycle()?.position ?? 0; position >= first; position--) {
-    const packed = store.readLeft(position)
-    if (packed === undefined) continue
-    const { columns, header } = open(packed, 'left')
-    const leftAtMs = header.leftAtMs ?? fail(`the departures of cycle ${position} have no time`)
-    if (leftAtMs < state.newestCycleMs - tombstoneAgeMsMax) break
-    const [gallery = new Float64Array(0), postNo = new Float64Array(0)] = columns
-    const posts = { galleries: header.galleries ?? [], gallery: Uint32Array.from(gallery), postNo }
-    departures.push({ posts, leftAtMs })
-  }
-  const tombstones = new Tombstones()
-  for (const { posts, leftAtMs } of departures.reverse()) tombstones.add(posts, leftAtMs)
-  tombstones.delete(state)
-  return tombstones
 }

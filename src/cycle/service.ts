@@ -6,7 +6,7 @@ import { inBackground, type Log } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
 import { ModelError, type Model, type ModelAbsence } from '../model/index.js'
-import type { PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
+import type { Pool, PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
 import type { FollowedChanges, ImageKey, Store, StoredCycle } from '../store/index.js'
 import { ClockDifference } from './clock-difference.js'
 import { Embeddings, type EmbeddingBacklog } from './embeddings/index.js'
@@ -19,6 +19,7 @@ import type { RequestBody } from './request-body.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { ScoringModels } from './scoring-models.js'
 import type { StageClock } from './stage-clock.js'
+import { loadPool, PoolSnapshots } from './stored-pool/index.js'
 import { StoredWeights, type InitialWeights } from './stored-weights.js'
 
 /** Dependencies of the service. */
@@ -70,6 +71,7 @@ export class CycleService {
   readonly #parts: CycleServiceParts
   readonly weights: StoredWeights
   readonly images: ImageCounts
+  readonly #snapshots: PoolSnapshots
   readonly retention: Retention
   /** For `ModelLifecycle`. */
   readonly models: ScoringModels
@@ -82,7 +84,7 @@ export class CycleService {
   #closing = false
   #isUsed = false
 
-  private constructor(parts: CycleServiceParts, weights: StoredWeights) {
+  private constructor(parts: CycleServiceParts, weights: StoredWeights, pool: Pool) {
     const { codec, store, clock, textEncodeMsMax, log } = parts
     const queue = this.#queue
     const images = new ImageCounts(store)
@@ -90,28 +92,33 @@ export class CycleService {
     const ended = (): boolean => this.#closing
     const isBusy = (): boolean => queue.count('cycle') > 0
     const failures = new ModelFailures({ model: parts.model, isBusy, ended, log })
-    const pipeline = new CyclePipeline({
-      ...{ codec, store, clock, weights, images, embeddings, failures, log },
-      limits: parts.limits,
-    })
+    const pipeline = new CyclePipeline(
+      { codec, store, clock, limits: parts.limits, weights, images, embeddings, failures, log },
+      pool,
+    )
     const state = (): CyclePipeline['state'] => pipeline.state
     const models = new ScoringModels({ store, embeddings, images, queue, state, ended, textEncodeMsMax, log })
+    const isIdle = (): boolean => queue.isEmpty && !this.#closing
+    const snapshots = new PoolSnapshots({ store, state, isIdle, log })
     const retention = new Retention({
       store,
       limits: parts.retention ?? (() => nothingExpires),
       state,
       isRecent: (gallId, postNo) => pipeline.isRecent(gallId, postNo),
-      isIdle: () => queue.isEmpty && !this.#closing,
+      coverBySnapshot: (position) => snapshots.cover(position),
+      isIdle,
       onImagesRemoved: (keys) => this.imagesRemoved(keys),
       log,
     })
     store.onFollowed((changes) => this.#followed(changes))
+    pipeline.onStored(() => snapshots.wake())
     pipeline.onStored(() => retention.wake())
     pipeline.onStored(({ plan }) => embeddings.cycleStored(plan.next))
     pipeline.onStored((event) => models.cycleStored(event))
     this.#parts = parts
     this.weights = weights
     this.images = images
+    this.#snapshots = snapshots
     this.retention = retention
     this.models = models
     this.failures = failures
@@ -128,7 +135,7 @@ export class CycleService {
   /** Opens the service in the state that its store holds. */
   static async open(parts: CycleServiceParts): Promise<CycleService> {
     const weights = await StoredWeights.open(parts.store, parts.initialWeights, parts.clock(), parts.log)
-    const service = new CycleService(parts, weights)
+    const service = new CycleService(parts, weights, await loadPool(parts))
     // Others may have set weights before the service followed them.
     await weights.reload()
     inBackground('image counts', service.images.load())
@@ -284,7 +291,7 @@ export class CycleService {
     const { store, textEncodeMsMax } = this.#parts
     await this.#queue.run('model', async () => {
       await this.weights.reload()
-      this.#pipeline.reload()
+      await this.#pipeline.follow(isComplete)
       if (isComplete) {
         await this.#countImages()
         this.#embeddings.clear()
@@ -334,6 +341,7 @@ export class CycleService {
     this.#closing = true
     await this.#queue.drained()
     await this.retention.done()
+    await this.#snapshots.close()
   }
 }
 

@@ -98,10 +98,18 @@ export class BodyChecker {
   readonly #idempotency: Idempotency
   #lastPosition: Position
 
-  constructor(options: BodyCheckerOptions) {
+  /** Loads the pool of the store. */
+  static async open(options: BodyCheckerOptions): Promise<BodyChecker> {
+    const { store, codec } = options
+    // `understudy verify` reports what is damaged.
+    const log = { warn: () => undefined }
+    return new BodyChecker(options, store && (await loadPool({ store, codec, log })))
+  }
+
+  private constructor(options: BodyCheckerOptions, pool: Pool | null) {
     const { store } = options
     this.#options = options
-    this.#pool = store === null ? null : loadPool(store)
+    this.#pool = pool
     this.#lastPosition = store?.lastCycle()?.position ?? 0
     this.#idempotency = new Idempotency(this.#records())
   }

@@ -2,18 +2,8 @@
  * The recorded request and response of a cycle, and where the entry records contain a post.
  */
 import { outcomeCodes, type CycleResponse, type ResultRow } from '../contract/index.js'
-import { savedNames, unpackRequest } from '../cycle/index.js'
+import { savedNames } from '../cycle/index.js'
 import type { Position, Store } from '../store/index.js'
-
-/** The body of the request at a position: JSON. Throws when it is missing or incomplete. */
-export async function readBody(store: Store, position: Position): Promise<Uint8Array> {
-  const request = store.readRequest(position)
-  if (request === undefined) throw new Error(`the store has no request at position ${position}`)
-  const json = await unpackRequest(request)
-  if (json.length !== request.bodyBytes)
-    throw new Error(`the request decompresses to ${json.length} bytes, expected ${request.bodyBytes}`)
-  return json
-}
 
 /** The response of a cycle. Throws when the store does not have it. */
 export function readResponse(store: Store, cycleId: string): CycleResponse {

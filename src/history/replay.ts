@@ -4,10 +4,9 @@
  */
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns } from '../contract/index.js'
-import { loadPool, readAvailability, savedNames, type Availability } from '../cycle/index.js'
+import { planStored, readAvailability, readEvaluationRows, type Availability } from '../cycle/index.js'
 import { Pool, type CyclePlan, type PoolState, type ScoringInputs } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
-import { readBody } from './records.js'
 
 /** A replayed cycle. */
 export interface ReplayedCycle {
@@ -37,12 +36,13 @@ export async function* replayCycles(
 ): AsyncGenerator<ReplayedCycle> {
   const pool = new Pool()
   const records = new Map<Position, readonly Uint8Array[]>()
-  for await (const { position, json } of bodies(store, { first: firstNeeded(store, from), from, to })) {
-    const cycle = codec.decodeCycle(json)
-    const plan = pool.plan(cycle, position)
-    records.set(position, recordsOf(json, cycle, plan))
-    if (position >= from) yield toReplayed(store, cycle, plan, records)
-    pool.publish(plan)
+  for await (const { json, cycle, plan } of planStored(
+    pool,
+    { store, codec },
+    positionsOf(store, { from, to }),
+  )) {
+    records.set(plan.position, recordsOf(json, cycle, plan))
+    if (plan.position >= from) yield toReplayed(store, cycle, plan, records)
     forgetRecords(records, plan.next)
   }
 }
@@ -59,28 +59,10 @@ export async function replayAt(
   }
 }
 
-/** Bodies that are decompressed ahead, in the thread pool. */
-const bodiesAhead = 8
-
-/** The bodies from `first` to `to`. Before `from` some may be missing: those of expired cycles without pending posts. */
-async function* bodies(
-  store: Store,
-  { first, from, to }: { readonly first: Position; readonly from: Position; readonly to: Position },
-): AsyncGenerator<{ readonly position: Position; readonly json: Uint8Array }> {
-  const ahead: { readonly position: Position; readonly json: Promise<Uint8Array> }[] = []
-  for (let position = first; position <= to || ahead.length > 0;) {
-    while (position <= to && ahead.length < bodiesAhead) {
-      if (position >= from || store.readRequest(position) !== undefined) {
-        const json = readBody(store, position)
-        // Until it is awaited, a failure is not unhandled.
-        json.catch(() => undefined)
-        ahead.push({ position, json })
-      }
-      position++
-    }
-    const next = ahead.shift()
-    if (next !== undefined) yield { position: next.position, json: await next.json }
-  }
+/** Positions up to `to`. Before `from` some are left out: those of expired cycles without pending posts. */
+function* positionsOf(store: Store, { from, to }: Omit<ReplayRange, 'codec'>): Iterable<Position> {
+  for (let position = firstNeeded(store, from); position <= to; position++)
+    if (position >= from || store.readRequest(position) !== undefined) yield position
 }
 
 /**
@@ -89,28 +71,9 @@ async function* bodies(
  * other posts do not depend on them.
  */
 export function firstNeeded(store: Store, position: Position): Position {
-  const { state } = loadPool(store)
-  let first = state.enteredPosition
-    .subarray(0, state.count)
-    .reduce((min, entered) => Math.min(min, entered), position)
-  const left = leftSince(store, position)
-  for (let at = position; at > 0 && left.size > 0; at--) {
-    for (const name of savedNames(store.readEntered(at))) if (left.delete(name)) first = Math.min(first, at)
-  }
-  return first
-}
-
-/**
- * Names of the posts that left after the cycle at `position` and had entered by then. Reads backwards, because a post may
- * leave and enter again. The result may contain posts that entered and left with one call, which only costs time.
- */
-function leftSince(store: Store, position: Position): Set<string> {
-  const names = new Set<string>()
-  for (let at = store.lastCycle()?.position ?? 0; at > position; at--) {
-    for (const name of savedNames(store.readEntered(at))) names.delete(name)
-    for (const name of savedNames(store.readLeft(at))) names.add(name)
-  }
-  return names
+  const record = store.readEvaluation(position)
+  if (record === undefined) return position
+  return readEvaluationRows(record, position).enteredPosition.reduce((min, at) => Math.min(min, at), position)
 }
 
 function toReplayed(

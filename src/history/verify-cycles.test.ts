@@ -32,6 +32,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
   })
   for (const cycle of cycles)
     await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1000), new StageClock(0))
+  await service.close()
   return store
 }
 
@@ -42,7 +43,7 @@ async function problemsOf(store: Store): Promise<string[]> {
   return problems
 }
 
-/** All of each cycle. The pool is that of the last one. */
+/** All of each cycle. */
 function recordsOf(store: Store): CycleRecord[] {
   return [...store.tail(1)].map(({ position, ...header }) => ({
     ...header,
@@ -52,14 +53,24 @@ function recordsOf(store: Store): CycleRecord[] {
     left: store.readLeft(position) ?? null,
     availability: store.readAvailability(position) ?? null,
     evaluation: store.readEvaluation(position) ?? null,
-    pool: store.readPool() as Uint8Array,
   }))
 }
 
-async function storeOf(records: readonly CycleRecord[], weights: readonly WeightsEntry[]): Promise<Store> {
+function snapshotOf(store: Store): Uint8Array {
+  const [position = 0] = store.poolSnapshots()
+  return store.readPoolSnapshot(position) as Uint8Array
+}
+
+/** `snapshot`: of the pool after the last of the records. */
+async function storeOf(
+  records: readonly CycleRecord[],
+  weights: readonly WeightsEntry[],
+  snapshot: Uint8Array,
+): Promise<Store> {
   const store = createMemoryStore()
   for (const entry of weights) await store.appendWeights(entry)
   for (const record of records) await store.appendCycle(record)
+  await store.putPoolSnapshot(records.length, snapshot)
   return store
 }
 
@@ -80,10 +91,12 @@ const fiveRows = {
 describe('verification reports', () => {
   let records: CycleRecord[]
   let weights: WeightsEntry[]
-  /** The pool after the second cycle. */
-  let poolBefore: Uint8Array
+  let snapshot: Uint8Array
+  /** After the second cycle. */
+  let snapshotBefore: Uint8Array
   /** The last records of the same cycles, apart from the last reading. */
   let variant: CycleRecord
+  let variantSnapshot: Uint8Array
   const cycles = (views: number): CycleRequest[] => [
     cycleBody(0, {
       candidates: [candidate('g', 1), candidate('g', 2)],
@@ -100,8 +113,11 @@ describe('verification reports', () => {
     const store = await served(cycles(7))
     records = recordsOf(store)
     weights = [...store.listWeights()]
-    poolBefore = (await served(cycles(7).slice(0, 2))).readPool() as Uint8Array
-    variant = recordsOf(await served(cycles(8)))[2] as CycleRecord
+    snapshot = snapshotOf(store)
+    snapshotBefore = snapshotOf(await served(cycles(7).slice(0, 2)))
+    const varied = await served(cycles(8))
+    variant = recordsOf(varied)[2] as CycleRecord
+    variantSnapshot = snapshotOf(varied)
   })
 
   const change = (index: number, over: (cycle: CycleRecord) => Partial<CycleRecord>): void => {
@@ -116,11 +132,15 @@ describe('verification reports', () => {
   const other = (index: number): CycleRecord => records[index] as CycleRecord
 
   test.each<[string, () => void, RegExp]>([
-    ['a pool of an earlier cycle', () => change(2, () => ({ pool: poolBefore })), /^pool: post g\/2 differs/],
     [
-      'a pool with another latest reading',
-      () => change(2, () => ({ pool: variant.pool })),
-      /^pool: post g\/3 differs/,
+      'a snapshot of an earlier pool',
+      () => (snapshot = snapshotBefore),
+      /a snapshot of the pool cannot be used: it is that of position 2/,
+    ],
+    [
+      'a snapshot with another latest reading',
+      () => (snapshot = variantSnapshot),
+      /snapshot of the pool: post g\/3 differs/,
     ],
     [
       'a response that names another model',
@@ -218,9 +238,9 @@ describe('verification reports', () => {
       /position 2/,
     ],
   ])('%s', async (_, damage, expected) => {
-    expect(await problemsOf(await storeOf(records, weights))).toEqual([])
+    expect(await problemsOf(await storeOf(records, weights, snapshot))).toEqual([])
     damage()
-    expect((await problemsOf(await storeOf(records, weights))).join('\n')).toMatch(expected)
+    expect((await problemsOf(await storeOf(records, weights, snapshot))).join('\n')).toMatch(expected)
   })
 })
 
@@ -239,6 +259,7 @@ test('verification reports a damaged evaluation record of an expired cycle', asy
     const store = await storeOf(
       [{ ...first, evaluation: evaluation ?? null }, ...others],
       [...served3.listWeights()],
+      snapshotOf(served3),
     )
     await store.expiry.removeCycles([{ position: 1, keepEntry: true }])
     const problems = await problemsOf(store)

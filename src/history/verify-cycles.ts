@@ -1,15 +1,15 @@
 /**
  * Verifies stored cycles against each other. The recorded requests are planned again from the first one; the result must
- * match the recorded entries and departures, the rows of the responses, and the recorded pool. Checks that depend on
- * expired cycles are skipped.
+ * match the recorded entries and departures, the rows of the responses, and the snapshots of the pool. Checks that depend
+ * on expired cycles are skipped.
  */
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
-import { loadPool, postName, readAvailability, saveCycle, savedNames } from '../cycle/index.js'
+import { postName, readAvailability, readBody, readPool, saveCycle, savedNames } from '../cycle/index.js'
 import { gallIdAt, Pool, type CyclePlan, type PoolState } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { RecordedCycles } from './recorded-cycles.js'
-import { readBody, readResponse } from './records.js'
+import { readResponse } from './records.js'
 import { verifyEvaluation } from './verify-evaluation.js'
 
 export interface VerifyCyclesOptions {
@@ -24,7 +24,7 @@ type Report = VerifyCyclesOptions['report']
 export async function verifyCycles(store: Store, { codec, report }: VerifyCyclesOptions): Promise<void> {
   const hasWeights = verifyWeights(store, report)
   const first = store.expiry.firstPosition()
-  const verifier = new CycleVerifier(store, codec, first === 1)
+  const verifier = new CycleVerifier(store, codec, first)
   try {
     for (const stored of store.tail(first)) {
       const reportForCycle = (problem: string): void =>
@@ -37,7 +37,6 @@ export async function verifyCycles(store: Store, { codec, report }: VerifyCycles
     report(`cycles: the records cannot be read further: ${messageOf(error)}`)
   }
   verifyExpired(store, first, report)
-  verifyPool(store, verifier, first, report)
 }
 
 /** The evaluation records of expired cycles can be read, with a score for each scored row. */
@@ -84,17 +83,20 @@ function verifyHeader(stored: StoredCycle, store: Store, hasWeights: boolean, re
 /** Plans the recorded requests again, one after the other. */
 class CycleVerifier {
   readonly pool = new Pool()
-  /** A cycle could not be planned again: later cycles and the pool are not compared with the plans. */
+  /** A cycle could not be planned again: later cycles and snapshots are not compared with the plans. */
   isBroken = false
   readonly #store: Store
   readonly #codec: Codec
+  readonly #first: Position
+  /** The store has all cycles from the first one. */
   readonly #isComplete: boolean
 
-  /** `isComplete`: the store has all cycles from the first one. */
-  constructor(store: Store, codec: Codec, isComplete: boolean) {
+  /** `first`: position of the oldest stored cycle. */
+  constructor(store: Store, codec: Codec, first: Position) {
     this.#store = store
     this.#codec = codec
-    this.#isComplete = isComplete
+    this.#first = first
+    this.#isComplete = first === 1
   }
 
   async verify(stored: StoredCycle, report: Report): Promise<void> {
@@ -121,6 +123,17 @@ class CycleVerifier {
     }
     this.#compareMoves(stored.position, cycle, plan, report)
     this.pool.publish(plan)
+    if (this.#store.poolSnapshots().includes(stored.position)) this.#compareSnapshot(stored.position, report)
+  }
+
+  /** A snapshot is the pool that the requests give. */
+  #compareSnapshot(position: Position, report: Report): void {
+    const reportForSnapshot = (problem: string): void => report(`snapshot of the pool: ${problem}`)
+    try {
+      compareStates(readPool(this.#store, position).state, this.pool.state, this.#first, reportForSnapshot)
+    } catch (error) {
+      report(messageOf(error))
+    }
   }
 
   /** The stored response, or null if it cannot be read. */
@@ -190,17 +203,8 @@ function verifyCounts({ counts, results }: CycleResponse, report: Report): void 
   }
 }
 
-/** Compares the recorded pool with the one that the requests give. */
-function verifyPool(store: Store, { pool, isBroken }: CycleVerifier, first: Position, report: Report): void {
-  let state: PoolState
-  try {
-    state = loadPool(store).state
-  } catch (error) {
-    report(`pool: it cannot be loaded from its records: ${messageOf(error)}`)
-    return
-  }
-  if (isBroken) return
-  const expected = pool.state
+/** Compares a state that the store has recorded with the one that the requests give. */
+function compareStates(state: PoolState, expected: PoolState, first: Position, report: Report): void {
   const isComplete = first === 1
   const slots = new Map(Array.from({ length: expected.count }, (_, slot) => [nameOf(expected, slot), slot]))
   for (let slot = 0; slot < state.count; slot++) {
@@ -208,18 +212,16 @@ function verifyPool(store: Store, { pool, isBroken }: CycleVerifier, first: Posi
     if ((state.enteredPosition[slot] as number) < first) continue
     const name = nameOf(state, slot)
     const other = slots.get(name)
-    if (other === undefined) report(`pool: post ${name} is pending, and according to the requests it is not`)
+    if (other === undefined) report(`post ${name} is pending, and according to the requests it is not`)
     else {
       const isSameRow = slot === other && state.enteredRow[slot] === expected.enteredRow[other]
       if (!isSamePost(state, slot, expected, other) || (isComplete && !isSameRow))
-        report(`pool: post ${name} differs from the requests`)
+        report(`post ${name} differs from the requests`)
     }
   }
   if (!isComplete) return
-  if (state.count !== expected.count)
-    report(`pool: ${state.count} posts are pending instead of ${expected.count}`)
-  if (state.newestCycleMs !== expected.newestCycleMs)
-    report('pool: the newest cycle is not that of the requests')
+  if (state.count !== expected.count) report(`${state.count} posts are pending instead of ${expected.count}`)
+  if (state.newestCycleMs !== expected.newestCycleMs) report('the newest cycle is not that of the requests')
 }
 
 function isSamePost(a: PoolState, slot: number, b: PoolState, other: number): boolean {

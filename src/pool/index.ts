@@ -3,6 +3,7 @@
  */
 export {
   listPostColumns,
+  postColumnCount,
   postColumnsOf,
   readingNames,
   snapshotColumnNames,

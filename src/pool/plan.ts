@@ -3,6 +3,7 @@
  * the state and the cycle alone, and changes nothing. Read it first; the rest of the folder serves it.
  */
 import {
+  assert,
   counterNames,
   cycleIdOf,
   type CycleColumns,
@@ -25,7 +26,7 @@ import { PostWarning, unknownFieldWarnings } from './warnings.js'
 
 /** All that follows from one cycle, apart from the scores. */
 export interface CyclePlan {
-  /** Where the store will keep the cycle. */
+  /** Where the store keeps the cycle. */
   readonly position: number
   readonly base: PoolState
   readonly next: PoolState
@@ -48,6 +49,7 @@ export function planCycle(
   cycle: CycleColumns,
   position: number,
 ): CyclePlan {
+  assert(position > pool.position, 'cycles are planned in order of arrival')
   const { engagement, candidateScores, galleries } = cycle
   const codesBefore = codesIn(pool, galleries)
   const entries = planEntries(pool, cycle, codesBefore)
@@ -73,6 +75,7 @@ export function planCycle(
   const kept = keepReadings(pool, engagement, sources, readings.rowOfSlot)
   const snapshots = keepSnapshots(pool, candidateScores, sources, scores.rowOfSlot, cycle.cycleAt)
   const next: PoolState = {
+    position,
     ...keys,
     ...entryColumns(pool, entries, position),
     posts: gatherPosts(postSources, pool.posts, cycle.candidates),

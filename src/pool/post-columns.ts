@@ -52,6 +52,8 @@ export function listPostColumns(posts: PostColumns): Column[] {
   ]
 }
 
+export const postColumnCount = listPostColumns(noPosts).length
+
 /** The inverse of `listPostColumns`; doubles become columns of the right width. */
 export function postColumnsOf(list: readonly Column[]): PostColumns {
   const queue = [...list]

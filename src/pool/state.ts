@@ -16,6 +16,8 @@ export interface PoolKeys {
 }
 
 export interface PoolState extends PoolKeys {
+  /** Store position of the last cycle; 0 before the first. */
+  readonly position: number
   /** Gallery ids of the pending posts by code. Codes are valid within one state only. */
   readonly galleries: GalleryIds
   /** Store position of the cycle with which the post entered, and its row among the candidates that entered then. */
@@ -106,6 +108,7 @@ const noGallery = new Uint32Array(0)
 const noPostNo = new Float64Array(0)
 
 export const emptyPool: PoolState = {
+  position: 0,
   count: 0,
   galleries: [],
   gallery: noGallery,

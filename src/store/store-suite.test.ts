@@ -22,7 +22,8 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.findCycle(cycleIdAt(1))).toBeUndefined()
       expect(store.readResponse(cycleIdAt(1))).toBeUndefined()
       expect(store.readRequest(1)).toBeUndefined()
-      expect(store.readPool()).toBeUndefined()
+      expect(store.poolSnapshots()).toEqual([])
+      expect(store.readPoolSnapshot(1)).toBeUndefined()
       expect([...store.tail(0), ...store.imageKeys(), ...store.listWeights()]).toEqual([])
       expect(store.readOutcome('p')).toBeUndefined()
     })
@@ -44,18 +45,16 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.readAvailability(1)).toEqual(cycle.availability)
       expect(store.readEvaluation(1)).toEqual(cycle.evaluation)
       expect([...store.evaluatedCycles()]).toEqual([header])
-      expect(store.readPool()).toEqual(cycle.pool)
     })
 
     test('null columns and empty columns are distinguished', async () => {
       const store = await newStore()
-      await store.appendCycle(cycleSample(1, { entered: null, left: bytesOf(), pool: bytesOf() }))
+      await store.appendCycle(cycleSample(1, { entered: null, left: bytesOf() }))
       expect(store.readEntered(1)).toBeUndefined()
       expect(store.readAvailability(1)).toBeUndefined()
       expect(store.readEvaluation(1)).toBeUndefined()
       expect([...store.evaluatedCycles()]).toEqual([])
       expect(store.readLeft(1)).toEqual(bytesOf())
-      expect(store.readPool()).toEqual(bytesOf())
     })
 
     test('labels may hold any text, lone surrogates too', async () => {
@@ -76,21 +75,46 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.lastCycle()?.cycleId).toBe(cycleIdAt(1))
     })
 
-    test('the pool is that of the cycle that arrived last', async () => {
+    test('the newest two snapshots of the pool are kept', async () => {
       const store = await newStore()
-      await store.appendCycle(cycleSample(2, { pool: bytesOf(2, 2) }))
-      await store.appendCycle(cycleSample(1, { pool: bytesOf(1) }))
-      expect(store.readPool()).toEqual(bytesOf(1))
+      for (const number of [1, 2, 3, 4]) await store.appendCycle(cycleSample(number))
+      await Promise.all([1, 3, 4].map((position) => store.putPoolSnapshot(position, bytesOf(position))))
+      expect(store.poolSnapshots()).toEqual([4, 3])
+      expect([1, 3, 4].map((position) => store.readPoolSnapshot(position))).toEqual([
+        undefined,
+        bytesOf(3),
+        bytesOf(4),
+      ])
+      await store.putPoolSnapshot(4, bytesOf(5))
+      expect(store.poolSnapshots()).toEqual([4, 3])
+      expect(store.readPoolSnapshot(4)).toEqual(bytesOf(5))
+    })
+
+    test('a snapshot of the pool without its cycle is refused', async () => {
+      const store = await newStore()
+      await store.appendCycle(cycleSample(1))
+      await store.putPoolSnapshot(1, bytesOf(1))
+      await expect(store.putPoolSnapshot(2, bytesOf(2))).rejects.toThrow('has its cycle')
+      expect(store.poolSnapshots()).toEqual([1])
+    })
+
+    test('a cycle that no snapshot of the pool contains cannot expire', async () => {
+      const store = await newStore()
+      for (const number of [1, 2, 3]) await store.appendCycle(cycleSample(number))
+      await store.putPoolSnapshot(1, bytesOf(1))
+      const cycles = [1, 2].map((position) => ({ position, keepEntry: false }))
+      await expect(store.expiry.removeCycles(cycles.slice(1))).rejects.toThrow('contains each cycle')
+      await store.expiry.removeCycles(cycles.slice(0, 1))
+      expect(store.expiry.firstPosition()).toBe(2)
     })
 
     test('a stored cycle id is refused, and nothing of the second cycle is stored', async () => {
       const store = await newStore()
-      const first = cycleSample(1, { pool: bytesOf(1) })
+      const first = cycleSample(1)
       await store.appendCycle(first)
-      const second = cycleSample(1, { response: bytesOf(9), pool: bytesOf(9), modelVersion: 'other' })
+      const second = cycleSample(1, { response: bytesOf(9), modelVersion: 'other' })
       await expect(store.appendCycle(second)).rejects.toMatchObject({ code: 'exists' })
       expect(store.readResponse(first.cycleId)).toEqual(first.response)
-      expect(store.readPool()).toEqual(first.pool)
       expect([...store.tail(1)]).toHaveLength(1)
       expect(await store.appendCycle(cycleSample(2))).toBe(2)
     })
@@ -119,14 +143,18 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       const cycle = largeCycleSample(1, 20_000)
       const expected = structuredClone(cycle)
       const written = store.appendCycle(cycle)
-      const { request, response, entered, left, pool } = cycle
-      for (const bytes of [request.bytes, response, entered, left, pool]) bytes?.fill(0)
+      const { request, response, entered, left } = cycle
+      for (const bytes of [request.bytes, response, entered, left]) bytes?.fill(0)
       await written
+      const pool = bytesOf(1, 2, 3)
+      const saved = store.putPoolSnapshot(1, pool)
+      pool.fill(0)
+      await saved
       expect(store.readRequest(1)).toEqual(expected.request)
       expect(store.readResponse(cycle.cycleId)).toEqual(expected.response)
       expect(store.readEntered(1)).toEqual(expected.entered)
       expect(store.readLeft(1)).toEqual(expected.left)
-      expect(store.readPool()).toEqual(expected.pool)
+      expect(store.readPoolSnapshot(1)).toEqual(bytesOf(1, 2, 3))
     })
 
     test('each reader of a response receives a copy', async () => {
@@ -153,27 +181,27 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
         expect(store.readEntered(index + 1)).toEqual(sample.entered)
         expect(store.readLeft(index + 1)).toEqual(sample.left)
       }
-      expect(store.readPool()).toEqual(samples.at(-1)?.pool)
     })
 
     test('bytes that were read do not change with later reads and writes', async () => {
       const store = await newStore()
       const large = new Uint8Array(300_000).fill(1)
-      await store.appendCycle(cycleSample(1, { pool: large }))
-      const pool = store.readPool()
-      await store.appendCycle(cycleSample(2, { pool: new Uint8Array(300_000).fill(2) }))
-      const later = store.readPool()
+      await store.appendCycle(cycleSample(1))
+      await store.putPoolSnapshot(1, large)
+      const pool = store.readPoolSnapshot(1)
+      await store.putPoolSnapshot(1, new Uint8Array(300_000).fill(2))
+      const later = store.readPoolSnapshot(1)
       later?.fill(3)
       expect(pool).toEqual(large)
-      expect(store.readPool()?.[0]).toBe(2)
+      expect(store.readPoolSnapshot(1)?.[0]).toBe(2)
     })
 
     test('columns are read aligned to eight bytes', async () => {
       const store = await newStore()
       for (const [index, count] of [1, 3, 5000, 100_000].entries()) {
         const columns = new Uint8Array(new Float64Array(count).fill(Math.PI).buffer)
-        await store.appendCycle(cycleSample(index, { pool: columns, entered: columns }))
-        for (const read of [store.readPool(), store.readEntered(index + 1)])
+        await store.appendCycle(cycleSample(index, { left: columns, entered: columns }))
+        for (const read of [store.readLeft(index + 1), store.readEntered(index + 1)])
           expect((read as Uint8Array).byteOffset % 8).toBe(0)
       }
     })
@@ -189,7 +217,8 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
     await expect(store.putImage({ gallId: 'g', postNo: 1, position: 1 }, imageSample(1))).rejects.toEqual(
       closed,
     )
-    expect(() => store.readPool()).toThrow(closed)
+    expect(() => store.poolSnapshots()).toThrow(closed)
+    expect(() => store.readPoolSnapshot(1)).toThrow(closed)
     expect(() => store.lastCycle()).toThrow(closed)
     expect(() => store.findCycle(cycleIdAt(1))).toThrow(closed)
     expect(() => [...store.tail(1)]).toThrow(closed)
@@ -216,7 +245,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
         for (const turn of turns) {
           const done = turn.map(async (step) => {
             if (step.kind === 'cycle') {
-              const cycle = cycleSample(step.number, { pool: step.bytes, response: step.bytes })
+              const cycle = cycleSample(step.number, { response: step.bytes })
               const fresh = !cycles.some(([id]) => id === cycle.cycleId)
               if (fresh) cycles.push([cycle.cycleId, step.bytes])
               const expected = fresh ? cycles.length : 'exists'
@@ -240,7 +269,6 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
         }
         expect([...store.tail(1)].map(({ cycleId }) => cycleId)).toEqual(cycles.map(([id]) => id))
         for (const [id, bytes] of cycles) expect(store.readResponse(id)).toEqual(bytes)
-        expect(store.readPool()).toEqual(cycles.at(-1)?.[1])
         expect([...store.imageKeys()]).toHaveLength(images.size)
         for (const [id, bytes] of outcomes) expect(store.readOutcome(id)).toEqual(bytes)
       }),

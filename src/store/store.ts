@@ -52,8 +52,6 @@ export interface CycleRecord extends CycleHeader {
   readonly entered: Uint8Array | null
   /** Columns of the posts that left with this cycle, or null. */
   readonly left: Uint8Array | null
-  /** Columns of the whole pending pool after this cycle; replaces those of the previous cycle. */
-  readonly pool: Uint8Array
   /** Which texts and images the model had of the scored posts, packed; null or absent: nothing was scored. */
   readonly availability?: Uint8Array | null
   /** Posts that entered and left, and the scores, packed; kept after the cycle has expired. */
@@ -148,8 +146,9 @@ export interface ExpiryRecords {
   /** Positions of expired cycles whose request and entered posts are kept, at most `count`. */
   keptEntries(count: number): Position[]
   /**
-   * Removes all of the oldest cycles but their ids, evaluation records and shadow scores; the newest must not be among
-   * them. `keepEntry`: request, entered posts and their vectors stay too.
+   * Removes all of the oldest cycles but their ids, evaluation records and shadow scores. A snapshot of the pool must
+   * contain each of them, and the newest cycle must not be among them. `keepEntry`: request, entered posts and their
+   * vectors stay too.
    */
   removeCycles(cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[]): Promise<void>
   removeEntries(positions: readonly Position[]): Promise<void>
@@ -209,8 +208,14 @@ export interface CycleRecords {
   readEvaluation(position: Position): Uint8Array | undefined
   /** Cycles that have an evaluation record, in order of arrival; the other records of some have expired. */
   evaluatedCycles(): Iterable<StoredCycle>
-  /** Packed columns of the pending pool after the last cycle. */
-  readPool(): Uint8Array | undefined
+  /**
+   * Stores the pool as it was after the cycle at `position`, packed, and keeps the snapshot before it: one that is damaged
+   * is replaced by the other and the requests since. Rejects if the cycle is not stored. Copies the bytes immediately.
+   */
+  putPoolSnapshot(position: Position, columns: Uint8Array): Promise<void>
+  /** Positions of the cycles after which the stored snapshots were made, newest first: at most two. */
+  poolSnapshots(): Position[]
+  readPoolSnapshot(position: Position): Uint8Array | undefined
 }
 
 export interface ImageRecords {

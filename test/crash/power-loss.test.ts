@@ -174,7 +174,7 @@ function readWhole(store: Store): void {
     store.readEntered(position)
     store.readLeft(position)
   }
-  store.readPool()
+  for (const snapshot of store.poolSnapshots()) store.readPoolSnapshot(snapshot)
   for (const key of store.imageKeys()) store.findImage(key)
 }
 
@@ -183,5 +183,4 @@ const probe: CycleRecord = {
   ...{ modelVersion: 'm', weightsVersion: 'w', requestSha256: '', entered: null, left: null },
   request: { encoding: 'identity', bytes: new Uint8Array(100_000).fill(1), bodyBytes: 100_000 },
   response: new Uint8Array(200_000).fill(2),
-  pool: new Uint8Array(300_000).fill(3),
 }

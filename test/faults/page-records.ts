@@ -40,7 +40,6 @@ export async function fill(store: Store, seed: number): Promise<Contents> {
       response,
       entered: noise(900),
       left: noise(90),
-      pool: noise(5000),
     })
     const position = await store.appendCycle(cycle)
     if (number > expiredCount)
@@ -76,7 +75,9 @@ function* smallWrites(
   yield store.models.putShadowScores(number, 'shadow', noise(300))
 }
 
-async function expire({ expiry }: Store): Promise<void> {
+async function expire(store: Store): Promise<void> {
+  const { expiry } = store
+  await store.putPoolSnapshot(store.lastCycle()?.position ?? 0, new Uint8Array(5000))
   const [oldest] = expiry.oldestCycles(1)
   if (oldest !== undefined) await expiry.removeCycles([{ position: oldest.position, keepEntry: false }])
   const { rows: images } = expiry.imagesAfter(null, 1000)

@@ -25,7 +25,6 @@ export function cycleSample(number: number, overrides: Partial<CycleRecord> = {}
     response: bytesOf(1, number & 255),
     entered: null,
     left: null,
-    pool: bytesOf(2, number & 255),
     ...overrides,
   }
 }
@@ -38,7 +37,6 @@ export function largeCycleSample(number: number, partBytes: number): CycleRecord
     response: part(1),
     entered: part(2),
     left: part(3),
-    pool: part(4),
   })
 }
 

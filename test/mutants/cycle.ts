@@ -85,14 +85,46 @@ export const cycleMutants: readonly MutantGroup[] = [
         replace: 'failures.scored(model)',
       },
       {
-        breaks: 'a pool that could not be loaded is loaded before the next cycle',
-        find: 'this.#isPoolStale = true\n      log.error(',
-        replace: 'this.#isPoolStale = false\n      log.error(',
+        breaks: 'a pool that lacks a stored cycle catches up before the next cycle',
+        find: 'if (last > this.#pool.state.position) await',
+        replace: 'if (last < this.#pool.state.position) await',
       },
       {
         breaks: 'a refused write is 503, not a bug',
         find: 'if (!(error instanceof StoreError)) throw error\n      throw new ServiceError(',
         replace: 'if (error instanceof StoreError) throw error\n      throw new ServiceError(',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/stored-pool/load-pool.ts',
+    killedBy: ['src/cycle/stored-pool/load-pool.test.ts'],
+    mutants: [
+      {
+        breaks: 'a snapshot that is newer than its cycle is not used',
+        find: 'if (position > last)',
+        replace: 'if (position < last)',
+      },
+      {
+        breaks: 'no cycle since the snapshot is left out',
+        find: 'pool.state.position + 1, last',
+        replace: 'pool.state.position + 2, last',
+      },
+      {
+        breaks: 'a snapshot that differs from what its cycle recorded is not used',
+        find: '  checkRecorded(pool, source.store)',
+        replace: '',
+      },
+    ],
+  },
+  {
+    file: 'src/cycle/stored-pool/pool-snapshots.ts',
+    killedBy: ['src/cycle/stored-pool/pool-snapshots.test.ts'],
+    mutants: [
+      {
+        breaks: 'a snapshot does not wait for a pause longer than eleven cycles',
+        find: 'cycles >= cyclesMax || ',
+        replace: '',
       },
     ],
   },

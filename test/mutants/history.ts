@@ -66,18 +66,13 @@ export const historyMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'a replay begins with the oldest entry that is needed',
-        find: 'first = Math.min(first, at)',
-        replace: 'first = Math.max(first, at)',
+        find: 'Math.min(min, at), position)',
+        replace: 'Math.max(min, at), position)',
       },
       {
         breaks: 'a record is kept until its post leaves',
         find: 'if (!needed.has(position)) records.delete(position)',
         replace: 'if (needed.has(position)) records.delete(position)',
-      },
-      {
-        breaks: 'posts that entered again are pending, not departed',
-        find: 'for (const name of savedNames(store.readEntered(at))) names.delete(name)',
-        replace: '',
       },
     ],
   },

@@ -11,12 +11,12 @@ export const simulationMutants: readonly MutantGroup[] = [
         find: 'const position = await this.#parts.store.appendCycle(record)',
         replace:
           'this.#pool.publish(plan)\n      const position = await this.#parts.store.appendCycle(record)',
-        also: [{ find: '    }\n    this.#pool.publish(plan)', replace: '    }' }],
+        also: [{ find: '    }\n    this.#pool.publish(plan)\n  }', replace: '    }\n  }' }],
       },
       { breaks: 'a 200 is durable', find: 'await this.#commit(plan,', replace: 'void this.#commit(plan,' },
       {
         breaks: 'a write that is reported as failed but is stored counts',
-        find: 'this.#resynchronise(record.cycleId)',
+        find: 'this.#resynchronise(plan, record.cycleId)',
         replace: '',
       },
       {
@@ -97,7 +97,7 @@ export const simulationMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/cycle/saved-state.ts',
+    file: 'src/cycle/stored-pool/snapshot.ts',
     killedBy: 'simulation',
     mutants: [
       {

@@ -11,8 +11,8 @@ import type {
 } from '../../src/store/index.js'
 import { fail } from './oracle.js'
 
-/** A cycle on the disk, apart from the pool, of which the disk holds the newest only, and vectors. */
-export type CycleOnDisk = Omit<CycleRecord, 'pool' | 'texts'>
+/** A cycle on the disk, apart from vectors. */
+export type CycleOnDisk = Omit<CycleRecord, 'texts'>
 
 export class SimDisk {
   readonly contents = createMemoryContents()

@@ -122,6 +122,11 @@ export class SimStore implements Store {
     )
   }
 
+  putPoolSnapshot(position: Position, columns: Uint8Array): Promise<void> {
+    const copy = columns.slice()
+    return this.#write(`snapshot at ${position}`, () => this.#memory.putPoolSnapshot(position, copy), other)
+  }
+
   putImage(key: ImageKey, image: StoredImage): ReturnType<Store['putImage']> {
     return this.#write('image', () => this.#memory.putImage(key, image), other)
   }
@@ -195,7 +200,9 @@ export class SimStore implements Store {
     this.#memory.readEvaluation(position)
   evaluatedCycles = (): ReturnType<Store['evaluatedCycles']> => this.#memory.evaluatedCycles()
   readLeft = (position: Position): ReturnType<Store['readLeft']> => this.#memory.readLeft(position)
-  readPool = (): ReturnType<Store['readPool']> => this.#memory.readPool()
+  poolSnapshots = (): Position[] => this.#memory.poolSnapshots()
+  readPoolSnapshot = (position: Position): ReturnType<Store['readPoolSnapshot']> =>
+    this.#memory.readPoolSnapshot(position)
   findImage = (key: ImageKey): ReturnType<Store['findImage']> => this.#memory.findImage(key)
   readImageHash = (key: ImageKey): ReturnType<Store['readImageHash']> => this.#memory.readImageHash(key)
   imagePositions = (gallId: string, postNo: number): number[] => this.#memory.imagePositions(gallId, postNo)
@@ -229,13 +236,12 @@ function other(): StoredWrite {
 /** A copy that shares no memory with `record`. */
 function copyOf(record: CycleRecord): CycleRecord {
   const copied = (bytes: Uint8Array | null | undefined): Uint8Array | null => bytes?.slice() ?? null
-  const { request, response, entered, left, availability, evaluation, pool, texts } = record
+  const { request, response, entered, left, availability, evaluation, texts } = record
   const entries = texts?.entries.map(({ key, vector }) => ({ key: key.slice(), vector: vector.slice() }))
   return {
     ...record,
     request: { ...request, bytes: request.bytes.slice() },
     response: response.slice(),
-    pool: pool.slice(),
     entered: copied(entered),
     left: copied(left),
     availability: copied(availability),

@@ -212,6 +212,7 @@ describe('explain', () => {
   test('explains a post whose first cycles have expired', async () => {
     const recorded = await recordedBy('v1')
     await recordCycles(recorded)
+    await recorded.service.close()
     await recorded.store.expiry.removeCycles([
       { position: 1, keepEntry: true },
       { position: 2, keepEntry: false },

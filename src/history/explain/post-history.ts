@@ -8,10 +8,11 @@ import {
   type CycleSummary,
   type EngagementRow,
 } from '../../contract/index.js'
+import { readBody } from '../../cycle/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 import { isPendingAt, type ArrivalVisit } from '../arrival-visits.js'
 import type { PostKey } from '../pool-list.js'
-import { readBody, readResponse } from '../records.js'
+import { readResponse } from '../records.js'
 
 /** The cycles of a visit in order of `cycle_time`. */
 export function cyclesOf(store: Store, visit: ArrivalVisit, key: PostKey): CycleSummary[] {

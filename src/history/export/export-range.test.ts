@@ -40,6 +40,7 @@ describe('an export', () => {
         .map(({ post_no, entered_cycle_id, title, fate }) => [post_no, entered_cycle_id, title, fate])
         .sort()
     }
+    await directory.service.close()
     await expiry.removeCycles([{ position: 1, keepEntry: true }])
     expect(await visits()).toEqual([
       [1, cycleBody(0).cycle_id, '제목 1 ㅋㅋ', null],

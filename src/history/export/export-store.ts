@@ -16,10 +16,11 @@ import {
   type ResultRow,
   type GalleryIds,
 } from '../../contract/index.js'
+import { readBody } from '../../cycle/index.js'
 import type { Feature } from '../../model/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { ArrivalVisits, type ArrivalVisit } from '../arrival-visits.js'
-import { outcomeCodeOf, readBody, readResponse } from '../records.js'
+import { outcomeCodeOf, readResponse } from '../records.js'
 import { shadowHeads, weightedScores, weightsOf } from '../version-scores.js'
 import { ExportedFeatures } from './export-features.js'
 import { exportOutcomes } from './export-outcomes.js'

@@ -3,10 +3,9 @@
  */
 import type { Codec } from '../../codec/index.js'
 import type { Candidate } from '../../contract/index.js'
-import { readCandidates } from '../../cycle/index.js'
+import { readBody, readCandidates } from '../../cycle/index.js'
 import type { Position, Store } from '../../store/index.js'
 import type { ArrivalVisit } from '../arrival-visits.js'
-import { readBody } from '../records.js'
 import type { Staging } from './staging.js'
 
 /** `texts`: whether the bodies of the posts are exported. */

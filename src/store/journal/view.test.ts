@@ -103,11 +103,13 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
   test('a view that is lost is read again from the journal', async () => {
     const { environment, owner } = await newOwner()
     for (let i = 1; i <= 5; i++) await owner.appendCycle(cycleSample(i, { left: bytesOf(i) }))
+    await owner.putPoolSnapshot(3, bytesOf(3))
     await owner.expiry.removeCycles([{ position: 1, keepEntry: false }])
     const fresh = await openReplica({ environment, name: 'fresh' })
     expect([...fresh.tail(1)]).toEqual([...owner.tail(1)])
     expect(fresh.readLeft(1)).toBeUndefined()
     expect(fresh.readLeft(5)).toEqual(bytesOf(5))
+    expect(fresh.readPoolSnapshot(3)).toEqual(bytesOf(3))
     expect(fresh.expiry.isExpired(cycleIdAt(1))).toBe(true)
   })
 

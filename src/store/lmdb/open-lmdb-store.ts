@@ -4,7 +4,7 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { flushDirectory, gibibyte, inBackground, kibibyte, withRelease } from '../../base/index.js'
-import { createRecordStore, isViewOfJournal, poolKey, type RecordStoreParts } from '../records/index.js'
+import { createRecordStore, isViewOfJournal, type RecordStoreParts } from '../records/index.js'
 import { bytesInUse, databasePath, openDatabases, type FileDatabases } from './environment.js'
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory, type DirectoryLock } from './directory-lock.js'
@@ -103,7 +103,7 @@ function partsOf(
       child: <T>(apply: () => T) => root.childTransaction(apply) as T,
       probe: () => {
         root.resetReadTxn()
-        databases.pool.getBinary(poolKey)
+        databases.cycles.doesExist(1)
       },
       bytesInUse: () => bytesInUse(root),
       checkFile: () => checks.forEach((check) => check()),

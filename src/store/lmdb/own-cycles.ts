@@ -1,6 +1,6 @@
 /**
  * Whether the file holds the cycles that this process has stored, and no others. A cycle of another process stops all
- * writes: its candidates are missing from the pool in memory, and from every later pool record. So does a file without the
+ * writes: its candidates are missing from the pool in memory, and from every later snapshot. So does a file without the
  * last cycle: it was overwritten, for example with an older copy.
  */
 import { assert } from '../../contract/index.js'

@@ -1,10 +1,11 @@
 /**
- * Cycles in the databases: labels, request, response, columns of entered and left posts, the pool, and the id of each.
+ * Cycles in the databases: labels, request, response, columns of entered and left posts, and the id of each; snapshots of
+ * the pool.
  */
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 import type { CycleRecord, CycleRecords, Position, StoredCycle } from '../store.js'
-import { poolKey, type Databases } from './databases.js'
+import type { Databases } from './databases.js'
 import { cycleIdKey } from './keys.js'
 import { packEmbeddings } from './model-records.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
@@ -16,7 +17,7 @@ export const columnNames = {
   entered: 'columns of entered posts',
   left: 'columns of posts that left',
   availability: 'availability',
-  pool: 'pool',
+  pool: 'snapshot of the pool',
 } as const
 
 export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords {
@@ -94,7 +95,20 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       for (const { key, value } of db.evaluations.getRange({}))
         yield { position: key, ...records.readEvaluation(value).header }
     },
-    readPool: () => readColumns('pool', poolKey),
+    putPoolSnapshot(position, columns) {
+      const record = records.packBytes(columns)
+      return access.writes.write(record.byteLength, () => {
+        assert(db.cycles.doesExist(position), 'a snapshot of the pool has its cycle')
+        const [, ...older] = poolSnapshots(db).filter((other) => other !== position)
+        for (const other of older) db.pool.removeSync(other)
+        db.pool.putSync(position, record)
+      })
+    },
+    poolSnapshots() {
+      access.checkOpen()
+      return poolSnapshots(db)
+    },
+    readPoolSnapshot: (position) => readColumns('pool', position),
   }
 }
 
@@ -106,6 +120,11 @@ export function firstPosition({ cycles }: Databases): Position {
 /** Position of the last cycle to arrive; 0 in an empty store. */
 export function lastPosition({ cycles }: Pick<Databases, 'cycles'>): Position {
   return [...cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
+}
+
+/** Positions of the snapshots of the pool, newest first. */
+export function poolSnapshots({ pool }: Databases): Position[] {
+  return [...pool.getKeys({ reverse: true })]
 }
 
 /** The records of one cycle by database, except that of its id and the texts. */
@@ -120,7 +139,6 @@ function packCycle(cycle: CycleRecord) {
     availability: packed(cycle.availability),
     evaluations: cycle.evaluation ? records.packEvaluation(cycle, cycle.evaluation) : null,
     cycles: records.packHeader(cycle),
-    pool: packed(cycle.pool),
   }
 }
 
@@ -129,6 +147,6 @@ type PackedCycle = ReturnType<typeof packCycle>
 function putCycle(db: Databases, position: Position, packed: PackedCycle): void {
   for (const name of Object.keys(packed) as (keyof PackedCycle)[]) {
     const record = packed[name]
-    if (record !== null) db[name].putSync(name === 'pool' ? poolKey : position, record)
+    if (record !== null) db[name].putSync(position, record)
   }
 }

@@ -7,7 +7,7 @@
  *   requests, responses, entered, left, availability: the same key
  *   evaluations         position → labels of a cycle, and what an evaluation reads of it; kept when the cycle expires
  *   cycle_ids           cycle id → position
- *   pool                0 → columns of the pending pool after the last cycle
+ *   pool                position → snapshot of the pending pool after that cycle; the newest two
  *   images              image key → what identifies it        image_bytes: the same key → the normalised JPEG
  *   image_uses          SHA-256 of an upload and image key → nothing: the images that have the same bytes
  *   embeddings          encoder and what it encoded → a vector
@@ -80,9 +80,6 @@ export type Databases = { readonly [Name in DatabaseName]: RecordDatabase<KeyOf<
 /** A kind of record: a database of the store, which a journal has too. */
 export type Kind = Exclude<DatabaseName, 'meta'>
 export const kinds = (Object.keys(databaseTable) as DatabaseName[]).filter((name) => name !== 'meta')
-
-/** Key of the one record in `pool`. */
-export const poolKey = 0
 
 /** A string that sorts like the key in LMDB. */
 export function orderOf(key: number | Uint8Array): string {

@@ -3,7 +3,8 @@
  * stays, so that no cycle is processed twice.
  */
 import { kibibyte } from '../../base/index.js'
-import { firstPosition } from './cycles.js'
+import { assert } from '../../contract/index.js'
+import { firstPosition, poolSnapshots } from './cycles.js'
 import { keyAfter, pageAfter, type Databases } from './databases.js'
 import {
   cycleIdKey,
@@ -42,7 +43,9 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
     removeCycles: (cycles) =>
       remove(() => {
         const encoders = encodersOf(db)
+        const [covered = 0] = poolSnapshots(db)
         for (const { position, keepEntry } of cycles) {
+          assert(position <= covered, 'a snapshot of the pool contains each cycle that expires')
           db.cycles.removeSync(position)
           db.responses.removeSync(position)
           db.left.removeSync(position)

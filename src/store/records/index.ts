@@ -6,7 +6,6 @@ export {
   databaseTable,
   kinds,
   orderOf,
-  poolKey,
   schemaVersion,
   type DatabaseName,
   type Databases,

@@ -73,11 +73,10 @@ function inspectCycles(databases: Databases, report: Report): void {
     if (named === undefined ? position >= first : named !== '' && named !== header.cycleId)
       report(`evaluations, position ${position}: the record is that of cycle ${header.cycleId}`)
   })
-  each(databases.pool, 'pool, key', report, (record, key) => {
-    if (key !== 0) report(`pool, key ${key}: unexpected record`)
+  each(databases.pool, 'pool, position', report, (record, position) => {
+    if (position > (before ?? 0)) report(`pool, position ${position}: there is no such cycle`)
     records.readBytes(record, columnNames.pool)
   })
-  if (positions.size > 0 && databases.pool.getBinary(0) === undefined) report('pool: the record is missing')
 }
 
 /** Each cycle has its id, and each id its cycle, unless that has expired. */

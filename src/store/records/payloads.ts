@@ -10,7 +10,7 @@
  *   shadow score tag 1: 0-3 length of the version · model_version as JSON · packed columns, which the store does not look
  *                into
  *   version      identity of a model's files as JSON
- *   columns      entered, left, availability, pool: packed columns, which the store does not look into
+ *   columns      entered, left, availability, snapshot of the pool: packed columns, which the store does not look into
  *   evaluation   0-3 length of the labels · labels of a cycle as JSON · packed columns
  *   image        0-3 length of the upload · 4-7 width · 8-11 height · 12-15 arrival, s · 16-47 SHA-256 of the upload ·
  *                48 … gall_id as JSON

@@ -1,0 +1,81 @@
+/**
+ * The pool at startup: the newest snapshot that can be used, and the cycles since, planned again. Without one, all cycles
+ * are planned again. So a snapshot saves time, and none of them is needed as long as no cycle has expired.
+ */
+import type { Codec } from '../../codec/index.js'
+import { assert } from '../../contract/index.js'
+import { Pool } from '../../pool/index.js'
+import { StoreError, type Position, type Store } from '../../store/index.js'
+import { readEvaluationRows } from '../evaluation-record.js'
+import { planStored } from './planned-again.js'
+import { readPool } from './snapshot.js'
+
+export interface PoolSource {
+  readonly store: Store
+  readonly codec: Codec
+  readonly log: { warn(fields: object, message: string): void }
+}
+
+/** The pool after the newest cycle. Throws when the store cannot be read, or has neither a snapshot nor all requests. */
+export async function loadPool(source: PoolSource): Promise<Pool> {
+  const { store, log } = source
+  const last = lastPosition(store)
+  let cause: unknown
+  for (const position of store.poolSnapshots()) {
+    try {
+      if (position > last)
+        throw new StoreError('unusable', `a snapshot of the pool is newer than the newest cycle`)
+      return await upToDate(readPool(store, position), source)
+    } catch (error) {
+      if (error instanceof StoreError && error.code !== 'unusable') throw error
+      log.warn(
+        { err: error, position },
+        'a snapshot of the pool cannot be used; more cycles are planned again',
+      )
+      cause = error
+    }
+  }
+  const first = store.expiry.firstPosition()
+  if (first === 1) return upToDate(new Pool(), source)
+  throw new StoreError(
+    'unusable',
+    `no snapshot of the pool can be used, and the cycles before position ${first} have expired; restore a backup`,
+    { cause },
+  )
+}
+
+/** Plans the cycles that `pool` lacks. */
+export async function catchUp(pool: Pool, source: Pick<PoolSource, 'store' | 'codec'>): Promise<void> {
+  const last = lastPosition(source.store)
+  assert(pool.state.position <= last, 'the pool has no cycle that the store lacks')
+  const positions = range(pool.state.position + 1, last)
+  for await (const { plan } of planStored(pool, source, positions))
+    assert(plan.base.position === plan.position - 1, 'no cycle is left out')
+}
+
+async function upToDate(pool: Pool, source: PoolSource): Promise<Pool> {
+  await catchUp(pool, source)
+  checkRecorded(pool, source.store)
+  return pool
+}
+
+/** The newest cycle has recorded where each pending post entered. */
+function checkRecorded({ state }: Pool, store: Store): void {
+  const record = store.readEvaluation(state.position)
+  if (record === undefined) return
+  const { enteredPosition, enteredRow } = readEvaluationRows(record, state.position)
+  const isSame =
+    enteredPosition.length === state.count &&
+    enteredPosition.every((position, slot) => position === state.enteredPosition[slot]) &&
+    enteredRow.every((row, slot) => row === state.enteredRow[slot])
+  if (!isSame)
+    throw new StoreError('unusable', 'the pool differs from the one that the newest cycle has recorded')
+}
+
+function lastPosition(store: Store): Position {
+  return store.lastCycle()?.position ?? 0
+}
+
+function* range(first: Position, last: Position): Iterable<Position> {
+  for (let position = first; position <= last; position++) yield position
+}

@@ -1,0 +1,81 @@
+/**
+ * Writes snapshots of the pool: every few cycles after a response has been sent, while no cycle is in progress if possible,
+ * and at shutdown. A snapshot that cannot be written costs time at the next start, and nothing else.
+ */
+import type { PoolState } from '../../pool/index.js'
+import type { Position, Store } from '../../store/index.js'
+import { nextTurn } from '../next-turn.js'
+import { packPool } from './snapshot.js'
+
+export interface PoolSnapshotsParts {
+  readonly store: Store
+  /** The pool after the newest cycle. */
+  readonly state: () => PoolState
+  /** True while no cycle is in progress or waits. */
+  readonly isIdle: () => boolean
+  readonly log: { error(fields: object, message: string): void }
+}
+
+/** A snapshot is written after this many cycles if the service is idle, and after `cyclesMax` in any case. */
+const cyclesMin = 8
+const cyclesMax = 11
+
+export class PoolSnapshots {
+  readonly #parts: PoolSnapshotsParts
+  #writing: Promise<void> | null = null
+
+  constructor(parts: PoolSnapshotsParts) {
+    this.#parts = parts
+  }
+
+  /** To be called when a cycle is stored. Returns immediately; the work runs in a later turn of the event loop. */
+  wake(): void {
+    this.#writing ??= this.#writeIfDue()
+  }
+
+  /** Resolves when a snapshot contains the cycle at `position`. Rejects when it cannot be written. */
+  async cover(position: Position): Promise<void> {
+    if (this.#newest() < position) await this.#write()
+  }
+
+  /** Resolves when no snapshot is being written. */
+  async done(): Promise<void> {
+    await this.#writing
+  }
+
+  /** Writes the last snapshot, so that the next start plans nothing again. */
+  async close(): Promise<void> {
+    const { store, state } = this.#parts
+    await this.#writing
+    if (store.closed || !store.mayWrite || state().position <= this.#newest()) return
+    await this.#write().catch((error: unknown) => this.#failed(error))
+  }
+
+  /** Never rejects: it logs a failure. */
+  async #writeIfDue(): Promise<void> {
+    const { store, state, isIdle } = this.#parts
+    try {
+      await nextTurn()
+      const cycles = store.closed ? 0 : state().position - this.#newest()
+      if (cycles >= cyclesMax || (cycles >= cyclesMin && isIdle())) await this.#write()
+    } catch (error) {
+      this.#failed(error)
+    } finally {
+      this.#writing = null
+    }
+  }
+
+  #failed(error: unknown): void {
+    const { store, log } = this.#parts
+    if (!store.closed) log.error({ err: error }, 'the snapshot of the pool could not be written')
+  }
+
+  #newest(): Position {
+    return this.#parts.store.poolSnapshots()[0] ?? 0
+  }
+
+  async #write(): Promise<void> {
+    const state = this.#parts.state()
+    await this.#parts.store.putPoolSnapshot(state.position, packPool(state))
+  }
+}
