@@ -39,7 +39,7 @@ const onlyFrom = {
  * contract imports nothing else.
  */
 const singleFiles = {
-  client: 'base/(flush-directory|units)\\.js$|contract/(errors|operations|wire)\\.js$|',
+  client: 'base/(flock|flush-directory|units)\\.js$|contract/(errors|operations|wire)\\.js$|',
   contract: 'base/units\\.js$|',
   page: 'base/units\\.js$|',
 }
@@ -151,7 +151,7 @@ export default defineConfig(
   },
   {
     // The client runs in other programs, which have no database.
-    files: ['src/base/processes.ts', 'src/client/**/*.ts'],
+    files: ['src/base/{flock,processes}.ts', 'src/client/**/*.ts'],
     ignores: ['**/*.test.ts'],
     rules: { 'no-restricted-syntax': ['error', ...backgroundRules] },
   },

@@ -9,6 +9,7 @@ export {
   type BackgroundFailure,
   type BackgroundWorkName,
 } from './background.js'
+export { LockedError, openLocked } from './flock.js'
 export { flushDirectory } from './flush-directory.js'
 export {
   areDescriptorsPrivate,

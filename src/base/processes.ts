@@ -1,6 +1,6 @@
 /**
- * Child processes. Apart from the client, which runs in other programs, only this file starts them, so that none inherits what it
- * does not need: LMDB opens its file without close-on-exec, and a child could write to the database through the descriptor; the
+ * Child processes. Apart from the client and flock.ts, which run in other programs, only this file starts them, so that none inherits
+ * what it does not need: LMDB opens its file without close-on-exec, and a child could write to the database through the descriptor; the
  * environment may hold secrets; and SIGUSR1 would open the debugger of a Node process to every user of the machine.
  */
 import {

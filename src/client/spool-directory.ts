@@ -2,16 +2,25 @@
  * The files of a spool: how a cycle is written, which files are cycles, and what happens to the others. A file that cannot be
  * sent is renamed and reported, so that it never blocks the cycles after it.
  */
-import { closeSync, statSync } from 'node:fs'
+import { closeSync, constants, statSync } from 'node:fs'
 import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { LockedError, openLocked } from '../base/flock.js'
 import { flushDirectory } from '../base/flush-directory.js'
-import { DirectoryLockedError, lockDirectory } from './directory-lock.js'
 import { codeOf, isObject, parseJson, reasonOf } from './errors.js'
 
 const namePattern = /^(\d{8}T\d{4})\.json$/
 /** Errors that concern this process and not the file that it reads. */
 const processCodes: ReadonlySet<string | undefined> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'])
+
+/** Another process has locked the directory. */
+export class DirectoryLockedError extends Error {
+  override readonly name = 'DirectoryLockedError'
+
+  constructor(path: string) {
+    super(`the directory ${path} is in use by another process`)
+  }
+}
 
 /** Receives a message for the operator. */
 export type Warn = (message: string) => void
@@ -63,8 +72,10 @@ export class SpoolDirectory {
   }
 
   static async open(path: string, key: string, warn: Warn): Promise<SpoolDirectory> {
-    const lock = await lockDirectory(path).catch((error: unknown) => {
-      if (error instanceof DirectoryLockedError) throw error
+    // The directory itself: it needs no file on a disk that may be full.
+    const { O_RDONLY, O_DIRECTORY, O_NONBLOCK } = constants
+    const lock = await openLocked(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK).catch((error: unknown) => {
+      if (error instanceof LockedError) throw new DirectoryLockedError(path)
       warn(
         `the directory ${path} cannot be locked (${reasonOf(error)}): make sure that no other process uses it`,
       )

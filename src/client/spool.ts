@@ -13,7 +13,7 @@ import type { CallOptions, Client } from './client.js'
 import { ApiError, isFutureRefusal } from './errors.js'
 import { openSpoolDirectory, type SpoolDirectory, type Warn } from './spool-directory.js'
 
-export { DirectoryLockedError } from './directory-lock.js'
+export { DirectoryLockedError } from './spool-directory.js'
 
 export interface SpoolOptions {
   readonly client: Pick<Client, 'sendCycle'>

@@ -151,19 +151,23 @@ export const storeMutants: readonly MutantGroup[] = [
     ],
   },
   {
+    file: 'src/base/flock.ts',
+    killedBy: ['src/store/lmdb/directory-lock.test.ts'],
+    mutants: [{ breaks: 'the lock is exclusive', find: "['-x', '-n', '3']", replace: "['-s', '-n', '3']" }],
+  },
+  {
     file: 'src/store/lmdb/directory-lock.ts',
     killedBy: ['src/store/lmdb/directory-lock.test.ts'],
     mutants: [
-      { breaks: 'the lock is exclusive', find: "['-x', '-n', '3']", replace: "['-s', '-n', '3']" },
       {
         breaks: 'a lock file that is a link is refused',
-        find: 'O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | lock, 0o600)',
-        replace: 'O_RDWR | O_CREAT | O_NONBLOCK | lock, 0o600)',
+        find: 'O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)',
+        replace: 'O_RDWR | O_CREAT | O_NONBLOCK, 0o600)',
       },
       {
         breaks: 'only the owner can open the lock file',
-        find: 'O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | lock, 0o600)',
-        replace: 'O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | lock, 0o644)',
+        find: 'O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600)',
+        replace: 'O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644)',
       },
     ],
   },
