@@ -2,31 +2,40 @@
  * The compiled addon: its types, and where it is loaded from. `scripts/build-native.mjs` builds it; without it the
  * service runs on the reference codec.
  */
+import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { cycleShape } from '../contract/index.js'
 import type { RunColumns } from './column-program.js'
 
-/** The results of a decode besides its columns. */
+/** The results of a decode. */
 export interface NativeFindings {
-  /** Rows of each object of the plan. */
+  /** Rows of each object of the table: of the body, which is one row, and of its lists. */
   readonly rowCounts: readonly number[]
-  /** Members of the body in their order, as positions in the plan. */
+  /** Members of the body in their order, as indexes into the members of `cycleShape`. */
   readonly memberOrder: readonly number[]
   /** Distinct keys in order of first appearance; key columns index them. */
   readonly keys: readonly string[]
+  /** The columns in the order of `decodeColumns`, each from a multiple of 8 bytes on. */
+  readonly block: Uint8Array<ArrayBuffer>
+}
+
+/** A column of the table (native/decode_table.h). */
+export interface DecodeColumn {
+  /** Index of the object whose rows it has. */
+  readonly object: number
+  /** Bytes of an entry: 8 for a float64, 4 for a uint32, 1 for a uint8. */
+  readonly bytes: number
+  /** A name, or a group and a name in it, such as `title.chars`. */
+  readonly name: string
 }
 
 export interface NativeDecoder {
   /**
-   * Fills the columns, whose byte offsets in `memory` are `starts`; `capacities`: most rows of each object. Returns null for a
-   * body that the reference decoder has to examine. Throws a RangeError for one without padding (`bodyPaddingBytes`).
+   * Returns null for a body that the reference decoder has to examine. Throws a RangeError for one without padding
+   * (`bodyPaddingBytes`).
    */
-  decode(
-    body: Uint8Array,
-    memory: ArrayBuffer,
-    starts: Uint32Array,
-    capacities: Uint32Array,
-  ): NativeFindings | null
+  decode(body: Uint8Array): NativeFindings | null
 }
 
 /** Concatenated texts, with 16 more bytes after them; text i ends at `ends[i]`. */
@@ -49,11 +58,16 @@ export interface NativeRows {
 }
 
 /** Increment here and in native/addon.cc with every change of `NativeAddon`, so that an older addon is not loaded. */
-const interfaceVersion = 5
+const interfaceVersion = 6
+
+/** Identifies the contract that the native decoder's table must have been generated from. */
+export const shapeHash = createHash('sha256').update(JSON.stringify(cycleShape)).digest('hex')
 
 export interface NativeAddon {
   readonly interfaceVersion: number
-  readonly Decoder: new (plan: string) => NativeDecoder
+  readonly shapeHash: string
+  readonly decodeColumns: readonly DecodeColumn[]
+  readonly Decoder: new () => NativeDecoder
   readonly runColumns: RunColumns
   /**
    * The rows in a separate buffer, with `before` and `after` undefined bytes around them. Throws a RangeError for

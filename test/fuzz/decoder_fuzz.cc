@@ -4,8 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,7 +15,6 @@
 
 namespace {
 
-using understudy::column_layout;
 using understudy::column_set;
 using understudy::decoder;
 
@@ -33,20 +30,16 @@ constexpr uint32_t row_capacity = 3;
 class target {
  public:
   target() {
-    const char* path = std::getenv("CYCLE_PLAN");
-    std::ifstream file(path == nullptr ? "cycle-plan.json" : path);
-    const std::string json(std::istreambuf_iterator<char>(file), {});
-    auto plan = understudy::read_plan(json);
-    if (!plan) fail("CYCLE_PLAN names no plan");
-    capacities_.assign(plan->objects.size(), row_capacity);
+    const understudy::decode_table table = understudy::cycle_table();
+    capacities_.assign(table.objects.size(), row_capacity);
     capacities_[0] = 1;
-    for (const column_layout& layout : plan->columns) {
-      columns_.emplace_back(size_t{capacities_[layout.object]} * layout.entry_bytes);
+    for (const understudy::column_rule& column : table.columns) {
+      columns_.emplace_back(size_t{capacities_[column.object]} * column.entry_bytes);
       // Spare capacity would hide a write beyond the column.
       columns_.back().shrink_to_fit();
       starts_.push_back(columns_.back().data());
     }
-    decoder_ = std::make_unique<decoder>(std::move(*plan));
+    decoder_ = std::make_unique<decoder>(table);
   }
 
   /// Decodes an exact copy of the body with its padding, filled with `filler`.

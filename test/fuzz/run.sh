@@ -31,7 +31,7 @@ done
 clang++ "${flags[@]}" -fsanitize=fuzzer -isystem "$simdjson" -I "$native" \
   test/fuzz/decoder_fuzz.cc "${sources[@]}" "$object" -o "$build/decoder_fuzz"
 
-CYCLE_PLAN=test/fuzz/cycle-plan.json "$build/decoder_fuzz" \
+"$build/decoder_fuzz" \
   -max_total_time="$seconds" -max_len=8192 -timeout=10 -dict=test/fuzz/cycle.dict -print_final_stats=1 \
   -artifact_prefix="$build/" "$build/corpus" test/fuzz/corpus
 

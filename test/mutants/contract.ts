@@ -138,9 +138,9 @@ export const contractMutants: readonly MutantGroup[] = [
         replace: "type: [value['type']]",
       },
       {
-        breaks: 'conditional members are so in the document',
-        find: 'then: { required: conditional.map(({ name }) => name) }',
-        replace: 'then: {}',
+        breaks: 'variants of an object are so in the document',
+        find: 'return { oneOf: options.toSorted(',
+        replace: 'return { anyOf: options.toSorted(',
       },
     ],
   },

@@ -63,14 +63,14 @@ export const nativeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'a saved removal without a tier is refused',
-        find: 'if (other_seen && column<uint8_t>(other.columns[0])[row] == member.condition_code) return false;',
+        find: 'if (other_seen && column<uint8_t>(other.columns.first)[row] == member.condition.code) return false;',
         replace:
-          'if (other_seen && column<uint8_t>(other.columns[0])[row] == member.condition_code) return true;',
+          'if (other_seen && column<uint8_t>(other.columns.first)[row] == member.condition.code) return true;',
       },
       {
         breaks: 'an integer of exactly the maximum is accepted',
-        find: 'return read_integer(token, next, value) && value >= member.minimum && value <= member.maximum;',
-        replace: 'return read_integer(token, next, value) && value >= member.minimum;',
+        find: 'return read_integer(token, next, value) && value >= member.limits.minimum && value <= member.limits.maximum;',
+        replace: 'return read_integer(token, next, value) && value >= member.limits.minimum;',
       },
       {
         breaks: 'a required member must be present',
@@ -79,7 +79,7 @@ export const nativeMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'image positions name no item twice',
-        find: 'return !member.unique || are_distinct(integers_) ? at : nullptr;',
+        find: 'return are_distinct(integers_) ? at : nullptr;',
         replace: 'return at;',
       },
       {

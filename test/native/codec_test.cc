@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "column_memory.h"
 #include "column_program.h"
 #include "date_time.h"
 #include "float_text.h"
 #include "key_table.h"
-#include "plan.h"
 #include "scalars.h"
 #include "text_measures.h"
 
@@ -144,15 +144,32 @@ void test_two_lines_have_the_measures_of_both() {
   }
 }
 
-void test_plans_that_cannot_be_followed_are_refused() {
-  const auto plan = [](const std::string& member) {
-    return R"({"column_count":1,"objects":[{"slice":[],"members":[)" + member + "]}]}";
-  };
-  EXPECT(read_plan(plan(R"({"name":"n","kind":"integer","required":true,"minimum":0,"maximum":9,"columns":[0]})")).has_value());
-  EXPECT(!read_plan(plan(R"({"name":"n","kind":"integer","required":true,"minimum":0,"maximum":9,"columns":[1]})")));
-  EXPECT(!read_plan(plan(R"({"name":"n","kind":"other","required":true,"columns":[]})")));
-  EXPECT(!read_plan(plan(R"({"name":"a name","kind":"ignored_text","columns":[]})")));
-  EXPECT(!read_plan("") && !read_plan("[]") && !read_plan("{}"));
+void test_a_block_has_the_rows_of_every_column() {
+  const decode_table table = cycle_table();
+  column_memory memory(table);
+  std::vector<uint32_t> row_counts = {1, 3, 0, 2, 5};
+  for (const size_t body_bytes : {2000, 200000, 400}) {
+    const column_set columns = memory.reserve(body_bytes);
+    const auto room = [&](size_t i) {
+      return size_t{columns.row_capacities[table.columns[i].object]} * table.columns[i].entry_bytes;
+    };
+    for (size_t i = 0; i < table.columns.size(); i++) {
+      EXPECT(reinterpret_cast<uintptr_t>(columns.starts[i]) % table.columns[i].entry_bytes == 0);
+      std::memset(columns.starts[i], static_cast<int>(i), room(i));
+    }
+    // No column has overwritten another one.
+    for (size_t i = 0; i < table.columns.size(); i++)
+      for (size_t k = 0; k < room(i); k++) EXPECT(static_cast<uint8_t*>(columns.starts[i])[k] == i);
+    std::vector<uint8_t> block(memory.block_bytes(row_counts));
+    memory.copy(row_counts, block.data());
+    size_t at = 0;
+    for (size_t i = 0; i < table.columns.size(); i++) {
+      const size_t bytes = size_t{row_counts[table.columns[i].object]} * table.columns[i].entry_bytes;
+      for (size_t k = 0; k < bytes; k++) EXPECT(block[at + k] == i);
+      at += (bytes + 7) / 8 * 8;
+    }
+    EXPECT(at == block.size());
+  }
 }
 
 void test_column_programs() {
@@ -191,7 +208,7 @@ int main() {
   test_keys_have_codes_in_order_of_appearance();
   test_recent_keys_are_found_without_a_look_up();
   test_two_lines_have_the_measures_of_both();
-  test_plans_that_cannot_be_followed_are_refused();
+  test_a_block_has_the_rows_of_every_column();
   test_column_programs();
   std::puts("all tests of the native codec passed");
 }

@@ -33,8 +33,7 @@ const programs = {
 
 function run(command, args) {
   return new Promise((resolve, reject) => {
-    const env = { ...process.env, CYCLE_PLAN: 'test/fuzz/cycle-plan.json' }
-    const child = spawn(command, args, { stdio: 'inherit', env })
+    const child = spawn(command, args, { stdio: 'inherit' })
     child.on('error', reject)
     child.on('close', (code, signal) =>
       code === 0 ? resolve() : reject(new Error(`${basename(command)} ended with ${signal ?? code}`)),

@@ -22,7 +22,9 @@ Napi::Array texts(Napi::Env env, const char* const (&list)[count]) {
 
 Napi::Object start(Napi::Env env, Napi::Object exports) {
   // Changes with every change of this list, in native-addon.ts as well.
-  exports.Set("interfaceVersion", Napi::Number::New(env, 5));
+  exports.Set("interfaceVersion", Napi::Number::New(env, 6));
+  exports.Set("shapeHash", Napi::String::New(env, cycle_shape_hash));
+  exports.Set("decodeColumns", decode_columns(env));
   exports.Set("Decoder", js_decoder::define(env));
   exports.Set("runColumns", Napi::Function::New<run_js_columns>(env));
   exports.Set("columnOperations", texts(env, column_operation_names));

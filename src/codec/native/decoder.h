@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "date_time.h"
+#include "decode_table.h"
 #include "key_table.h"
 #include "padded_bytes.h"
-#include "plan.h"
+#include "short_text.h"
 #include "structural_index.h"
 #include "text_measures.h"
 
@@ -19,9 +20,9 @@ namespace understudy {
 
 /// Where columns are and how many rows they hold.
 struct column_set {
-  /// The start of each column of the plan, aligned for its type.
+  /// The start of each column of the table, aligned for its type.
   void* const* starts;
-  /// One number for each object of the plan; 1 for the body. A body with more rows is refused.
+  /// One number for each object of the table; 1 for the body. A body with more rows is refused.
   const uint32_t* row_capacities;
 };
 
@@ -35,10 +36,45 @@ struct decode_findings {
   std::vector<std::string_view> keys;
 };
 
+/// The last short date-time of a member: the rows of a cycle often have the same.
+struct recent_date_time {
+  short_text quoted{""};
+  /// Without the quotes; 0 for none.
+  uint32_t bytes = 0;
+  instant at = {};
+};
+
+/// A member of the table with what the decoder has derived from it, and with guesses, which are checked.
+struct member_plan : member_rule {
+  explicit member_plan(const member_rule& rule);
+
+  [[nodiscard]] bool is_nullable() const noexcept { return (flags & nullable) != 0; }
+
+  short_text quoted_name;
+  std::vector<short_text> quoted_values;
+  /// For `rows`: the object that they are.
+  uint32_t object = 0;
+
+  /// The member that followed last time, the last enum code, the last date-time.
+  uint32_t successor = 0;
+  uint32_t last_code = 0;
+  recent_date_time recent;
+};
+
+struct object_plan {
+  std::vector<member_plan> members;
+  uint32_t slice_column;
+  /// One bit a member.
+  uint64_t required_mask = 0;
+  uint64_t all_mask = 0;
+  /// A guess, like `successor`.
+  uint32_t first_member = 0;
+};
+
 /// Used for one body after the other: it keeps its memory and its guesses.
 class decoder {
  public:
-  explicit decoder(decode_plan plan);
+  explicit decoder(const decode_table& table);
 
   /// Fills `columns` from `body`. False for a body that the reference decoder has to examine. May throw std::bad_alloc and
   /// nothing else.
@@ -46,7 +82,6 @@ class decoder {
 
   /// The findings of the last body that was decoded.
   [[nodiscard]] const decode_findings& findings() const noexcept { return findings_; }
-  [[nodiscard]] const decode_plan& plan() const noexcept { return plan_; }
 
  private:
   // Each takes the token at which a value starts and returns the token after the value, or null if it refuses the body.
@@ -58,7 +93,7 @@ class decoder {
   // Values of one token at `token`; `next` is the token after it. False if they refuse the body.
   bool decode_scalar(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   bool decode_integer(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
-  bool decode_fixed_text(const member_plan& member, uint32_t row, const uint8_t* token);
+  bool decode_cycle_id(const member_plan& member, uint32_t row, const uint8_t* token);
   bool decode_key(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   bool decode_text(const member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
   bool decode_date_time(member_plan& member, uint32_t row, const uint8_t* token, const uint8_t* next);
@@ -76,7 +111,7 @@ class decoder {
     return static_cast<Value*>(columns_.starts[index]);
   }
 
-  decode_plan plan_;
+  std::vector<object_plan> objects_;
   structural_index index_;
   key_table keys_;
   decode_findings findings_;
