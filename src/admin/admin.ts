@@ -8,16 +8,17 @@ import { Access } from './access.js'
 import { apiDocs } from './api-docs.js'
 import { HealthChecks } from './checks.js'
 import { EventStreams } from './event-streams.js'
-import { HistoryCommands, type StartCommand } from './history-commands.js'
+import type { StartWorker } from '../history/index.js'
+import { HistoryReplies } from './history-replies.js'
 import { AdminListener, connectionsMax, type TlsFiles } from './listener.js'
 import { ServiceMetrics } from './metrics/metrics.js'
 import { Observer, unauthorizedCode } from './observer.js'
 import { cycleLists, requestOf, responseOf, storedCycle } from './page-data/cycles.js'
 import { image } from './page-data/images.js'
-import { checksArguments, comparisonArguments, models } from './page-data/models.js'
+import { compareRequest, models, verifyRequest } from './page-data/models.js'
 import { now, type NowParts } from './page-data/now.js'
 import { picks, picksQuery } from './page-data/picks.js'
-import { explainArguments, numberOfPath, post } from './page-data/post.js'
+import { explainRequest, numberOfPath, post } from './page-data/post.js'
 import { Titles } from './page-data/titles.js'
 import { pageRoutes } from './page-files.js'
 import { plainStyle } from './plain-page.js'
@@ -32,8 +33,8 @@ export interface AdminOptions {
   readonly tls: () => TlsFiles | null
   /** Program version. */
   readonly version: string
-  /** Starts a command that reads the data directory of the server. */
-  readonly startCommand: StartCommand
+  /** Starts a process that reads the data directory of the server. */
+  readonly startWorker: StartWorker
 }
 
 export interface Admin extends AdminSide {
@@ -55,8 +56,8 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
   const tracing = new Tracing(version)
   const observer = new Observer(sources)
   const metrics = new ServiceMetrics({ sources, observer, checks, streams, version })
-  const history = new HistoryCommands({
-    start: options.startCommand,
+  const history = new HistoryReplies({
+    start: options.startWorker,
     lastCycleId: () => lastCycleOf(sources.cycles)?.cycleId ?? null,
     log,
   })
@@ -115,7 +116,7 @@ interface Parts extends NowParts {
   readonly streams: EventStreams
   readonly metrics: ServiceMetrics
   readonly titles: Titles
-  readonly history: HistoryCommands
+  readonly history: HistoryReplies
 }
 
 function routesOf(parts: Parts): Route[] {
@@ -164,15 +165,15 @@ function routesOf(parts: Parts): Route[] {
       'token',
       '/api/posts/{gall_id}/{post_no}/history',
       ({ parameters: [gallId = '', postNo = ''], query, gone }) =>
-        history.reply(explainArguments(gallId, numberOfPath(postNo), query), 'not_found', gone),
+        history.reply(explainRequest(gallId, numberOfPath(postNo), query), gone),
     ),
-    route('token', '/api/report', ({ gone }) => history.reply(['report', '--json'], 'server_error', gone)),
+    route('token', '/api/report', ({ gone }) => history.reply({ kind: 'report' }, gone)),
     route('token', '/api/models', async () => json(await models(parts))),
     route('token', '/api/models/{version}/checks', async ({ parameters: [version = ''], gone }) =>
-      history.reply(await checksArguments(sources, version), 'output', gone),
+      history.reply(await verifyRequest(sources, version), gone),
     ),
     route('token', '/api/models/{version}/comparison', async ({ parameters: [version = ''], gone }) =>
-      history.reply(await comparisonArguments(sources, version), 'server_error', gone),
+      history.reply(await compareRequest(sources, version), gone),
     ),
     route('token', '/api/cycles', ({ query }) => json(cycleLists(sources, observer, query))),
     route('token', '/api/cycles/{cycle_id}', ({ parameters: [cycleId = ''], gone }) =>

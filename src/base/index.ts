@@ -10,6 +10,7 @@ export {
   type BackgroundWorkName,
 } from './background.js'
 export { LockedError, openLocked } from './flock.js'
+export { endWithParent } from './end-with-parent.js'
 export { flushDirectory } from './flush-directory.js'
 export {
   areDescriptorsPrivate,

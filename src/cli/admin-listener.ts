@@ -2,27 +2,13 @@
  * The admin listener as `serve` starts it: its token, its address, and what happens if its port is in use.
  */
 import { fstatSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { nodeFlags, publicEnvironment, startProgram } from '../base/index.js'
-import {
-  adminTokenVariable,
-  apiKeyPattern,
-  apiKeyRule,
-  valueText,
-  variableOf,
-  type Settings,
-} from '../settings/index.js'
+import { workerStarter } from '../history/index.js'
+import { adminTokenVariable, apiKeyPattern, apiKeyRule, type Settings } from '../settings/index.js'
 import type { StartAdmin } from '../server/index.js'
 import { ensureGeneratedKey, findGeneratedKeys } from './api-keys.js'
-import { endWithParent } from './end-with-parent.js'
 import { CommandError, UsageError } from './failure.js'
 import { packageVersion } from './package-info.js'
 import { authorityOf, isLoopback, portProblem } from './port-check.js'
-import { historySettingNames } from './models/common.js'
-
-const program = fileURLToPath(new URL('./main.js', import.meta.url))
-/** Of a report or an explanation; the report of 10,000 cycles holds 840 MiB in all. */
-const commandHeapMiB = 1024
 
 export interface AdminToken {
   readonly token: string
@@ -86,21 +72,7 @@ export function adminStarter(options: AdminListenerOptions): StartAdmin {
       const admin = await startAdmin(sources, {
         ...{ host, port, token: token.token, version: packageVersion() },
         tls: () => tlsOf(sources.settings()),
-        startCommand: ([name = '', ...args], options, ended) => {
-          const own = [
-            ...nodeFlags,
-            ...endWithParent,
-            `--max-old-space-size=${commandHeapMiB}`,
-            program,
-            ...name.split(' '),
-          ]
-          return startProgram(
-            process.execPath,
-            [...own, ...args],
-            { ...options, env: commandEnv(settings) },
-            ended,
-          )
-        },
+        startWorker: workerStarter(settings),
       })
       const scheme = tlsOf(settings) === null ? 'http' : 'https'
       const url = `${scheme}://${authorityOf(host, admin.port)}/`
@@ -114,17 +86,6 @@ export function adminStarter(options: AdminListenerOptions): StartAdmin {
       return null
     }
   }
-}
-
-/**
- * The environment of a command with the settings of the server, without secrets, and without NODE_OPTIONS, which may load
- * an OpenTelemetry SDK into the service.
- */
-function commandEnv(settings: Settings): NodeJS.ProcessEnv {
-  const own = historySettingNames
-    .filter((setting) => settings[setting] !== undefined)
-    .map((setting) => [variableOf(setting), valueText(settings[setting])] as const)
-  return { ...publicEnvironment(process.env), ...Object.fromEntries(own) }
 }
 
 /** TLS needs a name that the certificate has: on this machine alone, plain HTTP suffices. */

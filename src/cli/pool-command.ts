@@ -3,9 +3,9 @@
  * The server may be running.
  */
 import type { Command } from 'commander'
-import { listPool, type PendingPostRow, type PoolListing } from '../history/index.js'
+import { listPool, positionOf, type PendingPostRow, type PoolListing } from '../history/index.js'
 import { addSettingFlags, type CommandContext } from './context.js'
-import { positionOf, withStore } from './models/common.js'
+import { withStore } from './models/common.js'
 import { settingsOf, type Flags } from './read-settings.js'
 import { formatTable } from './text-table.js'
 

@@ -84,7 +84,7 @@ async function shown(state: State) {
       token,
       tls: () => null,
       version: '1',
-      startCommand: () => expect.unreachable(),
+      startWorker: () => expect.unreachable(),
     },
   })
   const url = `http://127.0.0.1:${admin.port}`

@@ -15,6 +15,7 @@ import { postName } from '../cycle/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { candidateOf, isPendingAt, visitsOf } from './arrival-visits.js'
 import { compareScores, largestMovers, overlapDepths, rankDistance, scoreFigures } from './comparison.js'
+import { HistoryError } from './history-error.js'
 import { evaluate } from './evaluation/evaluate.js'
 import { quantile } from './ranking.js'
 import type { ExcludedInput } from './replayed-inputs.js'
@@ -38,6 +39,13 @@ export interface CompareOptions extends ScoresOptions {
   readonly versions: readonly [first: string, second: string]
   /** Stored cycles in order of arrival. */
   readonly cycles: readonly StoredCycle[]
+}
+
+/** The newest cycles, in order of arrival. */
+export function lastCycles(store: Store, count: number): StoredCycle[] {
+  const newest = store.lastCycle()?.position
+  if (newest === undefined) throw new HistoryError('not_found', 'the data directory has no cycles')
+  return [...store.tail(Math.max(1, newest - count + 1))]
 }
 
 /** Rejects with the errors of `load` and of a replay. */

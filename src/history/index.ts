@@ -3,7 +3,7 @@
  * running service.
  */
 export { overlapDepths, quantileShares } from './comparison.js'
-export { compareVersions } from './compare-versions.js'
+export { compareVersions, lastCycles } from './compare-versions.js'
 export {
   BodyChecker,
   kindOfBody,
@@ -15,7 +15,6 @@ export { evaluate } from './evaluation/evaluate.js'
 export { outcomeCounters } from './evaluation/outcomes.js'
 export { ndcgDepths, topDepths } from './evaluation/ranker-evaluation.js'
 export { explainPost } from './explain/explain-post.js'
-export type { Scorer } from './explain/scored-inputs.js'
 export { exportStore, type ExportOptions } from './export/export-store.js'
 export { queryExport, tablesIn, viewSql, type QueryResult } from './export/query.js'
 export { QueryError } from './export/reading-statement.js'
@@ -23,5 +22,18 @@ export { exportSchemaVersion, exportTables, tableNames, type TableName } from '.
 export { listPool, poolDigest, type PendingPostRow, type PoolListing, type PostKey } from './pool-list.js'
 export { replayCycles, type ReplayedCycle } from './replay.js'
 export { replayedInputs, type ExcludedInput, type ReplayedInputs } from './replayed-inputs.js'
+export {
+  checkIdentity,
+  historySettingNames,
+  loadOptionsOf,
+  positionOf,
+  sessionSettingNames,
+  withHistory,
+  withSnapshot,
+  type History,
+} from './session.js'
+export { expectedError, failures, type HistoryRequest } from './worker/requests.js'
+export { startWorker, workerStarter, type StartWorker, type WorkerEnd } from './worker/start.js'
+export { HistoryError } from './history-error.js'
 export { replayScores, scoreSources } from './version-scores.js'
 export { verifyCycles } from './verify-cycles.js'

@@ -125,8 +125,8 @@ export const adminMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/admin/history-commands.ts',
-    killedBy: ['src/admin/history-commands.test.ts'],
+    file: 'src/admin/history-replies.ts',
+    killedBy: ['src/admin/history-replies.test.ts'],
     mutants: [
       {
         breaks: 'one command runs at a time',
@@ -170,8 +170,8 @@ export const adminMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'the output of a command is bounded',
-        find: 'maxBuffer: outputBytesMax',
-        replace: 'maxBuffer: Infinity',
+        find: '{ runMsMax, outputBytesMax }, (end)',
+        replace: '{ runMsMax, outputBytesMax: Infinity }, (end)',
       },
       {
         breaks: 'the commands that wait are bounded',
@@ -181,7 +181,7 @@ export const adminMutants: readonly MutantGroup[] = [
       {
         breaks: 'a command does not start after the end of the service',
         find: 'if (this.#isClosed) throw',
-        replace: 'if (args.length > 99) throw',
+        replace: 'if (request.kind.length > 99) throw',
       },
       {
         breaks: 'the memory of a command is bounded',

@@ -202,11 +202,6 @@ export const cliMutants: readonly MutantGroup[] = [
         replace: 'await checkIdentities([version]',
       },
       {
-        breaks: 'a version with other files than a server has loaded is refused',
-        find: 'if (known !== undefined && known !== identity)',
-        replace: 'if (known !== undefined && known === identity)',
-      },
-      {
         breaks: 'the active version is not a shadow',
         find: 'if (active !== null && versions.includes(active))',
         replace: "if (active === null && versions.includes(''))",

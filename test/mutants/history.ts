@@ -3,6 +3,17 @@ import type { MutantGroup } from './mutant.js'
 
 export const historyMutants: readonly MutantGroup[] = [
   {
+    file: 'src/history/session.ts',
+    killedBy: ['src/cli/models/activate.test.ts'],
+    mutants: [
+      {
+        breaks: 'a version with other files than a server has loaded is refused',
+        find: 'if (known !== undefined && known !== identity)',
+        replace: 'if (known !== undefined && known === identity)',
+      },
+    ],
+  },
+  {
     file: 'src/history/comparison.ts',
     killedBy: ['src/history/comparison.test.ts'],
     mutants: [

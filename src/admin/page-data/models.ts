@@ -5,13 +5,14 @@
  */
 import { ServiceError, type CyclePoint, type ModelFacts, type Models } from '../../contract/index.js'
 import { scoredBefore } from '../../cycle/index.js'
+import type { HistoryRequest } from '../../history/index.js'
 import { featureNames, headsOf, listModels, readManifest, residentBytes } from '../../model/index.js'
 import type { ServerSources } from '../../server/index.js'
 import { failedVersions } from '../failed-versions.js'
 import { modelCommands } from '../model-commands.js'
 import type { Observer } from '../observer.js'
 
-/** Cycles that `models compare` reads: a day. */
+/** A day. */
 const comparedCycleCount = 288
 
 interface ModelParts {
@@ -53,19 +54,19 @@ export async function models({ sources, observer }: ModelParts): Promise<Models>
   }
 }
 
-/** The command behind `/api/models/{version}/checks`. Throws `not_found` if the version is not a package. */
-export async function checksArguments(sources: ServerSources, version: string): Promise<string[]> {
+/** `/api/models/{version}/checks`. Throws `not_found` if the version is not a package. */
+export async function verifyRequest(sources: ServerSources, version: string): Promise<HistoryRequest> {
   await requirePackage(sources, version)
-  return ['models verify', '--json', '--', version]
+  return { kind: 'verify', version }
 }
 
-/** The command behind `/api/models/{version}/comparison`: how much it agrees with the serving version, and how good it is. */
-export async function comparisonArguments(sources: ServerSources, version: string): Promise<string[]> {
+/** `/api/models/{version}/comparison`: how much it agrees with the serving version, and how good it is. */
+export async function compareRequest(sources: ServerSources, version: string): Promise<HistoryRequest> {
   await requirePackage(sources, version)
   const serving = servingVersion(sources)
   if (serving === null || serving === version)
     throw new ServiceError('not_found', 'there is no other version to compare with')
-  return ['models compare', '--json', `--cycles=${comparedCycleCount}`, '--', serving, version]
+  return { kind: 'compare', versions: [serving, version], cycleCount: comparedCycleCount }
 }
 
 async function requirePackage({ settings }: ServerSources, version: string): Promise<void> {

@@ -9,6 +9,7 @@ import {
   type PostDetails,
 } from '../../contract/index.js'
 import { readCandidates } from '../../cycle/index.js'
+import type { HistoryRequest } from '../../history/index.js'
 import type { ServerSources } from '../../server/index.js'
 import { numberOrNull, type Observer } from '../observer.js'
 import { rankOf, trackCounters } from '../score-tracks.js'
@@ -52,19 +53,17 @@ export async function post(
 }
 
 /**
- * `/api/posts/{gall_id}/{post_no}/history`: the command that reads the visits of a post, pending or not, its scores, and
- * the explanation of one. Throws a `ServiceError`.
+ * `/api/posts/{gall_id}/{post_no}/history`: the visits of a post, pending or not, its scores, and the explanation of one.
+ * Throws `bad_request`.
  */
-export function explainArguments(gallId: string, postNo: number, query: URLSearchParams): string[] {
-  const cycles = ['cycle', 'against'].flatMap((name) => {
+export function explainRequest(gall_id: string, post_no: number, query: URLSearchParams): HistoryRequest {
+  const cycleOf = (name: string): string | null => {
     const id = query.get(name)
     if (id !== null && !cycleIdPattern.test(id))
       throw new ServiceError('bad_request', `${name} must be a cycle_id`)
-    return id === null ? [] : [`--${name}=${id}`]
-  })
-  // NUL ends a command-line argument.
-  if (gallId.includes('\0')) throw new ServiceError('not_found', 'unknown path')
-  return ['explain', '--json', '--texts', ...cycles, '--', gallId, String(postNo)]
+    return id
+  }
+  return { kind: 'explain', gall_id, post_no, cycleId: cycleOf('cycle'), againstId: cycleOf('against') }
 }
 
 /** Parses a number in a path. Throws `not_found`. */

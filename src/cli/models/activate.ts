@@ -12,8 +12,8 @@ import {
   readStatus,
   shadowCountMax,
   shadowVersions,
-  type LoadedModel,
 } from '../../model/index.js'
+import { checkIdentity } from '../../history/index.js'
 import type { Settings } from '../../settings/index.js'
 import type { Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
@@ -103,21 +103,6 @@ async function checkShadows(versions: readonly string[], modelsDir: string): Pro
   const active = await activeVersion(modelsDir).catch(() => null)
   if (active !== null && versions.includes(active))
     throw new UsageError(`${active} is the active model and cannot be a shadow model`)
-}
-
-/**
- * Throws a `CommandError` if a server has loaded the version with other files. `known`: the identity that the store has
- * of the version, if any.
- */
-export function checkIdentity(
-  { version, identity }: Pick<LoadedModel, 'version' | 'identity'>,
-  known: string | undefined,
-): void {
-  if (known !== undefined && known !== identity)
-    throw new CommandError(
-      `the files of ${version} differ from those that a server has loaded as ${version}; rename the new package to ` +
-        'another version',
-    )
 }
 
 /** Checks packages on disk. Without a readable database it prints a note and passes them. */

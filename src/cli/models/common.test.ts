@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { readSettings } from '../read-settings.js'
-import { historySettingNames, loadOptions, sessionSettingNames } from './common.js'
+import { historySettingNames, sessionSettingNames } from '../../history/index.js'
+import { loadOptions } from './common.js'
 
 test('a command loads a model with the limits of the server, and has a flag for each of them', () => {
   const env = {

@@ -3,26 +3,13 @@
  * server runs.
  */
 import { existsSync, statSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
-import { silentLog, withRelease, type Log } from '../../base/index.js'
+import { silentLog, type Log } from '../../base/index.js'
+import { loadOptionsOf, positionOf, withSnapshot } from '../../history/index.js'
 import { activeVersion, type LoadOptions } from '../../model/index.js'
 import type { Settings } from '../../settings/index.js'
-import { databasePath, openSnapshot, type Position, type Store } from '../../store/index.js'
+import type { Position, Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
-import { CommandError, UsageError } from '../failure.js'
-import type { SettingName } from '../../settings/index.js'
-
-export const sessionSettingNames = [
-  'modelsDir',
-  'executionProviders',
-  'intraOpThreads',
-  'predictMsMax',
-  'modelLatencyMsMax',
-  'modelProcessBytesMax',
-] as const satisfies readonly SettingName[]
-
-/** Settings of the commands that score stored cycles. */
-export const historySettingNames = [...sessionSettingNames, 'dataDir', 'codec'] as const
+import { UsageError } from '../failure.js'
 
 /** The given version, or the active one. */
 export function chosenVersion(version: string | undefined, { modelsDir }: Settings): Promise<string> {
@@ -33,18 +20,14 @@ export function chosenVersion(version: string | undefined, { modelsDir }: Settin
 export function loadOptions(
   version: string,
   settings: Settings,
-  { printMessage }: Pick<CommandContext, 'printMessage'>,
+  context: Pick<CommandContext, 'printMessage'>,
 ): LoadOptions {
+  return loadOptionsOf(settings, version, messageLog(context))
+}
+
+export function messageLog({ printMessage }: Pick<CommandContext, 'printMessage'>): Log {
   const write = (_: object, message: string): void => printMessage(`understudy: ${message}\n`)
-  const log: Log = { ...silentLog, warn: write, error: write }
-  const { modelsDir, executionProviders, intraOpThreads } = settings
-  const threads = intraOpThreads === undefined ? {} : { intraOpThreads }
-  const limits = {
-    timeLimitMs: settings.predictMsMax,
-    latencyMsMax: settings.modelLatencyMsMax,
-    processBytesMax: settings.modelProcessBytesMax,
-  }
-  return { modelsDir, version, executionProviders, log, ...limits, ...threads }
+  return { ...silentLog, warn: write, error: write }
 }
 
 /**
@@ -52,27 +35,14 @@ export function loadOptions(
  * Throws a `UsageError` if the directory does not exist.
  */
 export async function withStore<T>(dataDir: string, use: (store: Store) => T | Promise<T>): Promise<T> {
-  if (!existsSync(dataDir) || !statSync(dataDir).isDirectory())
-    throw new UsageError(`the data directory ${dataDir} does not exist`)
-  // Threads that start later inherit it, as those of DuckDB.
-  setPriority(constants.priority.PRIORITY_LOW)
-  const { store } = await openSnapshot(databasePath(dataDir), { mapsParts: true })
-  return withRelease(
-    () => use(store),
-    () => store.close(),
-  )
+  requireDirectory(dataDir)
+  return withSnapshot(dataDir, use)
 }
 
-/** The position of a cycle in the order of arrival. Throws a `CommandError` for a cycle that is not stored. */
-export function positionOf(store: Store, cycleId: string): Position {
-  const position = store.findCycle(cycleId)?.position
-  if (position !== undefined) return position
-  const [first] = store.tail(1)
-  const stored =
-    first === undefined
-      ? 'it has no cycles'
-      : `the first to arrive was ${first.cycleId}, the last ${store.lastCycle()?.cycleId ?? first.cycleId}`
-  throw new CommandError(`the data directory has no cycle ${cycleId}: ${stored}`)
+/** Throws a `UsageError` if the data directory does not exist. */
+export function requireDirectory(dataDir: string): void {
+  if (!existsSync(dataDir) || !statSync(dataDir).isDirectory())
+    throw new UsageError(`the data directory ${dataDir} does not exist`)
 }
 
 /** The positions from cycle `from` to cycle `to`. Throws a `UsageError` if `to` arrived before `from`. */

@@ -2,10 +2,10 @@
  * `understudy models compare`: compares the scores of two models for the posts of stored cycles. Scores that are not
  * stored are computed by a replay. The server of the data directory may be running.
  */
-import { compareVersions } from '../../history/index.js'
+import { compareVersions, failures, lastCycles } from '../../history/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 import { printResult, type CommandContext } from '../context.js'
-import { CommandError, UsageError } from '../failure.js'
+import { UsageError } from '../failure.js'
 import type { Flags } from '../read-settings.js'
 import { rangeOf } from './common.js'
 import { comparisonText } from './comparison-text.js'
@@ -29,7 +29,7 @@ export async function compare(
 ): Promise<void> {
   if (versions[0] === versions[1]) throw new UsageError(`${versions[0]} cannot be compared with itself`)
   if (flags.to !== undefined && flags.from === undefined) throw new UsageError('--to needs --from')
-  await withModels(flags, context, 'the comparison failed', async ({ store, codec, load }) => {
+  await withModels(flags, context, failures.compare, async ({ store, codec, load }) => {
     const cycles = chosenCycles(store, flags)
     const comparison = await compareVersions(store, {
       ...{ cycles, versions, codec, load },
@@ -41,19 +41,10 @@ export async function compare(
 
 /** In order of arrival. */
 function chosenCycles(store: Store, { cycles = cyclesDefault, from, to }: CompareFlags): StoredCycle[] {
-  const last = store.lastCycle()
-  if (last === undefined) throw new CommandError('the data directory has no cycles')
-  const range =
-    from === undefined
-      ? { from: Math.max(1, last.position - cycles + 1), to: last.position }
-      : rangeOf(store, from, to ?? last.cycleId)
+  if (from === undefined) return lastCycles(store, cycles)
+  const range = rangeOf(store, from, to ?? store.lastCycle()?.cycleId ?? '')
   const length = range.to - range.from + 1
   if (length > comparedCyclesMax)
     throw new UsageError(`at most ${comparedCyclesMax} cycles can be compared at a time, not ${length}`)
-  const chosen: StoredCycle[] = []
-  for (const cycle of store.tail(range.from)) {
-    if (cycle.position > range.to) break
-    chosen.push(cycle)
-  }
-  return chosen
+  return [...store.tail(range.from)].filter(({ position }) => position <= range.to)
 }

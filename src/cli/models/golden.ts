@@ -9,6 +9,7 @@ import { minuteMs, withRelease } from '../../base/index.js'
 import { loadCodec } from '../../codec/index.js'
 import { Quarantine } from '../../cycle/index.js'
 import {
+  positionOf,
   replayCycles,
   replayedInputs,
   type ExcludedInput,
@@ -29,7 +30,7 @@ import type { Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
-import { loadOptions, positionOf, withStore } from './common.js'
+import { loadOptions, withStore } from './common.js'
 
 const goldenName = 'golden.json'
 export const goldenCasesMax = 1000

@@ -8,7 +8,7 @@ import { addSettingFlags, integerArgument, numberArgument, type CommandContext }
 import type { Flags } from '../read-settings.js'
 import type { SettingName } from '../../settings/index.js'
 import { activate, shadow } from './activate.js'
-import { historySettingNames, sessionSettingNames } from './common.js'
+import { historySettingNames, sessionSettingNames } from '../../history/index.js'
 import { compare, comparedCyclesMax, type CompareFlags } from './compare.js'
 import { listFeatures, writeMatrix, type MatrixFlags } from './features.js'
 import { goldenCasesMax, recordGoldenCases, type GoldenFlags } from './golden.js'

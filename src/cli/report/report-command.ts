@@ -5,11 +5,10 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Report } from '../../contract/index.js'
-import { evaluate, replayScores } from '../../history/index.js'
+import { evaluate, failures, historySettingNames, replayScores } from '../../history/index.js'
 import { addSettingFlags, printResult, type CommandContext } from '../context.js'
 import { replaceFile } from '../data-directory.js'
 import { UsageError } from '../failure.js'
-import { historySettingNames } from '../models/common.js'
 import { excludedInputText } from '../models/golden.js'
 import { withModels } from '../models/loaded-models.js'
 import type { Flags } from '../read-settings.js'
@@ -36,7 +35,7 @@ async function report(flags: Flags, context: CommandContext): Promise<void> {
   const range = timeRangeOf(flags)
   const versions = versionsOf(flags['models'])
   const html = typeof flags['html'] === 'string' ? resolve(context.directory, flags['html']) : null
-  await withModels(flags, context, 'the report failed', async ({ store, codec, load }) => {
+  await withModels(flags, context, failures.report, async ({ store, codec, load }) => {
     const result = evaluate(store, {
       ...range,
       ...(versions && {

@@ -13,8 +13,17 @@ import {
   type Explanation,
   type VisitSummary,
 } from '../../contract/index.js'
-import { catalogue, ModelError } from '../../model/index.js'
+import {
+  catalogue,
+  featureNames,
+  findFeature,
+  missingEmbeddings,
+  ModelError,
+  readManifest,
+} from '../../model/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
+import { HistoryError } from '../history-error.js'
+import { positionOf, type History } from '../session.js'
 import { candidateOf, isPendingAt, visitsOf, type ArrivalVisit } from '../arrival-visits.js'
 import type { PostKey } from '../pool-list.js'
 import { replayCycles } from '../replay.js'
@@ -24,29 +33,29 @@ import { cyclesOf, imagesOf, lastReading, outcomesOf, scoredCycle } from './post
 import { cycleInputs, type CycleInputs, type Scorer } from './scored-inputs.js'
 
 export interface ExplainOptions {
-  readonly codec: Codec
   /** By default the last cycle of the last visit that scored the post. */
   readonly cycleId: string | null
   /** Include the body of the post. */
   readonly texts: boolean
   /** Compare with this cycle. */
   readonly againstId: string | null
-  /** Loads the model of a version. Rejects with a `ModelError`; then no change of a score is computed. */
-  readonly load: (version: string) => Promise<Scorer>
 }
 
-/** Null if no stored cycle has the post. Throws an `Error` for a cycle that did not score it. */
+/** Rejects with a `HistoryError` if no stored cycle has the post, and for a cycle that is not stored or did not score it. */
 export async function explainPost(
-  store: Store,
-  key: PostKey,
-  options: ExplainOptions,
-): Promise<Explanation | null> {
-  const { cycleId, againstId, texts } = options
+  history: History,
+  { gall_id, post_no }: PostKey,
+  { cycleId, againstId, texts }: ExplainOptions,
+): Promise<Explanation> {
+  const { store, codec } = history
+  const key = { gall_id, post_no }
+  for (const id of [cycleId, againstId]) if (id !== null) positionOf(store, id)
   const visits = visitsOf(store, key)
   const index = chosenVisit(store, visits, cycleId)
   const visit = visits[index]
-  if (visit === undefined) return null
-  const load = loadOnce(options.load)
+  if (visit === undefined)
+    throw new HistoryError('not_found', `no stored cycle has the post ${gall_id}/${post_no} as a candidate`)
+  const load = loadOnce((version) => loadScorer(history, version))
   const likely = store.findCycle(cycleId ?? store.lastCycle()?.cycleId ?? '')
   // The process of the model starts while the responses are read.
   if (likely !== undefined) load(likely.modelVersion).catch(() => undefined)
@@ -55,7 +64,7 @@ export async function explainPost(
     cycleId === null ? cycles.findLast(({ status }) => status === 'scored') : scoredCycle(store, cycleId, key)
   const other = againstId === null ? null : scoredCycle(store, againstId, key)
   const explained =
-    chosen === undefined ? null : await explainCycles(store, key, { chosen, other, ...options, load })
+    chosen === undefined ? null : await explainCycles(store, key, { chosen, other, codec, load })
   const candidate = await candidateOf(store, visit)
   const reading = await lastReading(store, cycles, key)
   return {
@@ -79,6 +88,22 @@ function chosenVisit(store: Store, visits: readonly ArrivalVisit[], cycleId: str
   return found < 0 ? visits.length - 1 : found
 }
 
+/** Rejects with a `ModelError` for a version that cannot be loaded, or whose files are not those of the server. */
+async function loadScorer({ settings, load }: History, version: string): Promise<Scorer> {
+  const { manifest } = await readManifest(settings.modelsDir, version)
+  const model = await load(version).catch((error: unknown) => {
+    throw error instanceof HistoryError ? new ModelError(error.message, { cause: error }) : error
+  })
+  return {
+    model,
+    features: featureNames(manifest)
+      .map(findFeature)
+      .filter((feature) => feature !== undefined),
+    missing: manifest.missing ?? 'imputed',
+    missingEmbedding: missingEmbeddings(manifest),
+  }
+}
+
 interface LoadedScorer {
   readonly version: string
   readonly scorer: Scorer | null
@@ -87,7 +112,7 @@ interface LoadedScorer {
 }
 
 /** Loads each version once. */
-function loadOnce(load: ExplainOptions['load']): (version: string) => Promise<LoadedScorer> {
+function loadOnce(load: (version: string) => Promise<Scorer>): (version: string) => Promise<LoadedScorer> {
   const loaded = new Map<string, Promise<LoadedScorer>>()
   return (version) => {
     const known = loaded.get(version)

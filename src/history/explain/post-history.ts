@@ -11,6 +11,7 @@ import {
 import { readBody } from '../../cycle/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 import { isPendingAt, type ArrivalVisit } from '../arrival-visits.js'
+import { HistoryError } from '../history-error.js'
 import type { PostKey } from '../pool-list.js'
 import { readResponse } from '../records.js'
 
@@ -22,13 +23,16 @@ export function cyclesOf(store: Store, visit: ArrivalVisit, key: PostKey): Cycle
     .flatMap((cycle) => cycleSummary(store, cycle, key) ?? [])
 }
 
-/** A cycle that scored the post. Throws an `Error` for another one. */
+/** A cycle that scored the post. Throws a `HistoryError` for another one. */
 export function scoredCycle(store: Store, cycleId: string, key: PostKey): CycleSummary {
   const cycle = store.findCycle(cycleId)
   const found = cycle === undefined ? null : cycleSummary(store, cycle, key)
   if (found?.status === 'scored') return found
   const why = found === null ? 'it was not pending' : (found.reason ?? found.status)
-  throw new Error(`cycle ${cycleId} has no score of ${key.gall_id}/${key.post_no}: ${why}`)
+  throw new HistoryError(
+    'not_found',
+    `the post cannot be explained: cycle ${cycleId} has no score of ${key.gall_id}/${key.post_no}: ${why}`,
+  )
 }
 
 /** Null if the cycle has no result for the post. */

@@ -1,0 +1,200 @@
+/** The workers that read the past, with real processes: one at a time, shared, bounded, ended. */
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
+import { afterEach, expect, test } from 'vitest'
+import { silentLog as log } from '../base/index.js'
+import { startWorker, type HistoryRequest } from '../history/index.js'
+import { HistoryReplies, type HistoryRepliesOptions } from './history-replies.js'
+
+const open: HistoryReplies[] = []
+afterEach(() => open.splice(0).forEach((replies) => replies.close()))
+
+const waiting = 'setInterval(() => {}, 1000)'
+
+/** A client that stays. */
+const stays = new AbortController().signal
+
+interface Opened {
+  readonly replies: HistoryReplies
+  /** In order of their start. */
+  readonly children: ChildProcess[]
+}
+
+/** A request for which a program runs in the place of the worker. */
+function running(program: string, name = ''): HistoryRequest {
+  return { kind: 'verify', version: `${program}//${name}` }
+}
+
+function opened(options: Partial<HistoryRepliesOptions> = {}): Opened {
+  const children: ChildProcess[] = []
+  const replies = new HistoryReplies({
+    start: (request, limits, ended) => {
+      const program = request.kind === 'verify' ? request.version : ''
+      const child = startWorker(process.execPath, ['-e', program], limits, ended)
+      children.push(child)
+      return child
+    },
+    lastCycleId: () => 'c1',
+    log,
+    ...options,
+  })
+  open.push(replies)
+  return { replies, children }
+}
+
+async function textOf(replies: HistoryReplies, program: string, name?: string): Promise<string> {
+  const { status, body } = await replies.reply(running(program, name), stays)
+  return `${status} ${Buffer.from(body).toString().trim()}`
+}
+
+/** A program that fails as the worker does. */
+function failing(kind: string, message: string): string {
+  const line = JSON.stringify(JSON.stringify({ kind, message }))
+  return `console.error('a warning'); console.error(${line}); process.exit(1)`
+}
+
+test('equal requests share one worker, and its output until a minute has passed or a cycle is stored', async () => {
+  let [now, lastCycleId] = [0, 'c1']
+  const { replies, children } = opened({ clock: () => now, lastCycleId: () => lastCycleId })
+  const script = 'console.log(process.pid)'
+  const [first, second] = await Promise.all([textOf(replies, script), textOf(replies, script)])
+  expect(second).toBe(first)
+  now += 59_000
+  expect(await textOf(replies, script)).toBe(first)
+  now += 2000
+  const afterMinute = await textOf(replies, script)
+  expect(afterMinute).not.toBe(first)
+  lastCycleId = 'c2'
+  expect(await textOf(replies, script)).not.toBe(afterMinute)
+  expect(await textOf(replies, script, 'other')).toMatch(/^200 \d+$/)
+  expect(children).toHaveLength(4)
+})
+
+test('one worker runs at a time, at the lowest priority', async () => {
+  const { replies, children } = opened({ waitMsMax: 0 })
+  const answers = ['a', 'b'].map((name) => textOf(replies, waiting, name))
+  expect(await Promise.all(answers)).toEqual(Array(2).fill('202 {"state":"in progress"}'))
+  expect(children).toHaveLength(1)
+  expect(getPriority(children[0]?.pid)).toBe(19)
+  children[0]?.kill()
+  await expect.poll(() => children.length).toBe(2)
+})
+
+test('a client that repeats the request after 202 gets the output or the failure', async () => {
+  const { replies, children } = opened({ waitMsMax: 0 })
+  for (const [script, answer] of [
+    ['console.log(1)', '200 1'],
+    [failing('not_found', 'no such post'), 'no such post'],
+  ] as const) {
+    expect((await replies.reply(running(script), stays)).status).toBe(202)
+    const reply = (): Promise<string> =>
+      textOf(replies, script).catch((error: unknown) => (error as Error).message)
+    await expect.poll(reply).toBe(answer)
+  }
+  expect(children).toHaveLength(2)
+})
+
+test('a failure is that of the worker; every other end is an error of the server', async () => {
+  const { replies } = opened()
+  const reply = (program: string) => replies.reply(running(program), stays)
+  await expect(reply(failing('not_found', 'no such post'))).rejects.toMatchObject({
+    ...{ kind: 'not_found', message: 'no such post' },
+  })
+  await expect(reply(failing('failed', 'damaged'))).rejects.toMatchObject({
+    ...{ kind: 'server_error', message: 'damaged' },
+  })
+  await expect(reply('process.exit(2)')).rejects.toMatchObject({
+    ...{ kind: 'server_error', message: 'the verify worker exited with code 2' },
+  })
+  await expect(reply('process.exit(1)')).rejects.toMatchObject({ kind: 'server_error' })
+})
+
+test('a worker that takes too long or writes too much is ended', async () => {
+  const { replies } = opened({ runMsMax: 300 })
+  const killed = { kind: 'server_error', message: expect.stringContaining('ended by SIGKILL') as string }
+  await expect(replies.reply(running(waiting), stays)).rejects.toMatchObject(killed)
+  const { replies: others } = opened()
+  const endless = 'const write = () => process.stdout.write("x".repeat(65536), write); write()'
+  await expect(others.reply(running(endless), stays)).rejects.toThrow('stdout maxBuffer length exceeded')
+  expect(await textOf(others, 'console.log(2)')).toBe('200 2')
+})
+
+test('a worker that holds too much memory is ended, and the next one runs', async () => {
+  const { replies } = opened({ memoryBytesMax: 300 * 2 ** 20 })
+  const greedy = `globalThis.held = Buffer.alloc(${400 * 2 ** 20}, 1); ${waiting}`
+  const killed = { kind: 'server_error', message: expect.stringContaining('ended by SIGKILL') as string }
+  await expect(replies.reply(running(greedy), stays)).rejects.toMatchObject(killed)
+  expect(await textOf(replies, 'console.log(1)')).toBe('200 1')
+})
+
+test('a worker that cannot be started is an error of the server', async () => {
+  const { replies } = opened({ start: (_, limits, ended) => startWorker('/nowhere', [], limits, ended) })
+  await expect(replies.reply({ kind: 'report' }, stays)).rejects.toMatchObject({
+    ...{ kind: 'server_error', message: 'the report worker failed: spawn /nowhere ENOENT' },
+  })
+})
+
+test('the number of waiting requests is bounded', async () => {
+  const { replies } = opened({ waitMsMax: 0 })
+  for (let i = 0; i < 5; i++) await replies.reply(running(waiting, String(i)), stays)
+  await expect(replies.reply(running(waiting, '5'), stays)).rejects.toMatchObject({
+    kind: 'unavailable',
+  })
+  expect((await replies.reply(running(waiting, '0'), stays)).status).toBe(202)
+})
+
+test('close ends the command that runs, and the waiting ones do not start', async () => {
+  const { replies, children } = opened()
+  const answers = ['a', 'b'].map((name) => replies.reply(running(waiting, name), stays))
+  await expect.poll(() => children.length).toBe(1)
+  replies.close()
+  const results = await Promise.allSettled(answers)
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  expect(children).toHaveLength(1)
+  expect(() => readFileSync(`/proc/${children[0]?.pid}/stat`)).toThrow('ENOENT')
+})
+
+test('a worker ends when the last client that waits for it has disconnected', async () => {
+  const { replies, children } = opened()
+  const clients = [new AbortController(), new AbortController()]
+  const answers = clients.map(({ signal }) => replies.reply(running(waiting), signal))
+  await expect.poll(() => children.length).toBe(1)
+  clients[0]?.abort()
+  expect((await answers[0])?.status).toBe(202)
+  expect(children[0]?.killed).toBe(false)
+  clients[1]?.abort()
+  expect((await answers[1])?.status).toBe(202)
+  expect(children[0]?.killed).toBe(true)
+  expect(await textOf(replies, 'console.log(1)')).toBe('200 1')
+})
+
+test('a waiting command whose client has disconnected does not start, and another one takes its place', async () => {
+  const { replies, children } = opened({ waitMsMax: 0 })
+  await replies.reply(running(waiting, 'first'), stays)
+  for (let i = 0; i < 10; i++) {
+    const client = new AbortController()
+    client.abort()
+    await replies.reply(running(waiting, String(i)), client.signal)
+  }
+  await replies.reply(running(waiting, 'last'), stays)
+  children[0]?.kill()
+  await expect.poll(() => children.length).toBe(2)
+  expect(children[1]?.spawnargs.at(-1)).toMatch(/last$/)
+})
+
+test('a worker goes on while a client that received 202 may repeat its request', async () => {
+  const { replies, children } = opened({ waitMsMax: 0 })
+  const answers = await Promise.all([1, 2].map(() => replies.reply(running(waiting), stays)))
+  expect(answers.map(({ status }) => status)).toEqual([202, 202])
+  const repeated = new AbortController()
+  repeated.abort()
+  await replies.reply(running(waiting), repeated.signal)
+  expect(children[0]?.killed).toBe(false)
+})
+
+test('a worker ends when the clients that received 202 do not repeat their requests', async () => {
+  const { replies, children } = opened({ waitMsMax: 0, repeatMsMax: 1 })
+  expect((await replies.reply(running(waiting), stays)).status).toBe(202)
+  await expect.poll(() => children[0]?.killed).toBe(true)
+})
