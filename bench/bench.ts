@@ -27,6 +27,8 @@ import { measureWithReport } from './with-report.js'
 import { measureShadow } from './shadow.js'
 import { measureStartUp } from './start-up.js'
 import { measureSwap } from './swap.js'
+import { measureThroughput } from './throughput.js'
+import { throughputSvg, throughputTable } from './throughput-report.js'
 
 /** Contents of the JSON file. */
 export interface BenchResults {
@@ -47,6 +49,10 @@ export async function bench(options: BenchOptions, print: (text: string) => void
   const results = { conditions, options, measurements, comparisons }
   if (comparing) print(`\n${comparisonTable(comparisons)}`)
   else printMeasurements(measurements, print)
+  if (options.svgFile !== undefined) {
+    writeFileSync(options.svgFile, throughputSvg(measurements, `${conditions.commit}, ${conditions.machine}`))
+    print(`plot: ${relative(process.cwd(), options.svgFile)}`)
+  }
   print(`\nfigures: ${relative(process.cwd(), writeResults(results))}`)
   return results
 }
@@ -70,6 +76,8 @@ async function measure(scenario: ScenarioName, options: BenchOptions): Promise<M
       return [await measureImagePut(options)]
     case 'health':
       return [await measureHealth(options)]
+    case 'throughput':
+      return measureThroughput(options)
     case 'mixed':
       return measureMixed(options)
     case 'start-up':
@@ -140,6 +148,8 @@ function printMeasurements(measurements: readonly Measurement[], print: (text: s
     const text = [...new Set(measurements.map(lines))].filter((line) => line !== '')
     if (text.length > 0) print(`\n${text.join(lines === stageBars ? '\n\n' : '\n')}`)
   }
+  const throughput = throughputTable(measurements)
+  if (throughput !== '') print(`\n${throughput}\n\nper second (part of the bare server) · p50 / p99 in ms`)
 }
 
 function writeResults(results: BenchResults): string {

@@ -25,7 +25,16 @@ export interface MeasurementDetails {
   readonly rssMib?: readonly number[]
   readonly stages?: StageFigures
   readonly floor?: FloorFigures
+  readonly throughput?: ThroughputFigures
   readonly note?: string
+}
+
+/** One row of the throughput scenario. */
+export interface ThroughputFigures {
+  readonly operation: string
+  readonly connectionCount: number
+  /** Requests per second of a bare server with the same bytes. */
+  readonly floorPerSecond: number
 }
 
 /** Medians, in milliseconds, of the work that no server can avoid. */

@@ -73,6 +73,6 @@ function trimmed(value: number): string {
   return String(Number(value.toPrecision(3)))
 }
 
-function escapeXml(text: string): string {
+export function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

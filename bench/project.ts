@@ -10,8 +10,12 @@ import { fileURLToPath } from 'node:url'
 export const projectDir = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /** Runs a TypeScript file of this folder as a child process with a message channel. */
-export function forkScript(file: string, nodeFlags: readonly string[] = []): ChildProcess {
-  return fork(join(projectDir, 'bench', file), {
+export function forkScript(
+  file: string,
+  nodeFlags: readonly string[] = [],
+  args: readonly string[] = [],
+): ChildProcess {
+  return fork(join(projectDir, 'bench', file), args, {
     execArgv: ['--import', join(projectDir, 'bench', 'typescript.mjs'), ...nodeFlags],
   })
 }

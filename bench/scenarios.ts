@@ -43,6 +43,7 @@ export const scenarioNames = [
   'get-scores',
   'image-put',
   'health',
+  'throughput',
   'mixed',
   'start-up',
   'swap',
