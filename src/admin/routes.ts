@@ -3,7 +3,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import { ServiceError } from '../contract/index.js'
-import { Semaphore } from '../base/index.js'
+import { PathTable, Semaphore } from '../base/index.js'
 import { decodeSegment, type OutgoingResponse } from '../server/index.js'
 
 export interface Call {
@@ -31,21 +31,18 @@ export interface Route {
 }
 
 export class Router {
-  readonly #routes: readonly { readonly route: Route; readonly pattern: RegExp }[]
+  readonly #routes: PathTable<Route>
 
   constructor(routes: readonly Route[]) {
-    this.#routes = routes.map((route) => ({ route, pattern: patternOf(route.path) }))
+    this.#routes = new PathTable(routes.map((route) => [route.path, route] as const))
   }
 
   /** null: nothing is at this path. `path`: without its query, percent-encoded. */
   find(path: string): { readonly route: Route; readonly parameters: readonly string[] } | null {
-    for (const { route, pattern } of this.#routes) {
-      const match = pattern.exec(path)
-      if (match === null) continue
-      const parameters = match.slice(1).map(decodeSegment)
-      return parameters.includes(undefined) ? null : { route, parameters: parameters as string[] }
-    }
-    return null
+    const match = this.#routes.find(path)
+    if (match === null || match.parameters.includes('')) return null
+    const parameters = match.parameters.map(decodeSegment)
+    return parameters.includes(undefined) ? null : { route: match.value, parameters: parameters as string[] }
   }
 }
 
@@ -66,9 +63,4 @@ export function limitConcurrency(
     new ServiceError('unavailable', 'too many requests for stored cycles', { retryAfterS: 5 })
   const semaphore = new Semaphore(activeMax, { waitingMax, refusal })
   return (gone, work) => semaphore.run(work, gone)
-}
-
-function patternOf(path: string): RegExp {
-  const literal = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&')
-  return new RegExp(`^${literal.replace(/\{\w+\}/g, '([^/]+)')}$`)
 }

@@ -12,6 +12,7 @@ export {
 export { LockedError, openLocked } from './flock.js'
 export { endWithParent } from './end-with-parent.js'
 export { flushDirectory } from './flush-directory.js'
+export { PathTable, type PathMatch } from './path-table.js'
 export {
   areDescriptorsPrivate,
   nodeFlags,
@@ -25,6 +26,7 @@ export {
 export { silentLog, type Log } from './log.js'
 export { ignoringErrors, withRelease } from './release.js'
 export { uninitializedBuffer } from './memory.js'
+export { sha256Of } from './sha256.js'
 export { abortable, Semaphore, type WaitingLimit } from './semaphore.js'
 export { sizeText } from './size-text.js'
 export { dayMs, gibibyte, hourMs, kibibyte, mebibyte, minuteMs, secondMs } from './units.js'

@@ -30,7 +30,7 @@ async function service(): Promise<CycleService> {
     cycleBody(1, { removals: [removal('g', 2)] }),
   ]
   for (const cycle of cycles)
-    await opened.submit({ json: bytesOf(cycle), gzip: null }, nowMs, new StageClock(0))
+    await opened.intake.submit({ json: bytesOf(cycle), gzip: null }, nowMs, new StageClock(0))
   return opened
 }
 

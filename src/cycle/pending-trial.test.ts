@@ -30,7 +30,7 @@ beforeEach(async () => {
     log: { ...silentLog, warn: (fields, message) => warnings.push([fields, message]) },
   })
   const [unread, ...read] = [1, 2, 3]
-  await service.submit(
+  await service.intake.submit(
     {
       json: bytesOf(
         cycleBody(0, {

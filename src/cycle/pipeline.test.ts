@@ -60,7 +60,7 @@ beforeEach(async () => {
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 
 const submitBytes = async (json: Uint8Array, gzip: Uint8Array | null = null, at = nowMs): Promise<string> =>
-  text(await service.submit({ json, gzip }, at, new StageClock(0)))
+  text(await service.intake.submit({ json, gzip }, at, new StageClock(0)))
 
 const submit = (body: CycleRequest, at = nowMs): Promise<string> => submitBytes(bytesOf(body), null, at)
 
@@ -104,7 +104,9 @@ describe('a failure', () => {
       setFailing(true)
       expect(await refusal(submit(second()))).toMatchObject({ status: 503 })
       expect(service.pendingCount).toBe(1)
-      expect(await refusal(Promise.resolve().then(() => service.response(second().cycle_id)))).toMatchObject({
+      expect(
+        await refusal(Promise.resolve().then(() => service.intake.response(second().cycle_id))),
+      ).toMatchObject({
         status: 404,
       })
       expect(service.problems()).toHaveLength(1)
@@ -124,11 +126,11 @@ describe('a failure', () => {
     const refused = refusal(submit(second()))
     const other = await CycleService.open(parts({ store, model: () => new FakeModel() }))
     const between = cycleBody(2, { candidates: [candidate('g', 3)] })
-    await other.submit({ json: bytesOf(between), gzip: null }, nowMs, new StageClock(0))
+    await other.intake.submit({ json: bytesOf(between), gzip: null }, nowMs, new StageClock(0))
     predict()
     expect(await refused).toMatchObject({ status: 503 })
     const reopened = await CycleService.open(parts())
-    expect(() => reopened.response(second().cycle_id)).toThrow()
+    expect(() => reopened.intake.response(second().cycle_id)).toThrow()
     expect(reopened.pendingCount).toBe(2)
   })
 

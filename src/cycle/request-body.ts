@@ -1,7 +1,6 @@
 /**
  * The request body as the store keeps it: compressed with zstd, or in the gzip in which it arrived; and its hash.
  */
-import { hash, subtle } from 'node:crypto'
 import { promisify } from 'node:util'
 import {
   constants,
@@ -11,7 +10,7 @@ import {
   zstdDecompress,
   type ZstdOptions,
 } from 'node:zlib'
-import { kibibyte, mebibyte } from '../base/index.js'
+import { kibibyte, mebibyte, sha256Of } from '../base/index.js'
 import { jsonBodyBytesMax } from '../contract/index.js'
 import type { StoredRequest } from '../store/index.js'
 
@@ -46,16 +45,38 @@ export interface PackedRequest {
   readonly sha256: string
 }
 
-/** Leave the body unchanged until the promise has settled. */
-export async function packRequest({ json, gzip }: RequestBody): Promise<PackedRequest> {
+/** Leave the body unchanged until the promise has settled. `hashing`: the hash of the body. */
+export async function packRequest(
+  { json, gzip }: RequestBody,
+  hashing = hashBody(json),
+): Promise<PackedRequest> {
   const bodyBytes = json.length
-  if (gzip !== null)
-    return { request: { encoding: 'gzip', bytes: gzip, bodyBytes }, sha256: await hashBody(json) }
+  if (gzip !== null) return { request: { encoding: 'gzip', bytes: gzip, bodyBytes }, sha256: await hashing }
   const [bytes, sha256] = await Promise.all([
     bodyBytes < threadBytesMin ? compressSmall(json) : compressLarge(json),
-    hashBody(json),
+    hashing,
   ])
   return { request: { encoding: 'zstd', bytes, bodyBytes }, sha256 }
+}
+
+/** A body whose hash is computed once, when it is first needed. */
+export class HashedBody {
+  readonly json: Uint8Array
+  #hashing: Promise<string> | null = null
+
+  constructor(json: Uint8Array) {
+    this.json = json
+  }
+
+  /** Leave the body unchanged until the promise has settled. */
+  sha256(): Promise<string> {
+    return (this.#hashing ??= hashBody(this.json))
+  }
+
+  /** Resolves when no thread reads the body. */
+  async settled(): Promise<void> {
+    await this.#hashing?.catch(() => undefined)
+  }
 }
 
 /**
@@ -63,8 +84,7 @@ export async function packRequest({ json, gzip }: RequestBody): Promise<PackedRe
  * until the promise has settled.
  */
 export async function hashBody(json: Uint8Array): Promise<string> {
-  if (json.length < threadBytesMin) return hash('sha256', json)
-  return Buffer.from(await subtle.digest('SHA-256', json)).toString('hex')
+  return (await sha256Of(json)).toString('hex')
 }
 
 /** An output buffer that holds any result spares zstd a copy of the body. */

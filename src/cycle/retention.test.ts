@@ -54,7 +54,7 @@ beforeEach(async () => {
 
 /** Submits a cycle, received at `receivedAtMs`, and waits until what expires with it has been removed. */
 async function submit(body: CycleRequest, receivedAtMs = Date.parse(body.cycle_time)): Promise<void> {
-  await service.submit({ json: bytesOf(body), gzip: null }, receivedAtMs, new StageClock(0))
+  await service.intake.submit({ json: bytesOf(body), gzip: null }, receivedAtMs, new StageClock(0))
   await service.retention.done()
 }
 

@@ -54,7 +54,7 @@ beforeEach(async () => {
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 
 const submitBytes = async (json: Uint8Array, gzip: Uint8Array | null = null, at = nowMs): Promise<string> =>
-  text(await service.submit({ json, gzip }, at, new StageClock(0)))
+  text(await service.intake.submit({ json, gzip }, at, new StageClock(0)))
 
 const submit = (body: CycleRequest, at = nowMs): Promise<string> => submitBytes(bytesOf(body), null, at)
 
@@ -98,7 +98,7 @@ describe('a cycle', () => {
     )
     const engagement = candidates.map(({ post_no }) => reading('g', post_no, cycleMs(0)))
     const stages = new StagesAndCalls(0)
-    await service.submit(
+    await service.intake.submit(
       { json: bytesOf(cycleBody(0, { candidates, engagement })), gzip: null },
       nowMs,
       stages,
@@ -218,14 +218,14 @@ describe('a cycle sent again', () => {
     const reordered = Object.fromEntries(Object.entries(first()).reverse())
     expect(await submitBytes(Buffer.from(JSON.stringify(reordered, null, 2)))).toBe(response)
     expect(await submitBytes(bytesOf(first()), gzipSync(bytesOf(first())), nowMs + 1000)).toBe(response)
-    expect(text(service.response(first().cycle_id))).toBe(response)
+    expect(text(service.intake.response(first().cycle_id))).toBe(response)
     expect(service.pendingCount).toBe(0)
   })
 
   test('with another body is refused with 409 and changes nothing', async () => {
     const response = await submit(first())
     expect(await refusal(submit({ ...first(), engagement: [] }))).toMatchObject({ status: 409 })
-    expect(text(service.response(first().cycle_id))).toBe(response)
+    expect(text(service.intake.response(first().cycle_id))).toBe(response)
   })
 
   test('at the same time is processed once: equal bodies get the same bytes, others 409', async () => {
@@ -244,11 +244,13 @@ describe('a cycle sent again', () => {
     const without = await CycleService.open(
       parts({ store, model: () => null, limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 0 }) }),
     )
-    expect(text(await without.submit({ json: bytesOf(first()), gzip: null }, nowMs, new StageClock(0)))).toBe(
-      response,
-    )
     expect(
-      await refusal(without.submit({ json: bytesOf(cycleBody(1)), gzip: null }, nowMs, new StageClock(0))),
+      text(await without.intake.submit({ json: bytesOf(first()), gzip: null }, nowMs, new StageClock(0))),
+    ).toBe(response)
+    expect(
+      await refusal(
+        without.intake.submit({ json: bytesOf(cycleBody(1)), gzip: null }, nowMs, new StageClock(0)),
+      ),
     ).toMatchObject({
       status: 503,
     })

@@ -15,10 +15,8 @@ import { Intake, SerialQueue, type CycleLimits, type IntakeCounts, type NewCycle
 import { ModelFailures, type ModelFailure } from './model-failures.js'
 import { findContradictions, type Contradictions } from './outcome-check.js'
 import { CyclePipeline, type CycleStored } from './pipeline.js'
-import type { RequestBody } from './request-body.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { ScoringModels } from './scoring-models.js'
-import type { StageClock } from './stage-clock.js'
 import { loadPool, PoolSnapshots } from './stored-pool/index.js'
 import { StoredWeights, type InitialWeights } from './stored-weights.js'
 
@@ -69,6 +67,8 @@ const weightsWaitingMax = 128
 
 export class CycleService {
   readonly #parts: CycleServiceParts
+  /** Receives the bodies of cycles, and has their responses. */
+  readonly intake: Intake
   readonly weights: StoredWeights
   readonly images: ImageCounts
   readonly #snapshots: PoolSnapshots
@@ -80,9 +80,7 @@ export class CycleService {
   readonly failures: ModelFailures
   readonly #embeddings: Embeddings
   readonly #pipeline: CyclePipeline
-  readonly #intake: Intake
   #closing = false
-  #isUsed = false
 
   private constructor(parts: CycleServiceParts, weights: StoredWeights, pool: Pool) {
     const { codec, store, clock, textEncodeMsMax, log } = parts
@@ -125,7 +123,7 @@ export class CycleService {
     this.#embeddings = embeddings
     this.#pipeline = pipeline
     this.clocks = new ClockDifference(log)
-    this.#intake = new Intake({
+    this.intake = new Intake({
       ...{ codec, store, limits: parts.limits },
       onTimes: (cycle, nowMs, skewMs) => this.clocks.observe(cycle, nowMs, skewMs),
       score: (call) => this.#score(call),
@@ -144,38 +142,14 @@ export class CycleService {
 
   // ---- cycles
 
-  /** The response to the body of a cycle: see `Intake.submit`. */
-  submit(
-    body: RequestBody,
-    receivedAtMs: number,
-    stages: StageClock,
-    signal?: AbortSignal,
-  ): Promise<Uint8Array> {
-    this.#isUsed = true
-    return this.#intake.submit(body, receivedAtMs, stages, signal)
-  }
-
   /** Calls that hold a slot or wait, by what they wait for. */
   get counts(): IntakeCounts & { readonly weights: number } {
-    return { ...this.#intake.counts, weights: this.#queue.count('weights') }
+    return { ...this.intake.counts, weights: this.#queue.count('weights') }
   }
 
   /** True once a body of a cycle has arrived, or the service is closing. */
   get isUsed(): boolean {
-    return this.#isUsed || this.#closing
-  }
-
-  /** Refuses a body of a cycle while it arrives: see `Intake.admit`. */
-  admit(start: Uint8Array, bytesMax: number): void {
-    this.#intake.admit(start, bytesMax)
-  }
-
-  /** The stored response of a cycle. Throws `not_found`. */
-  response(cycleId: string): Uint8Array {
-    const response = this.#parts.store.readResponse(cycleId)
-    if (response === undefined)
-      throw new ServiceError('not_found', `there is no cycle ${cycleId.slice(0, 40)}`)
-    return response
+    return this.intake.isUsed || this.#closing
   }
 
   /** The cycle that arrived last. */

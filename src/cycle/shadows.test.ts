@@ -47,7 +47,7 @@ beforeEach(async () => {
 })
 
 async function submit(body: CycleRequest): Promise<string> {
-  const bytes = await service.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
+  const bytes = await service.intake.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
   return Buffer.from(bytes).toString()
 }
 

@@ -75,7 +75,7 @@ test('scores every post of each generated cycle', async () => {
 test('ends when the body of a cycle arrives', async () => {
   const body = { json: bytesOf(cycleBody(0)), gzip: null }
   const parts = partsThatCall((count) => {
-    if (count === 2) service.submit(body, Date.now(), new StageClock(0)).catch(() => undefined)
+    if (count === 2) service.intake.submit(body, Date.now(), new StageClock(0)).catch(() => undefined)
   })
   const service = await CycleService.open(parts)
   expect(await warmedUp(parts, service)).toEqual({ finished: [2], warnings: 0 })

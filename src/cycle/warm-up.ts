@@ -43,7 +43,11 @@ async function runCycles(service: CycleService, real: CycleService): Promise<num
   let cycles = 0
   for (; cycles < cycleCount && !real.isUsed; cycles++) {
     const json = bodyOf(cycleOf(cycles))
-    await service.submit({ json, gzip: null }, firstCycleMs + cycles * cycleBoundaryMs, new StageClock(0))
+    await service.intake.submit(
+      { json, gzip: null },
+      firstCycleMs + cycles * cycleBoundaryMs,
+      new StageClock(0),
+    )
     await nextTurn()
   }
   return cycles

@@ -51,7 +51,7 @@ beforeEach(async () => {
     candidates: posts.map((post) => candidate('g', post, { title: `post ${post}` })),
     engagement: posts.map((post) => reading('g', post, cycleMs(0))),
   })
-  await service.submit({ json: bytesOf(body), gzip: null }, cycleMs(1000), new StageClock(0))
+  await service.intake.submit({ json: bytesOf(body), gzip: null }, cycleMs(1000), new StageClock(0))
   received = structuredClone(predict.mock.calls[0]?.[0] as ModelInputs)
 })
 

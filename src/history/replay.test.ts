@@ -133,7 +133,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<{ store: Store; 
     log: silentLog,
   })
   for (const cycle of cycles)
-    await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1000), new StageClock(0))
+    await service.intake.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1000), new StageClock(0))
   return { store, model }
 }
 

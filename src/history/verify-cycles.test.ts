@@ -31,7 +31,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
     log: silentLog,
   })
   for (const cycle of cycles)
-    await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1000), new StageClock(0))
+    await service.intake.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1000), new StageClock(0))
   await service.close()
   return store
 }

@@ -46,7 +46,7 @@ beforeEach(async () => {
 })
 
 async function submit(body: CycleRequest): Promise<void> {
-  await service.submit({ json: bytesOf(body), gzip: null }, cycleMs(1000), new StageClock(0))
+  await service.intake.submit({ json: bytesOf(body), gzip: null }, cycleMs(1000), new StageClock(0))
 }
 
 function cycle(

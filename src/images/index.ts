@@ -2,4 +2,4 @@
  * Images: from uploaded bytes to an identity and a normalised copy, with a concurrency limit.
  */
 export { ImageSemaphore } from './image-semaphore.js'
-export { checkMediaType, checkSignature, hashUpload, normaliseImage, type NormalisedImage } from './intake.js'
+export { checkMediaType, checkSignature, normaliseImage, type NormalisedImage } from './intake.js'

@@ -3,6 +3,7 @@
  * decisions.md 26 to 28, 30, 37 and 43. Decoding and hashing run on libuv's threads.
  */
 import sharp from 'sharp'
+import { sha256Of } from '../base/index.js'
 import { imageEdgePixelsMax, imagePixelsMax, ServiceError } from '../contract/index.js'
 import { hasTooManySegments } from './jpeg-repair.js'
 import { repairJpeg, tooManySegments } from './repair-thread.js'
@@ -40,8 +41,8 @@ sharp.cache(false)
 sharp.block({ operation: ['VipsForeignLoadUhdr'] })
 
 /**
- * Checks and normalises an upload. `bytes` must not change until the promise settles; `sha256` is `hashUpload` of them
- * if it is already known. Rejects with a ServiceError: `unsupported_media_type` for a body that is not a JPEG, `bad_request`
+ * Checks and normalises an upload. `bytes` must not change until the promise settles; `sha256` is that of them, if it
+ * is already known. Rejects with a ServiceError: `unsupported_media_type` for a body that is not a JPEG, `bad_request`
  * for a JPEG that does not decode completely or is empty, `too_large` for one of more than 50 megapixels, `unavailable`
  * for one that took too long.
  */
@@ -51,17 +52,12 @@ export async function normaliseImage(bytes: Uint8Array, sha256?: Uint8Array): Pr
   const { width, height } = await readSize(bytes)
   const normalised = await withServiceErrors(() => normalise(bytes))
   return {
-    sha256: sha256 ?? (await hashUpload(bytes)),
+    sha256: sha256 ?? (await sha256Of(bytes)),
     uploadedBytes: bytes.byteLength,
     width,
     height,
     normalised,
   }
-}
-
-/** SHA-256 of an upload, 32 bytes. WebCrypto hashes on a thread; 5 MiB would block the event loop for 15 ms. */
-export async function hashUpload(bytes: Uint8Array): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
 }
 
 /** Throws the error that `normaliseImage` rejects with for a body that does not begin like a JPEG. */

@@ -5,7 +5,7 @@
  * uWebSockets.js removes bytes outside visible ASCII from both ends of a header value before it passes the value on, as HTTP
  * allows for white space. A known key with such bytes around it is therefore accepted; deploy/nginx.conf refuses them.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 
 export class ApiKeys {
   #known: readonly Buffer[]
@@ -34,5 +34,5 @@ export class ApiKeys {
 
 /** Two different texts have different bytes in UTF-16, even if they are not valid Unicode. */
 function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text, 'utf16le').digest()
+  return hash('sha256', Buffer.from(text, 'utf16le'), 'buffer')
 }

@@ -26,7 +26,8 @@ async function called(during: (store: typeof owner) => unknown, path = '/v1/weig
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) })
   const store = structuredClone(owner)
   const run = (): unknown => during(store)
-  const cycles = { weights: { state: run }, response: run, problems: run }
+  const intake = { responseInMemory: () => null, response: run }
+  const cycles = { weights: { state: run }, intake, problems: run }
   const handler = new RequestHandler({
     ...{ apiKeys: new ApiKeys([key]), log },
     ...{ requestBodies: new BodyAdmission(1e9), responseBodies: new BodyAdmission(1e9) },

@@ -70,7 +70,10 @@ export class Exchange {
   #retryTimer: NodeJS.Timeout | undefined
   #abortController: AbortController | null = null
 
-  /** `onEnd` is called once, when the response is sent or the client has disconnected. The work may still go on. */
+  /**
+   * `onEnd` is called once, when the response is sent or the client has disconnected. The work may still go on.
+   * `watchConnection` must be called in the same turn of the event loop, unless the exchange has ended by then.
+   */
   constructor(
     response: HttpResponse,
     request: HttpRequest,
@@ -88,20 +91,28 @@ export class Exchange {
     this.trace = parseTraceParent(this.headers.traceparent)
     this.#resources = resources
     this.body = new IncomingBody(announcedBody(request), response, resources.request)
-    response.onAborted(() => this.#end())
+  }
+
+  /** Ends the exchange when the client disconnects. */
+  watchConnection(): void {
+    this.#response.onAborted(() => this.#end())
+  }
+
+  /** Sends the response, unless the client has disconnected. `close` announces that the connection ends with it. */
+  send(response: OutgoingResponse, close: boolean): void {
+    if (!this.#ended) this.#write(response, close || this.headers.requestsClose)
   }
 
   /**
-   * Sends the response, unless the client has disconnected. `close` announces that the connection ends with it. If the
-   * connection does end, the rest of the request's body is drained first.
+   * What must happen before the response is sent; null: nothing. If the connection ends with the response, the rest of the
+   * request's body is drained first.
    */
-  async send(response: OutgoingResponse, close: boolean): Promise<void> {
-    if (this.#ended) return
-    const { closesConnection, requestsClose, hasAmbiguousEnd } = this.headers
-    if ((close || closesConnection) && !hasAmbiguousEnd && !this.body.isComplete) await this.body.drain()
+  beforeSending(close: boolean): Promise<void> | null {
+    if (this.#ended) return null
+    const { closesConnection, hasAmbiguousEnd } = this.headers
     // While this request is pending, uWebSockets.js closes the connection instead of serving the requests that follow.
-    if (hasAmbiguousEnd) await nextTurn()
-    if (!this.ended) this.#write(response, close || requestsClose)
+    if (hasAmbiguousEnd) return nextTurn()
+    return (close || closesConnection) && !this.body.isComplete ? this.body.drain() : null
   }
 
   get ended(): boolean {
@@ -111,7 +122,7 @@ export class Exchange {
   /** Aborted when the connection has ended. Few operations wait, so it is made on demand. */
   get signal(): AbortSignal {
     this.#abortController ??= new AbortController()
-    if (this.#ended) this.#abortController.abort(disconnected())
+    if (this.#ended) this.#abortController.abort(disconnected)
     return this.#abortController.signal
   }
 
@@ -202,17 +213,17 @@ export class Exchange {
     this.#ended = true
     clearInterval(this.#retryTimer)
     if (this.#isSending) piecesCount--
-    this.body.refuse(disconnected())
+    this.body.refuse(disconnected)
     this.body.endDrain()
-    this.#abortController?.abort(disconnected())
-    this.#onEnd(this)
+    this.#abortController?.abort(disconnected)
+    // First, since `onEnd` may throw: nobody else releases what the call holds.
     this.#resources.connectionEnded()
+    this.#onEnd(this)
   }
 }
 
-function disconnected(): ServiceError {
-  return new ServiceError('bad_request', 'the client disconnected')
-}
+/** One for all requests: a stack trace for each would take longer than the rest of a short request. */
+const disconnected = new ServiceError('bad_request', 'the client disconnected')
 
 function announcedBody(request: HttpRequest): AnnouncedBody {
   const length = request.getHeader('content-length')

@@ -1,7 +1,7 @@
 /** Image uploads when storage fails. */
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
-import { hashUpload, ImageSemaphore, normaliseImage } from '../images/index.js'
+import { ImageSemaphore, normaliseImage } from '../images/index.js'
 import { createMemoryStore, StoreError, type ImageKey, type Store } from '../store/index.js'
 import { ImageUploads } from './image-uploads.js'
 
@@ -60,7 +60,7 @@ test('a stored image that is uploaded again on a full disk is confirmed', async 
     },
   })
   const bytes = await jpeg()
-  const image = await normaliseImage(bytes, await hashUpload(bytes))
+  const image = await normaliseImage(bytes)
   await store.putImage(key, { ...image, arrivedAtMs: 1000 })
   const created: ImageKey[] = []
   const uploads = new ImageUploads(store, new ImageSemaphore(), (image) => created.push(image))
@@ -77,7 +77,23 @@ test('an image that is removed while it is uploaded again is stored again', asyn
   await expect(uploads.put(key, bytes, undefined)).rejects.toMatchObject({ status: 503 })
   const empty = createMemoryStore()
   store.putImage = empty.putImage.bind(empty)
+  store.confirmImage = empty.confirmImage.bind(empty)
   expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: true })
   expect(created).toEqual([key, key])
   expect(empty.findImage(key)?.normalised).toEqual(store.findImage(key)?.normalised)
+})
+
+test('an image with the stored bytes needs neither a decoder nor a place in its queue', async () => {
+  const store = createMemoryStore()
+  const semaphore = new ImageSemaphore({ activeCountMax: 1 })
+  const uploads = new ImageUploads(store, semaphore, () => undefined)
+  const bytes = await jpeg()
+  await uploads.put(key, bytes, undefined)
+  let end = (): void => undefined
+  const busy = semaphore.run(1, () => new Promise<void>((resolve) => (end = resolve)))
+  expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: false })
+  const wrongHash = uploads.put(key, bytes, '0'.repeat(64))
+  await expect(wrongHash).rejects.toMatchObject({ status: 400, fields: [{ path: 'X-Content-SHA256' }] })
+  end()
+  await busy
 })

@@ -1,15 +1,11 @@
 /**
- * Image uploads: hash, decode and normalise in the thread pool, a few at a time, then store. The body is checked before the
- * conflict (decisions.md 30), and the first image stored under a key stays (decisions.md 26).
+ * Image uploads. Bytes that are stored already are recognised by their hash: they were checked when they were stored. Others
+ * are decoded and normalised in the thread pool, a few at a time, then stored. The body is checked before the conflict,
+ * and the first image stored under a key stays.
  */
+import { sha256Of } from '../base/index.js'
 import { Problems, ServiceError } from '../contract/index.js'
-import {
-  checkSignature,
-  hashUpload,
-  normaliseImage,
-  type ImageSemaphore,
-  type NormalisedImage,
-} from '../images/index.js'
+import { checkSignature, normaliseImage, type ImageSemaphore } from '../images/index.js'
 import { StoreError, type ImageKey, type Store } from '../store/index.js'
 import { throwUnavailable } from './store-errors.js'
 
@@ -47,16 +43,13 @@ export class ImageUploads {
     signal?: AbortSignal,
   ): Promise<StoredUpload> {
     checkSignature(bytes)
-    const { sha256, image, isConfirmed } = await this.#semaphore.run(
-      bytes.length,
-      () => this.#examine(key, bytes, claimedSha256),
-      signal,
-    )
+    const hash = await sha256Of(bytes)
+    const sha256 = hash.toString('hex')
+    checkClaim(claimedSha256, sha256)
+    if (await this.#isRepeat(key, hash)) return { created: false, sha256 }
+    const image = await this.#semaphore.run(bytes.length, () => normaliseImage(bytes, hash), signal)
     const result = await this.#store.putImage(key, image).catch((error: unknown) => {
-      const isStored = this.#isStored(key, image)
-      // Only the refreshed arrival time is lost. Retention cannot write now either, so the image stays.
-      if (isStored && isConfirmed && error instanceof StoreError) return 'same' as const
-      if (isStored) this.#onCreated(key)
+      if (this.#isStored(key, hash)) this.#onCreated(key)
       return throwUnavailable(error)
     })
     if (result === 'different') {
@@ -66,28 +59,21 @@ export class ImageUploads {
     return { created: result === 'created', sha256 }
   }
 
-  /** A write that reported an error may have reached the disk. The store decides. */
-  #isStored(key: ImageKey, { sha256 }: NormalisedImage): boolean {
-    const stored = this.#store.closed ? undefined : this.#store.readImageHash(key)
-    return stored !== undefined && Buffer.compare(stored, sha256) === 0
+  /** Whether this image is stored. It then counts as having arrived now. */
+  async #isRepeat(key: ImageKey, hash: Uint8Array): Promise<boolean> {
+    try {
+      return await this.#store.confirmImage(key, hash)
+    } catch (error) {
+      // Only the arrival time is lost. Retention cannot write now either, so the image stays.
+      if (error instanceof StoreError && this.#isStored(key, hash)) return true
+      return throwUnavailable(error)
+    }
   }
 
-  /**
-   * Hash and normalised image. If the same bytes are stored under this key, the stored image: it need not be decoded
-   * again. It is written again anyway, since retention may be removing it, and to refresh its arrival time.
-   */
-  async #examine(
-    key: ImageKey,
-    bytes: Uint8Array,
-    claimedSha256: string | undefined,
-  ): Promise<{ sha256: string; image: NormalisedImage; isConfirmed: boolean }> {
-    const hash = await hashUpload(bytes)
-    const sha256 = Buffer.from(hash).toString('hex')
-    checkClaim(claimedSha256, sha256)
-    const known = this.#store.findImage(key)
-    if (known !== undefined && Buffer.compare(known.sha256, hash) === 0)
-      return { sha256, image: known, isConfirmed: true }
-    return { sha256, image: await normaliseImage(bytes, hash), isConfirmed: false }
+  /** A write that reported an error may have reached the disk. The store decides. */
+  #isStored(key: ImageKey, hash: Uint8Array): boolean {
+    const stored = this.#store.closed ? undefined : this.#store.readImageHash(key)
+    return stored !== undefined && Buffer.compare(stored, hash) === 0
   }
 }
 

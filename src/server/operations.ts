@@ -67,28 +67,33 @@ async function postCycle({ exchange, cycles, settings, log }: Call): Promise<Out
   exchange.stages = stages
   const body = await readCycle(exchange, settings().bodyReadMsMax, cycles)
   stages.received(body.json)
-  const response = await cycles.submit(body, exchange.receivedAtMs, stages, exchange.signal)
+  const response = await cycles.intake.submit(body, exchange.receivedAtMs, stages, exchange.signal)
   const timing = exchange.wantsTiming ? { 'Server-Timing': stages.toHeader() } : {}
   return { status: 200, headers: { ...jsonHeaders, ...timing }, body: response }
 }
 
-async function getScores({ exchange, parameters, cycles }: Call): Promise<OutgoingResponse> {
+function getScores(call: Call): OutgoingResponse | Promise<OutgoingResponse> {
+  const { parameters, cycles } = call
   const [segment = ''] = parameters
   const cycleId = decodeSegment(segment) ?? ''
   if (!cycleIdPattern.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
-  // `send` would miss the end of a request body that arrives meanwhile.
-  const response = exchange.body.isComplete
-    ? await decompressionSlot.run(async () => {
-        await nextTurn()
-        exchange.signal.throwIfAborted()
-        return cycles.response(cycleId)
-      }, exchange.signal)
-    : cycles.response(cycleId)
-  return jsonBytes(200, response)
+  const response = cycles.intake.responseInMemory(cycleId)
+  if (response === undefined) throw new ServiceError('not_found', `there is no cycle ${cycleId}`)
+  return response === null ? readScores(call, cycleId) : jsonBytes(200, response)
 }
 
-/** Decompressing a large response takes milliseconds: each has a separate turn of the event loop. */
-const decompressionSlot = new Semaphore(1)
+async function readScores({ exchange, cycles }: Call, cycleId: string): Promise<OutgoingResponse> {
+  // `send` would miss the end of a request body that arrives meanwhile.
+  if (!exchange.body.isComplete) return jsonBytes(200, cycles.intake.response(cycleId))
+  return readTurns.run(async () => {
+    await nextTurn()
+    exchange.signal.throwIfAborted()
+    return jsonBytes(200, cycles.intake.response(cycleId))
+  }, exchange.signal)
+}
+
+/** To read a large response from the store takes milliseconds: each has a separate turn of the event loop. */
+const readTurns = new Semaphore(1)
 
 async function putImage({ exchange, parameters, images, settings }: Call): Promise<OutgoingResponse> {
   const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
@@ -180,7 +185,7 @@ function readCycle(exchange: Exchange, timeMsMax: number, cycles: CycleService):
   const isPlain = contentEncoding === '' || contentEncoding.toLowerCase() === 'identity'
   const bytesMax = isPlain && contentLength !== '' ? Number(contentLength) : Infinity
   // The cycle_id cannot be read from compressed bytes.
-  return readJson(exchange, timeMsMax, (bytes) => cycles.admit(isPlain ? bytes : noBytes, bytesMax))
+  return readJson(exchange, timeMsMax, (bytes) => cycles.intake.admit(isPlain ? bytes : noBytes, bytesMax))
 }
 
 const noBytes = new Uint8Array()

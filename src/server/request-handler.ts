@@ -79,6 +79,7 @@ export class RequestHandler {
       )
       exchange.abort()
     })
+    if (!exchange.ended) exchange.watchConnection()
   }
 
   /** Calls whose connection or work has not ended. */
@@ -103,52 +104,68 @@ export class RequestHandler {
     return new Promise((resolve) => (this.#onIdle = resolve))
   }
 
+  /** Does not wait for what is known at once: such a response is sent in the turn in which its request arrived. */
   async #serve(exchange: Exchange): Promise<void> {
     let outgoing: OutgoingResponse
     try {
-      outgoing = await this.#respond(exchange).catch((error: unknown) => this.#errorResponse(exchange, error))
+      const responding = this.#respond(exchange)
+      outgoing = responding instanceof Promise ? await responding : responding
+    } catch (error) {
+      outgoing = this.#errorResponse(exchange, error)
     } finally {
       exchange.workEnded()
     }
-    await exchange.send(outgoing, this.#closing)
+    const before = exchange.beforeSending(this.#closing)
+    if (before !== null) await before
+    exchange.send(outgoing, this.#closing)
   }
 
-  /** Runs in one turn of the event loop up to the point where the operation reads the body. */
-  async #respond(exchange: Exchange): Promise<OutgoingResponse> {
+  #respond(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const route = findRoute(exchange.method, exchange.path)
-    if (!(route instanceof ServiceError))
-      exchange.operation = `${route.operation.method} ${route.operation.path}`
+    if (!(route instanceof ServiceError)) exchange.operation = route.name
     const isPublic = !(route instanceof ServiceError) && !route.operation.needsKey
-    if (!isPublic && !this.#parts.apiKeys.accepts(exchange.headers.authorization)) {
-      throw new ServiceError(
-        'unauthorized',
-        'missing or unknown API key; send it as the whole Authorization header, without a scheme',
-      )
-    }
+    if (!isPublic && !this.#parts.apiKeys.accepts(exchange.headers.authorization)) throw unauthorized
     if (exchange.headers.hasAmbiguousEnd)
       throw new ServiceError('bad_request', 'send one Content-Length or one Transfer-Encoding: chunked')
     if (route instanceof ServiceError) throw route
     if (this.#closing) throw shuttingDown()
     const { id, operation, parameters } = route
     exchange.logLevel = operation.logLevel
-    const term = isPublic ? 0 : this.#term()
-    const call = { ...this.#parts.operationParts, exchange, parameters }
-    let response: OutgoingResponse
+    const term = isPublic ? null : this.#term()
+    let making: OutgoingResponse | Promise<OutgoingResponse>
     try {
-      response = await handlers[id](call)
+      making = handlers[id]({ ...this.#parts.operationParts, exchange, parameters })
     } catch (error) {
-      if (isPublic) throw error
       throw this.#replacement(term, error) ?? error
     }
-    const refused = isPublic ? null : this.#replacement(term)
-    if (refused !== null) throw refused
+    return making instanceof Promise
+      ? this.#completeLater(exchange, making, term)
+      : this.#complete(exchange, making, term)
+  }
+
+  async #completeLater(
+    exchange: Exchange,
+    making: Promise<OutgoingResponse>,
+    term: number | null,
+  ): Promise<OutgoingResponse> {
+    const response = await making.catch((error: unknown) => {
+      throw this.#replacement(term, error) ?? error
+    })
+    return this.#complete(exchange, response, term)
+  }
+
+  /** Compresses the response for a client that accepts it, and reserves its memory. */
+  #complete(
+    exchange: Exchange,
+    response: OutgoingResponse,
+    term: number | null,
+  ): OutgoingResponse | Promise<OutgoingResponse> {
+    const replacement = this.#replacement(term)
+    if (replacement !== null) throw replacement
     // A body without a reader would arrive unnoticed during the compression, and `send` would wait for its end.
-    const { acceptEncoding } = exchange.headers
-    const isPlain = !exchange.body.isComplete || !shouldGzip(response, acceptEncoding)
-    const encoded = isPlain ? response : await gzipResponse(response)
-    const refusal = exchange.reserveResponse(encoded.body.length)
-    if (refusal !== null) throw refusal
-    return encoded
+    const isPlain = !exchange.body.isComplete || !shouldGzip(response, exchange.headers.acceptEncoding)
+    if (isPlain) return reserved(exchange, response)
+    return gzipResponse(response).then((encoded) => reserved(exchange, encoded))
   }
 
   /** The epoch in which this process is the owner; each takeover has a different one. Throws on a standby. */
@@ -160,9 +177,11 @@ export class RequestHandler {
 
   /**
    * The response instead of one that was made in `term`, if the process has lost the environment meanwhile: what it has read
-   * may be out of date. `error`: what the handler threw, which the log must not lack. Null: `term` has not ended.
+   * may be out of date. `error`: what the handler threw, which the log must not lack. Null: `term` has not ended, or the
+   * operation is public, which has no term.
    */
-  #replacement(term: number, error?: unknown): ServiceError | null {
+  #replacement(term: number | null, error?: unknown): ServiceError | null {
+    if (term === null) return null
     const { role, replication } = this.#parts.operationParts.store
     if (role === 'owner' && (replication?.epoch ?? 0) === term) return null
     return standby(error instanceof ServiceError ? error.cause : error)
@@ -197,29 +216,35 @@ export class RequestHandler {
     const { stages } = exchange
     const endedAt = performance.now()
     if (exchange.status === 200) stages?.lap('send')
-    const isScored = stages !== null && stages.summary !== null
-    const isRepeated = stages !== null && !isScored && exchange.status === 200
-    log[exchange.logLevel](
-      {
-        method: exchange.method,
-        path: loggedPath(exchange),
-        status: exchange.status || 'aborted',
-        code: exchange.errorCode,
-        problem: exchange.problem,
-        ...stages?.fields(),
-        trace_id: exchange.trace?.traceId,
-        ms: roundedMs(endedAt - exchange.startedAt),
-        bytes_in: exchange.body.bytesReceived,
-        bytes_out: exchange.bytesSent,
-      },
-      isScored ? 'cycle scored' : isRepeated ? 'cycle repeated' : 'request',
-    )
+    if (log.isLevelEnabled(exchange.logLevel))
+      log[exchange.logLevel](logFields(exchange, endedAt), logMessage(exchange))
     onEnded?.(endedRequest(exchange, endedAt))
   }
 
   #released(exchange: Exchange): void {
     this.#open.delete(exchange)
     if (this.#open.size === 0) this.#onIdle?.()
+  }
+}
+
+function logMessage({ stages, status }: Exchange): string {
+  if (stages === null) return 'request'
+  if (stages.summary !== null) return 'cycle scored'
+  return status === 200 ? 'cycle repeated' : 'request'
+}
+
+function logFields(exchange: Exchange, endedAt: number): object {
+  return {
+    method: exchange.method,
+    path: loggedPath(exchange),
+    status: exchange.status || 'aborted',
+    code: exchange.errorCode,
+    problem: exchange.problem,
+    ...exchange.stages?.fields(),
+    trace_id: exchange.trace?.traceId,
+    ms: roundedMs(endedAt - exchange.startedAt),
+    bytes_in: exchange.body.bytesReceived,
+    bytes_out: exchange.bytesSent,
   }
 }
 
@@ -232,6 +257,19 @@ function endedRequest(exchange: Exchange, endedAt: number): EndedRequest {
     bytesOut: exchange.bytesSent,
   }
 }
+
+/** The response, whose memory is reserved. Throws `unavailable`. */
+function reserved(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {
+  const refusal = exchange.reserveResponse(response.body.length)
+  if (refusal !== null) throw refusal
+  return response
+}
+
+/** One for all requests: anyone can send any number of them, and a stack trace for each would cost most of their time. */
+const unauthorized = new ServiceError(
+  'unauthorized',
+  'missing or unknown API key; send it as the whole Authorization header, without a scheme',
+)
 
 /** A storage failure is not a bug of this program: 503, not 500. */
 function serviceErrorOf(error: unknown): ServiceError {

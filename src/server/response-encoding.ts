@@ -9,7 +9,7 @@ const compress = promisify(gzip)
 
 /** A response below this size fits into one packet with or without compression. */
 const bytesMin = 1400
-/** Each response is sent once: a higher level costs more time than it saves on the network. */
+/** Most responses are sent once: a higher level costs more time than it saves on the network. */
 const level = 1
 
 /** Whether to compress the response for a client with this `Accept-Encoding`. */
@@ -21,8 +21,20 @@ export async function gzipResponse(response: OutgoingResponse): Promise<Outgoing
   return {
     status: response.status,
     headers: { ...response.headers, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' },
-    body: await compress(response.body, { level }),
+    body: await compressOnce(response.body),
   }
+}
+
+/** By body: a stored response that stays in memory is compressed once, however many clients read it. */
+const compressions = new WeakMap<Uint8Array, Promise<Uint8Array>>()
+
+function compressOnce(body: Uint8Array): Promise<Uint8Array> {
+  const known = compressions.get(body)
+  if (known !== undefined) return known
+  const compressing = compress(body, { level })
+  compressions.set(body, compressing)
+  compressing.catch(() => compressions.delete(body))
+  return compressing
 }
 
 /**

@@ -1,38 +1,42 @@
 /**
  * Finds the operation for a method and a path. The routes derive from the contract's table of operations.
  */
+import { PathTable } from '../base/index.js'
 import { operations, ServiceError, type Operation, type OperationId } from '../contract/index.js'
 
 export interface Route {
   readonly id: OperationId
   readonly operation: Operation
+  /** Method and path of the operation. */
+  readonly name: string
+}
+
+export interface FoundRoute extends Route {
   /** The raw path segments of the names in braces. */
   readonly parameters: readonly string[]
 }
 
-const routes = (Object.entries(operations) as [OperationId, Operation][]).map(([id, operation]) => ({
+/** The operations of one path, by method. */
+type Methods = ReadonlyMap<string, Route>
+
+const routes = (Object.entries(operations) as [OperationId, Operation][]).map(([id, operation]): Route => ({
   id,
   operation,
-  pattern: patternOf(operation.path),
+  name: `${operation.method} ${operation.path}`,
 }))
+const paths = new PathTable<Methods>(
+  [...Map.groupBy(routes, ({ operation }) => operation.path)].map(
+    ([path, found]) => [path, new Map(found.map((route) => [route.operation.method, route]))] as const,
+  ),
+)
 
 /** The route, or the error of a request without one. `path`: without its query, percent-encoded as the client sent it. */
-export function findRoute(method: string, path: string): Route | ServiceError {
-  const matches = routes.flatMap(({ id, operation, pattern }): Route[] => {
-    const match = pattern.exec(path)
-    return match === null ? [] : [{ id, operation, parameters: match.slice(1) }]
-  })
-  const operationMethod = method === 'HEAD' ? 'GET' : method
-  const found = matches.find(({ operation }) => operation.method === operationMethod)
-  if (found !== undefined) return found
-  if (matches.length === 0) return new ServiceError('not_found', 'unknown path')
-  const methods = matches.map(({ operation }) =>
-    operation.method === 'GET' ? 'GET, HEAD' : operation.method,
-  )
+export function findRoute(method: string, path: string): FoundRoute | ServiceError {
+  const match = paths.find(path)
+  if (match === null) return new ServiceError('not_found', 'unknown path')
+  const route = match.value.get(method === 'HEAD' ? 'GET' : method)
+  if (route !== undefined) return { ...route, parameters: match.parameters }
+  const methods = [...match.value.keys()].map((allowed) => (allowed === 'GET' ? 'GET, HEAD' : allowed))
   const allow = methods.join(', ')
   return new ServiceError('method_not_allowed', `allowed methods: ${allow}`, { allow })
-}
-
-function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replace(/\{\w+\}/g, '([^/]*)')}$`)
 }

@@ -61,6 +61,20 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(arrivalOf(store, key)).toBeGreaterThan(beforeMs - 1000)
     })
 
+    test('an image is confirmed by its hash, and then has arrived now; another hash or key confirms nothing', async () => {
+      const store = await newStore()
+      const { sha256 } = imageSample(1)
+      expect(await store.confirmImage(key, sha256)).toBe(false)
+      await store.putImage(key, { ...imageSample(1), arrivedAtMs: 1000 })
+      expect(await store.confirmImage({ ...key, position: 2 }, sha256)).toBe(false)
+      expect(await store.confirmImage(key, imageSample(2).sha256)).toBe(false)
+      expect(arrivalOf(store, key)).toBe(1000)
+      const beforeMs = Date.now()
+      for (let time = 0; time < 2; time++) expect(await store.confirmImage(key, sha256)).toBe(true)
+      expect(arrivalOf(store, key)).toBeGreaterThan(beforeMs - 1000)
+      expect(store.findImage(key)).toEqual(imageSample(1))
+    })
+
     test('of many concurrent uploads to one key, exactly one is created', async () => {
       const store = await newStore()
       const samples = [1, 1, 1, 1, 2, 2, 2, 2]

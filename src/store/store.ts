@@ -220,6 +220,11 @@ export interface CycleRecords {
 
 export interface ImageRecords {
   putImage(key: ImageKey, image: StoredImage): Promise<PutImageResult>
+  /**
+   * Whether an image with this SHA-256 is stored under the key. It then counts as having arrived now, as with the result
+   * `same` of `putImage`.
+   */
+  confirmImage(key: ImageKey, sha256: Uint8Array): Promise<boolean>
   /** As it was stored, without its arrival time: storing it again is a new arrival. */
   findImage(key: ImageKey): StoredImage | undefined
   /** SHA-256 of a stored image, without its bytes. */

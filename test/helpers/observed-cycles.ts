@@ -23,7 +23,7 @@ export async function observed() {
   const post = async (body: CycleRequest, receivedMs = cycleMs(100)): Promise<void> => {
     const stages = Object.assign(new StageClock(0), { cycleId: body.cycle_id })
     stages.lap('receive')
-    await cycles.submit({ json: bytesOf(body), gzip: null }, receivedMs, stages)
+    await cycles.intake.submit({ json: bytesOf(body), gzip: null }, receivedMs, stages)
     const ended = { ...endedRequest, stages } satisfies EndedRequest
     await new Promise<void>((resolve) => {
       observer.listen({ onCall: () => resolve() })

@@ -62,7 +62,7 @@ export class RecordedDirectory {
     receivedAtMs = Date.parse(body.cycle_time) + 2000,
   ): Promise<CycleResponse> {
     const request = { json: bytesOf(body), gzip: null }
-    const response = await this.service.submit(request, receivedAtMs, new StageClock(0))
+    const response = await this.service.intake.submit(request, receivedAtMs, new StageClock(0))
     return JSON.parse(Buffer.from(response).toString()) as CycleResponse
   }
 

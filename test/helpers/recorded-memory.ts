@@ -49,6 +49,6 @@ export class RecordedMemory {
   }
 
   submit(cycle: CycleRequest): Promise<Uint8Array> {
-    return this.service.submit({ json: bytesOf(cycle), gzip: null }, nowMs, new StageClock(0))
+    return this.service.intake.submit({ json: bytesOf(cycle), gzip: null }, nowMs, new StageClock(0))
   }
 }

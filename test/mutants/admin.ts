@@ -100,7 +100,11 @@ export const adminMutants: readonly MutantGroup[] = [
         find: 'semaphore.run(work, gone)',
         replace: 'semaphore.run(work)',
       },
-      { breaks: 'a parameter is one segment', find: "'([^/]+)'", replace: "'(.+)'" },
+      {
+        breaks: 'a parameter is not empty',
+        find: " || match.parameters.includes('')",
+        replace: '',
+      },
     ],
   },
   {

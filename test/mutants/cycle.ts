@@ -211,11 +211,15 @@ export const cycleMutants: readonly MutantGroup[] = [
         find: 'this.#holderCounts.size <= this.#waitingMax()',
         replace: 'this.#holderCounts.size < this.#waitingMax()',
       },
-      { breaks: 'a slot is released once', find: 'held = null\n    }', replace: 'void held\n    }' },
+      {
+        breaks: 'a slot is released once',
+        find: 'this.#slots.release(this.#held)\n    this.#held = null',
+        replace: 'this.#slots.release(this.#held)',
+      },
       {
         breaks: 'a call with another cycle id releases the slot of the first one',
-        find: 'release()\n        if (!this.canAcquire',
-        replace: 'if (!this.canAcquire',
+        find: 'this.release()\n    this.#held = ',
+        replace: 'this.#held = ',
       },
     ],
   },

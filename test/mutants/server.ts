@@ -18,8 +18,8 @@ export const serverMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'keys that differ in the upper byte of a character are two keys',
-        find: "update(text, 'utf16le')",
-        replace: "update(text, 'latin1')",
+        find: "from(text, 'utf16le')",
+        replace: "from(text, 'latin1')",
       },
     ],
   },
@@ -128,13 +128,13 @@ export const serverMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'an image whose write failed does not count as created',
-        find: 'if (isStored) this.#onCreated(key)',
+        find: 'if (this.#isStored(key, hash)) this.#onCreated(key)',
         replace: 'this.#onCreated(key)',
       },
       {
         breaks: 'a stored image is compared by its bytes',
-        find: 'return stored !== undefined && Buffer.compare(stored, sha256) === 0',
-        replace: 'return stored !== undefined || sha256.length === 0',
+        find: 'return stored !== undefined && Buffer.compare(stored, hash) === 0',
+        replace: 'return stored !== undefined || hash.length === 0',
       },
     ],
   },
@@ -216,8 +216,8 @@ export const serverMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'whatever a handler throws after a change of owner is 503',
-        find: 'throw this.#replacement(term, error) ?? error',
-        replace: 'throw error',
+        find: 'await making.catch((error: unknown) => {\n      throw this.#replacement(term, error) ?? error',
+        replace: 'await making.catch((error: unknown) => {\n      throw error',
       },
       {
         breaks: 'a response of an earlier epoch is not sent',

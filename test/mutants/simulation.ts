@@ -136,13 +136,13 @@ export const simulationMutants: readonly MutantGroup[] = [
     ],
   },
   {
-    file: 'src/cycle/intake/intake.ts',
+    file: 'src/cycle/intake/idempotency.ts',
     killedBy: 'simulation',
     mutants: [
       {
         breaks: 'of two bodies at once one gets 409',
-        find: 'if (flight !== null && Buffer.compare(flight.body, json) === 0)',
-        replace: 'if (flight !== null)',
+        find: 'Buffer.compare(known.flight.body, body.json) === 0',
+        replace: 'known.flight.body.length > 0',
       },
     ],
   },

@@ -135,7 +135,7 @@ export class SimClients {
       buffer.fill('x')
       gzip?.fill('x')
     }
-    const response = service.submit({ json, gzip }, call.arrivedMs, new StageClock(0)).finally(reuse)
+    const response = service.intake.submit({ json, gzip }, call.arrivedMs, new StageClock(0)).finally(reuse)
     this.#settle(
       call,
       response,
@@ -285,7 +285,7 @@ export class SimClients {
     const call = this.#begin(`cycle ${sent.cycleId}`, sent.cycleId)
     this.#settle(
       call,
-      service.submit({ json: Buffer.from(sent.json), gzip: null }, call.arrivedMs, new StageClock(0)),
+      service.intake.submit({ json: Buffer.from(sent.json), gzip: null }, call.arrivedMs, new StageClock(0)),
       (bytes) => {
         if (wasExpired) fail(`${sent.cycleId} has expired, and is accepted`)
         this.#parts.oracle.responded(sent.cycleId, sent.canonical, bytes)
@@ -383,7 +383,7 @@ export class SimClients {
   #read(service: CycleService, cycleId: string): void {
     const isExpired = this.#parts.oracle.retention.isExpired(cycleId)
     try {
-      const response = service.response(cycleId)
+      const response = service.intake.response(cycleId)
       if (isExpired) fail(`${cycleId} has expired, and is found`)
       this.#parts.oracle.responded(cycleId, null, response)
     } catch (error) {

@@ -131,6 +131,10 @@ export class SimStore implements Store {
     return this.#write('image', () => this.#memory.putImage(key, image), other)
   }
 
+  confirmImage(key: ImageKey, sha256: Uint8Array): Promise<boolean> {
+    return this.#write('image', () => this.#memory.confirmImage(key, sha256), other)
+  }
+
   appendWeights(entry: WeightsEntry, count?: number): Promise<void> {
     const copy = structuredClone(entry)
     return this.#write(

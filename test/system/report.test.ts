@@ -179,7 +179,7 @@ test('a report over 60 days does not need bodies that have expired', async () =>
   for (; number < 60 * perDay; number++) {
     const request = body(number, number * stride)
     const call = { json: bytesOf(request), gzip: null }
-    const response = await service.submit(call, cycleMs(number * stride), new StageClock(0))
+    const response = await service.intake.submit(call, cycleMs(number * stride), new StageClock(0))
     cycles.push({ request, response: JSON.parse(Buffer.from(response).toString()) as CycleResponse })
     await service.retention.done()
   }

@@ -68,7 +68,7 @@ function body(number: number): CycleRequest {
 }
 
 async function run(number: number, receivedAtMs = atMs(number)): Promise<Uint8Array> {
-  const response = await service.submit(
+  const response = await service.intake.submit(
     { json: bytesOf(body(number)), gzip: null },
     receivedAtMs,
     new StageClock(0),
@@ -109,7 +109,7 @@ async function recordCounts(): Promise<ReturnType<typeof inspectRecords> & { byt
 }
 
 const submitted = (number: number): Promise<Uint8Array> =>
-  service.submit({ json: bytesOf(body(number)), gzip: null }, atMs(9000), new StageClock(0))
+  service.intake.submit({ json: bytesOf(body(number)), gzip: null }, atMs(9000), new StageClock(0))
 
 describe('over weeks', () => {
   test('the records and the file reach a constant size, pass verify, and a restarted server continues from them', async () => {
@@ -146,7 +146,7 @@ describe('over weeks', () => {
     await store.close()
     await open()
     expect(service.pendingCount).toBe(1 + perDay)
-    expect(() => service.response(body(0).cycle_id)).toThrow('there is no cycle')
+    expect(() => service.intake.response(body(0).cycle_id)).toThrow('there is no cycle')
     await expect(submitted(0)).rejects.toThrow('has already been scored, and its record has expired')
     expect(Uint8Array.from(await submitted(number - 1))).toEqual(response)
     expect(await run(number)).toBeDefined()
@@ -157,7 +157,7 @@ describe('over weeks', () => {
     for (let number = 0; number < 16 * perDay; number++) await run(number)
     expect(store.readRequest(1)).toBeDefined()
     const last = cycleBody(16 * perDay * stride, { removals: [removal('g', 1)] })
-    await service.submit({ json: bytesOf(last), gzip: null }, atMs(16 * perDay), new StageClock(0))
+    await service.intake.submit({ json: bytesOf(last), gzip: null }, atMs(16 * perDay), new StageClock(0))
     await service.retention.done()
     expect(store.readRequest(1)).toBeUndefined()
     expect(store.readEntered(1)).toBeUndefined()

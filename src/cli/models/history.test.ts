@@ -355,7 +355,7 @@ async function servedDirectory(
       ),
       engagement: posts.map((postNo) => reading('g', postNo, cycleMs(index), { views: viewsOf(postNo) })),
     })
-    await service.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(cycles), new StageClock(0))
+    await service.intake.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(cycles), new StageClock(0))
   }
   await service.close()
   await store.close()

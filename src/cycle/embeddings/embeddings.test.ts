@@ -70,7 +70,7 @@ async function adopt(next: EncodingModel): Promise<void> {
 }
 
 async function submit(body: CycleRequest): Promise<CycleResponse> {
-  const bytes = await service.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
+  const bytes = await service.intake.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
   return JSON.parse(Buffer.from(bytes).toString()) as CycleResponse
 }
 

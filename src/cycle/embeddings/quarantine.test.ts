@@ -73,7 +73,7 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
   async function submit(body: CycleRequest): Promise<{ response: CycleResponse; refusalCount: number }> {
     for (let refusalCount = 0; ; refusalCount++) {
       try {
-        const bytes = await service.submit(
+        const bytes = await service.intake.submit(
           { json: bytesOf(body), gzip: null },
           cycleMs(1000),
           new StageClock(0),

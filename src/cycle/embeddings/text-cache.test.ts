@@ -40,7 +40,7 @@ test.each([
       candidates: postsOf(index).map((post) => candidate('g', post, { title: `post ${post}` })),
       removals: index === 0 ? [] : postsOf(index - 1).map((post) => removal('g', post)),
     })
-    await service.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
+    await service.intake.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
     await cache.complete(
       () => service.pool,
       () => false,

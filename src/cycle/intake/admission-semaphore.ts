@@ -4,15 +4,6 @@
  */
 import { assert, RetrySchedule, ServiceError } from '../../contract/index.js'
 
-/** The slot of one call, which holds at most one. */
-export interface CallSlot {
-  readonly isHeld: boolean
-  /** Holds a slot for this cycle, and no longer one for another cycle. Throws `unavailable` when no slot is free. */
-  acquire(cycleId: string): void
-  /** Idempotent. */
-  release(): void
-}
-
 export class AdmissionSemaphore {
   readonly #waitingMax: () => number
   readonly #now: () => number
@@ -38,35 +29,20 @@ export class AdmissionSemaphore {
     return this.#holderCounts.size <= this.#waitingMax() || this.#holderCounts.has(cycleId)
   }
 
-  /** For one call, which releases it when its work ends. */
+  /** The slot of one call, which releases it when its work ends. */
   open(): CallSlot {
-    let held: { readonly cycleId: string; readonly acquiredAtMs: number } | null = null
-    const release = (): void => {
-      if (held !== null) this.#release(held.cycleId, held.acquiredAtMs)
-      held = null
-    }
-    return {
-      get isHeld() {
-        return held !== null
-      },
-      acquire: (cycleId) => {
-        if (held?.cycleId === cycleId) return
-        release()
-        if (!this.canAcquire(cycleId)) throw this.refusal()
-        held = { cycleId, acquiredAtMs: this.#now() }
-        this.#holderCounts.set(cycleId, (this.#holderCounts.get(cycleId) ?? 0) + 1)
-      },
-      release,
-    }
+    return new CallSlot(this)
   }
 
-  /** 503 with the time after which to try again. */
-  refusal(): ServiceError {
-    const retryAfterS = this.#retrySchedule.reserve(this.#holderCounts.size, this.#waitingMax() + 1)
-    return new ServiceError('unavailable', 'too many cycles are queued', { retryAfterS })
+  /** To be called by a `CallSlot`. Throws `unavailable` when no slot is free. */
+  hold(cycleId: string): HeldSlot {
+    if (!this.canAcquire(cycleId)) throw this.refusal()
+    this.#holderCounts.set(cycleId, (this.#holderCounts.get(cycleId) ?? 0) + 1)
+    return { cycleId, acquiredAtMs: this.#now() }
   }
 
-  #release(cycleId: string, acquiredAtMs: number): void {
+  /** To be called by the `CallSlot` that holds it. */
+  release({ cycleId, acquiredAtMs }: HeldSlot): void {
     const holderCount = this.#holderCounts.get(cycleId) ?? 0
     assert(holderCount > 0, 'a slot that is released is held')
     if (holderCount > 1) {
@@ -77,5 +53,43 @@ export class AdmissionSemaphore {
     const nowMs = this.#now()
     this.#retrySchedule.recordWork(nowMs - Math.max(acquiredAtMs, this.#releasedAtMs))
     this.#releasedAtMs = nowMs
+  }
+
+  /** 503 with the time after which to try again. */
+  refusal(): ServiceError {
+    const retryAfterS = this.#retrySchedule.reserve(this.#holderCounts.size, this.#waitingMax() + 1)
+    return new ServiceError('unavailable', 'too many cycles are queued', { retryAfterS })
+  }
+}
+
+interface HeldSlot {
+  readonly cycleId: string
+  readonly acquiredAtMs: number
+}
+
+/** The slot of one call, which holds at most one. */
+export class CallSlot {
+  readonly #slots: AdmissionSemaphore
+  #held: HeldSlot | null = null
+
+  constructor(slots: AdmissionSemaphore) {
+    this.#slots = slots
+  }
+
+  get isHeld(): boolean {
+    return this.#held !== null
+  }
+
+  /** Holds a slot for this cycle, and no longer one for another cycle. Throws `unavailable` when no slot is free. */
+  acquire(cycleId: string): void {
+    if (this.#held?.cycleId === cycleId) return
+    this.release()
+    this.#held = this.#slots.hold(cycleId)
+  }
+
+  /** Idempotent. */
+  release(): void {
+    if (this.#held !== null) this.#slots.release(this.#held)
+    this.#held = null
   }
 }

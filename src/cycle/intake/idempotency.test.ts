@@ -1,7 +1,8 @@
 /** Repeated calls: many at the same time, and at moments when the stored cycle changes state. */
 import { expect, test } from 'vitest'
 import { createMemoryStore, type Store, type StoredCycle } from '../../store/index.js'
-import { expiredCycle, Idempotency } from './idempotency.js'
+import { hashBody, HashedBody } from '../request-body.js'
+import { expiredCycle, Idempotency, type Flight } from './idempotency.js'
 
 const bytes = (value: unknown, indent = 0): Buffer => Buffer.from(JSON.stringify(value, null, indent))
 
@@ -15,12 +16,28 @@ async function storeWithCycle(): Promise<{ store: Store; cycle: StoredCycle }> {
   await store.appendCycle({
     ...{ cycleId, cycleAtMs: 0, receivedAt: '2026-03-02T03:00:00Z', modelVersion: 'm', weightsVersion: 'w' },
     request: { encoding: 'identity', bytes: json, bodyBytes: json.length },
-    requestSha256: '',
+    requestSha256: await hashBody(json),
     ...{ response, entered: null, left: null, pool: new Uint8Array() },
   })
   const cycle = store.findCycle(cycleId)
   if (cycle === undefined) throw new Error('the cycle is not stored')
   return { store, cycle }
+}
+
+/** The response to a body with the id of a stored cycle. */
+function replay(
+  idempotency: Idempotency,
+  cycle: StoredCycle,
+  json: Buffer,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
+  return idempotency.repeat({ kind: 'stored', cycle }, cycleId, new HashedBody(json), signal)
+}
+
+function flightOf(idempotency: Idempotency): Flight {
+  const known = idempotency.lookup(cycleId)
+  if (known.kind !== 'in progress') throw new Error('the cycle is not in progress')
+  return known.flight
 }
 
 test('one lookup distinguishes an unknown cycle, one in progress, a stored one and an expired one', async () => {
@@ -53,7 +70,7 @@ test('many calls for one stored cycle hold few copies of its body in memory', as
   }
   const idempotency = new Idempotency(store)
   const calls = Array.from({ length: 100 }, (_, more) =>
-    idempotency.replay(cycle, bytes({ ...body, more }, 1)).finally(() => open--),
+    replay(idempotency, cycle, bytes({ ...body, more }, 1)).finally(() => open--),
   )
   const settled = await Promise.allSettled(calls)
   expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -66,8 +83,8 @@ test('a repeat with the same bytes does not wait for comparisons of values', asy
   const large = (more: number): Buffer => bytes({ ...body, more, text: 'x'.repeat(300_000) })
   const order: string[] = []
   const note = (call: string) => (): void => void order.push(call)
-  const others = [2, 3, 4, 5, 6].map((more) => idempotency.replay(cycle, large(more)).catch(note('other')))
-  const same = idempotency.replay(cycle, bytes(body)).then(note('same'))
+  const others = [2, 3, 4, 5, 6].map((more) => replay(idempotency, cycle, large(more)).catch(note('other')))
+  const same = replay(idempotency, cycle, bytes(body)).then(note('same'))
   await Promise.all([...others, same])
   expect(order[0]).toBe('same')
 })
@@ -78,10 +95,9 @@ test('a call that waits for a cycle gets its response by the value of its body, 
   const json = bytes(body)
   let finish: (bytes: Uint8Array) => void = () => undefined
   idempotency.begin(cycleId, json, new Promise((resolve) => (finish = resolve)))
-  const flight = idempotency.flightOf(cycleId)
-  if (flight === null) throw new Error('the cycle is not in progress')
-  const respelled = idempotency.joinOther(flight, bytes(body, 2))
-  const other = idempotency.joinOther(flight, bytes({ ...body, more: 2 }))
+  const known = { kind: 'in progress', flight: flightOf(idempotency) } as const
+  const respelled = idempotency.repeat(known, cycleId, new HashedBody(bytes(body, 2)))
+  const other = idempotency.repeat(known, cycleId, new HashedBody(bytes({ ...body, more: 2 })))
   json.fill(0)
   finish(response)
   expect(Buffer.from(await respelled)).toEqual(response)
@@ -97,8 +113,7 @@ test('the number of calls that wait for cycles in progress is bounded, and a cal
   const json = bytes(body)
   let finish: (bytes: Uint8Array) => void = () => undefined
   idempotency.begin(cycleId, json, new Promise((resolve) => (finish = resolve)))
-  const flight = idempotency.flightOf(cycleId)
-  if (flight === null) throw new Error('the cycle is not in progress')
+  const flight = flightOf(idempotency)
   const waiting = Array.from({ length: 999 }, () => idempotency.join(flight))
   const client = new AbortController()
   const left = idempotency.join(flight, client.signal)
@@ -116,21 +131,39 @@ test('calls that wait to be compared are bounded and counted, and leave the queu
   const { store, cycle } = await storeWithCycle()
   const idempotency = new Idempotency(store)
   const client = new AbortController()
-  const calls = Array.from({ length: 4 + 256 }, () => idempotency.replay(cycle, bytes(body), client.signal))
-  const refused = idempotency.replay(cycle, bytes(body))
-  expect(idempotency.comparingCount).toBe(260)
+  const respelled = bytes(body, 1)
+  const calls = Array.from({ length: 4 + 256 }, () => replay(idempotency, cycle, respelled, client.signal))
+  const refused = replay(idempotency, cycle, respelled)
+  refused.catch(() => undefined)
+  // Their hashes are known one step later.
+  while (idempotency.comparingCount < 260) await Promise.resolve()
   client.abort(new Error('the client disconnected'))
   const settled = await Promise.allSettled(calls)
   await expect(refused).rejects.toMatchObject({ status: 503, retryAfterS: 1 })
   expect(settled.filter(({ status }) => status === 'rejected')).toHaveLength(256)
   expect(idempotency.comparingCount).toBe(0)
-  expect(Buffer.from(await idempotency.replay(cycle, bytes(body)))).toEqual(response)
+  expect(Buffer.from(await replay(idempotency, cycle, respelled))).toEqual(response)
+})
+
+test('a repeat with the same bytes reads neither the stored body nor, in memory, the stored response', async () => {
+  const { store, cycle } = await storeWithCycle()
+  const idempotency = new Idempotency(store)
+  store.readRequest = () => {
+    throw new Error('the body is read')
+  }
+  const first = await replay(idempotency, cycle, bytes(body))
+  store.readResponse = () => {
+    throw new Error('the response is read')
+  }
+  expect(await replay(idempotency, cycle, bytes(body))).toBe(first)
+  expect(idempotency.response(cycleId)).toBe(first)
+  await expect(replay(idempotency, cycle, bytes(body, 1))).rejects.toThrow('the body is read')
 })
 
 test('a cycle that expires while bodies are compared is a conflict', async () => {
   const { store, cycle } = await storeWithCycle()
   const idempotency = new Idempotency(store)
-  const calls = Array.from({ length: 5 }, () => idempotency.replay(cycle, bytes(body)))
+  const calls = Array.from({ length: 5 }, () => replay(idempotency, cycle, bytes(body)))
   store.readResponse = () => undefined
   Object.assign(store, { expiry: { ...store.expiry, isExpired: () => true } })
   for (const { status, reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])

@@ -1,19 +1,18 @@
 /**
- * Idempotency of cycles (decisions.md 9, 10, 11): one lookup determines whether a cycle id is unknown, in progress, stored or
- * expired, and a repeated body gets the first response byte for byte. There is no hash: bodies are compared, bytes
- * first, then JSON values. Calls with the id of a cycle in progress are coalesced (single flight). A call whose client
- * has disconnected stops waiting.
+ * Idempotency of cycles (docs/contract.md): one lookup determines whether a cycle id is unknown, in progress, stored or
+ * expired, and a repeated body gets the first response byte for byte. Equal bytes are recognised by their hash; other
+ * bytes are compared as JSON values. Calls with the id of a cycle in progress are coalesced (single flight). A call whose
+ * client has disconnected stops waiting.
  */
 import { abortable, Semaphore } from '../../base/index.js'
 import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
 import type { ExpiryRecords, Store, StoredCycle, StoredRequest } from '../../store/index.js'
-import { unpackRequest } from '../request-body.js'
+import { HashedBody, unpackRequest } from '../request-body.js'
+import { StoredResponses } from './stored-responses.js'
 
 /** Calls that may wait for cycles in progress. */
 const coalescedMax = 1000
-/** Stored bodies that are decompressed at the same time to be compared byte by byte. */
-const byteComparisonsMax = 4
 /**
  * Stored bodies that are decompressed at the same time to be compared by value, which can take a quarter of a second.
  * Without a limit, many small calls that name one large cycle would hold its body in memory once each.
@@ -45,12 +44,13 @@ export type CycleRecords = Pick<Store, 'findCycle' | 'readRequest' | 'readRespon
 export class Idempotency {
   readonly #store: CycleRecords
   readonly #flights = new Map<string, Flight>()
-  readonly #byteComparisons = new Semaphore(byteComparisonsMax, comparisonsWaiting)
+  readonly #responses: StoredResponses
   readonly #valueComparisons = new Semaphore(valueComparisonsMax, comparisonsWaiting)
   #coalescedCount = 0
 
   constructor(store: CycleRecords) {
     this.#store = store
+    this.#responses = new StoredResponses(store)
   }
 
   /** Calls that wait for a cycle in progress. */
@@ -60,7 +60,7 @@ export class Idempotency {
 
   /** Calls that are compared with a stored cycle, and that wait for it. */
   get comparingCount(): number {
-    return this.#byteComparisons.count + this.#valueComparisons.count
+    return this.#valueComparisons.count
   }
 
   /** The only lookup of a cycle id. */
@@ -70,11 +70,6 @@ export class Idempotency {
     const cycle = this.#store.findCycle(cycleId)
     if (cycle !== undefined) return { kind: 'stored', cycle }
     return { kind: this.#store.expiry.isExpired(cycleId) ? 'expired' : 'unknown' }
-  }
-
-  /** The cycle in progress with this id. */
-  flightOf(cycleId: string): Flight | null {
-    return this.#flights.get(cycleId) ?? null
   }
 
   /** Registers a cycle as in progress until `response` settles. */
@@ -98,36 +93,72 @@ export class Idempotency {
     }
   }
 
-  /** As `join`, for a call with other bytes, whose value may still be the same. Throws `conflict` for a different body. */
-  async joinOther(flight: Flight, body: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
-    await this.join(flight, signal)
-    const known = this.lookup(flight.cycleId)
-    if (known.kind !== 'stored') throw expiredCycle(flight.cycleId)
-    return this.replay(known.cycle, body, signal)
+  /**
+   * The response to a body with the bytes of a known cycle: when the cycle in progress is stored, at once for a stored one.
+   * Null for other bytes, which may still have the same value.
+   */
+  async responseToSameBytes(
+    known: KnownCycle,
+    body: HashedBody,
+    signal?: AbortSignal,
+  ): Promise<Uint8Array | null> {
+    if (known.kind === 'in progress') {
+      const isSame = Buffer.compare(known.flight.body, body.json) === 0
+      return isSame ? this.join(known.flight, signal) : null
+    }
+    if (known.kind !== 'stored' || known.cycle.requestSha256 !== (await body.sha256())) return null
+    return this.#response(known.cycle)
+  }
+
+  /** The response to a repeat of a known cycle. Throws `conflict` for a different body, and for a cycle that has expired. */
+  async repeat(
+    known: Exclude<KnownCycle, { kind: 'unknown' }>,
+    cycleId: string,
+    body: HashedBody,
+    signal?: AbortSignal,
+  ): Promise<Uint8Array> {
+    const response = await this.responseToSameBytes(known, body, signal)
+    if (response !== null) return response
+    const cycle = known.kind === 'in progress' ? await this.#stored(known.flight, signal) : known
+    if (cycle.kind !== 'stored') throw expiredCycle(cycleId)
+    await this.#valueComparisons.run(() => this.#checkValue(cycle.cycle, body.json, signal), signal)
+    return this.#response(cycle.cycle)
   }
 
   /**
    * True for a stored cycle with this body, false for an unknown id. Throws `conflict` for a different body, and for a cycle
    * whose record has expired.
    */
-  async findRepeat(cycleId: string, body: Uint8Array): Promise<boolean> {
+  async findRepeat(cycleId: string, json: Uint8Array): Promise<boolean> {
     const known = this.lookup(cycleId)
-    if (known.kind === 'expired') throw expiredCycle(cycleId)
-    if (known.kind === 'stored') await this.replay(known.cycle, body)
-    return known.kind !== 'unknown'
+    if (known.kind === 'unknown') return false
+    await this.repeat(known, cycleId, new HashedBody(json))
+    return true
   }
 
-  /** The response of a stored cycle. Throws `conflict` for a different body, and for a cycle that expires meanwhile. */
-  async replay(cycle: StoredCycle, body: Uint8Array, signal?: AbortSignal): Promise<Uint8Array> {
-    const hasSameBytes = await this.#byteComparisons.run(() => this.#hasSameBytes(cycle, body), signal)
-    if (!hasSameBytes) await this.#valueComparisons.run(() => this.#checkValue(cycle, body, signal), signal)
-    return this.#store.readResponse(cycle.cycleId) ?? this.#missing(cycle)
+  /** The response of a stored cycle. Undefined: there is none; null: there is one, but not in memory. */
+  responseInMemory(cycleId: string): Uint8Array | null | undefined {
+    const cycle = this.#store.findCycle(cycleId)
+    return cycle && (this.#responses.inMemory(cycle) ?? null)
   }
 
-  async #hasSameBytes(cycle: StoredCycle, body: Uint8Array): Promise<boolean> {
-    const request = this.#request(cycle)
-    if (request.bodyBytes !== body.length) return false
-    return Buffer.compare(await unpackRequest(request), body) === 0
+  /** The response of a stored cycle. Throws `not_found`. */
+  response(cycleId: string): Uint8Array {
+    const cycle = this.#store.findCycle(cycleId)
+    const response = cycle && this.#responses.read(cycle)
+    if (response === undefined)
+      throw new ServiceError('not_found', `there is no cycle ${cycleId.slice(0, 40)}`)
+    return response
+  }
+
+  #response(cycle: StoredCycle): Uint8Array {
+    return this.#responses.read(cycle) ?? this.#missing(cycle)
+  }
+
+  /** What a cycle in progress has become. */
+  async #stored(flight: Flight, signal?: AbortSignal): Promise<KnownCycle> {
+    await this.join(flight, signal)
+    return this.lookup(flight.cycleId)
   }
 
   async #checkValue(cycle: StoredCycle, body: Uint8Array, signal?: AbortSignal): Promise<void> {

@@ -29,7 +29,7 @@ beforeEach(async () => {
 })
 
 async function submitBytes(json: Uint8Array): Promise<string> {
-  return Buffer.from(await service.submit({ json, gzip: null }, nowMs, new StageClock(0))).toString()
+  return Buffer.from(await service.intake.submit({ json, gzip: null }, nowMs, new StageClock(0))).toString()
 }
 
 const submit = (body: CycleRequest): Promise<string> => submitBytes(bytesOf(body))
@@ -67,18 +67,19 @@ describe('the queue', () => {
     expect(await submitBytes(large(first(), 1))).toBe(response)
     expect(await submit(first())).toBe(response)
     const start = (json: CycleRequest): Uint8Array => bytesOf(json).subarray(0, 40)
-    for (const known of [first(), body(5)]) expect(() => service.admit(start(known), 1e6)).not.toThrow()
-    expect(() => service.admit(start(body(6)), 1e6)).toThrow('too many cycles are queued')
+    for (const known of [first(), body(5)])
+      expect(() => service.intake.admit(start(known), 1e6)).not.toThrow()
+    expect(() => service.intake.admit(start(body(6)), 1e6)).toThrow('too many cycles are queued')
     // A compressed body shows no id.
-    expect(() => service.admit(new Uint8Array(), 1e6)).not.toThrow()
+    expect(() => service.intake.admit(new Uint8Array(), 1e6)).not.toThrow()
     await expect(submitBytes(large(body(6)))).rejects.toMatchObject({ status: 503 })
     // A small body is validated even when the queue is full.
-    expect(() => service.admit(start(body(6)), 1000)).not.toThrow()
+    expect(() => service.intake.admit(start(body(6)), 1000)).not.toThrow()
     await expect(submitBytes(Buffer.from('{}'))).rejects.toMatchObject({ status: 400 })
     open()
     const replies = await Promise.all(calls)
     expect(await Promise.all(again)).toEqual([replies[0], replies[4]])
-    expect(() => service.admit(start(body(6)), 1e6)).not.toThrow()
+    expect(() => service.intake.admit(start(body(6)), 1e6)).not.toThrow()
   })
 
   test('uses one slot for equal bodies, wherever their id is, and none for stored cycles', async () => {
@@ -136,7 +137,7 @@ describe('the queue', () => {
 
 describe('a cycle that is stored', () => {
   const submitAt = async (json: Uint8Array, receivedAtMs: number): Promise<string> =>
-    Buffer.from(await service.submit({ json, gzip: null }, receivedAtMs, new StageClock(0))).toString()
+    Buffer.from(await service.intake.submit({ json, gzip: null }, receivedAtMs, new StageClock(0))).toString()
   const longAgoMs = cycleMs(-1000)
 
   test('gets its response, or a conflict, whatever the clock says', async () => {

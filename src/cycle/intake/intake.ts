@@ -1,17 +1,23 @@
 /**
- * Intake of cycles: admits a call, decodes its body, and handles it as a repeat of a known cycle or as a new one. Read
- * `submit` first.
+ * Intake of cycles: recognises a repeat by its bytes; otherwise decodes the body, and handles it as a repeat of a known
+ * cycle or as a new one. Read `submit` first.
  */
 import { kibibyte, Semaphore } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Store } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
-import { packRequest, threadBytesMin, type PackedRequest, type RequestBody } from '../request-body.js'
+import {
+  HashedBody,
+  packRequest,
+  threadBytesMin,
+  type PackedRequest,
+  type RequestBody,
+} from '../request-body.js'
 import type { StageClock } from '../stage-clock.js'
 import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 import { checkTimes } from './check-times.js'
-import { expiredCycle, Idempotency, type Flight, type KnownCycle } from './idempotency.js'
+import { Idempotency } from './idempotency.js'
 import { peekCycleId } from './peek-cycle-id.js'
 
 export interface CycleLimits {
@@ -63,6 +69,7 @@ export class Intake {
   readonly #parts: IntakeParts
   readonly #idempotency: Idempotency
   readonly #slots: AdmissionSemaphore
+  #isUsed = false
   /** One body is decoded per turn of the event loop: other requests are served in between. */
   readonly #decodeTurns = new Semaphore(1, {
     waitingMax: decodesWaitingMax,
@@ -97,35 +104,35 @@ export class Intake {
     stages: StageClock,
     signal?: AbortSignal,
   ): Promise<Uint8Array> {
-    const { json } = body
-    const peekedId = peekCycleId(json)
-    const flight = peekedId === null ? null : this.#idempotency.flightOf(peekedId)
-    if (flight !== null && Buffer.compare(flight.body, json) === 0)
-      return this.#idempotency.join(flight, signal)
-    const slot = this.#slots.open()
-    const packing = new RequestPacking(body)
+    this.#isUsed = true
+    const call = new Call(body, this.#slots.open())
     try {
-      this.#acquireBeforeDecoding(slot, peekedId, json.length)
-      // A large body is compressed while it is decoded, a small one while the model computes.
-      if (slot.isHeld && json.length >= threadBytesMin) packing.start()
-      const cycle = await this.#decode(json, signal)
+      const repeated = await this.#sameBytes(call, signal)
+      if (repeated !== null) return repeated
+      const cycle = await this.#decode(call, signal)
       stages.lap('decode')
       const known = this.#idempotency.lookup(cycle.cycleId)
-      if (known.kind === 'unknown') {
-        this.#checkTimes(cycle, receivedAtMs)
-        slot.acquire(cycle.cycleId)
-        const packed = (): Promise<PackedRequest> => packing.packed()
-        const response = this.#parts.score({ cycle, json, packed, receivedAtMs, stages })
-        this.#idempotency.begin(cycle.cycleId, json, response)
-        return await response
-      }
-      slot.release()
-      return await this.#repeat(known, flight, cycle, json, signal)
+      if (known.kind === 'unknown') return await this.#score(call, cycle, receivedAtMs, stages)
+      call.slot.release()
+      return await this.#idempotency.repeat(known, cycle.cycleId, call.body, signal)
     } finally {
-      // The compression reads the body, also that of a refused cycle.
-      await packing.settled()
-      slot.release()
+      await call.end()
     }
+  }
+
+  /** True once a body of a cycle has arrived. */
+  get isUsed(): boolean {
+    return this.#isUsed
+  }
+
+  /** The response of a stored cycle if it is in memory. Null: it must be read; undefined: there is none. */
+  responseInMemory(cycleId: string): Uint8Array | null | undefined {
+    return this.#idempotency.responseInMemory(cycleId)
+  }
+
+  /** The response of a stored cycle. Throws `not_found`. */
+  response(cycleId: string): Uint8Array {
+    return this.#idempotency.response(cycleId)
   }
 
   /** Calls that hold a slot or wait, by what they wait for. */
@@ -138,24 +145,32 @@ export class Intake {
     }
   }
 
-  /** `compared`: a flight whose body has other bytes. */
-  async #repeat(
-    known: Exclude<KnownCycle, { kind: 'unknown' }>,
-    compared: Flight | null,
-    { cycleId }: CycleColumns,
-    json: Uint8Array,
-    signal: AbortSignal | undefined,
-  ): Promise<Uint8Array> {
-    if (known.kind === 'expired') throw expiredCycle(cycleId)
-    if (known.kind === 'stored') return this.#idempotency.replay(known.cycle, json, signal)
-    const { flight } = known
-    const isSame = flight !== compared && Buffer.compare(flight.body, json) === 0
-    return isSame ? this.#idempotency.join(flight, signal) : this.#idempotency.joinOther(flight, json, signal)
+  /** The response to a body with the bytes of a known cycle; null for any other. */
+  async #sameBytes({ peekedId, body }: Call, signal: AbortSignal | undefined): Promise<Uint8Array | null> {
+    if (peekedId === null) return null
+    return this.#idempotency.responseToSameBytes(this.#idempotency.lookup(peekedId), body, signal)
   }
 
-  async #decode(json: Uint8Array, signal: AbortSignal | undefined): Promise<CycleColumns> {
+  /** A large body with an unknown id needs a slot first: decoding it takes time from other cycles. */
+  async #decode(call: Call, signal: AbortSignal | undefined): Promise<CycleColumns> {
+    const { peekedId, slot, body } = call
+    const { json } = body
+    const needsSlot = peekedId !== null && json.length > bytesWithoutSlotMax
+    if (needsSlot && this.#idempotency.lookup(peekedId).kind === 'unknown') slot.acquire(peekedId)
+    // A large body is compressed while it is decoded, a small one while the model computes.
+    if (slot.isHeld && json.length >= threadBytesMin) call.startPacking()
     await this.#decodeTurns.run(nextTurn, signal)
     return this.#parts.codec.readCycle(json, signal)
+  }
+
+  /** Scores and stores a new cycle. Calls with its id join it from now on. */
+  #score(call: Call, cycle: CycleColumns, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
+    this.#checkTimes(cycle, receivedAtMs)
+    call.slot.acquire(cycle.cycleId)
+    const { json } = call.body
+    const response = this.#parts.score({ cycle, json, packed: () => call.packed(), receivedAtMs, stages })
+    this.#idempotency.begin(cycle.cycleId, json, response)
+    return response
   }
 
   /** Only for an id that is not stored: a repeat gets its response whatever the clock says. */
@@ -167,38 +182,42 @@ export class Intake {
       throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
   }
 
-  /** A slot for a large body with an unknown id. Throws before the decoding takes time from other cycles. */
-  #acquireBeforeDecoding(slot: CallSlot, peekedId: string | null, bytes: number): void {
-    if (peekedId === null || bytes <= bytesWithoutSlotMax) return
-    if (this.#idempotency.lookup(peekedId).kind === 'unknown') slot.acquire(peekedId)
-  }
-
   /** A repeat of a known cycle needs no slot. */
   #mayEnter(peekedId: string): boolean {
     return this.#slots.canAcquire(peekedId) || this.#idempotency.lookup(peekedId).kind !== 'unknown'
   }
 }
 
-/** The compression of a body for the store, started at most once. */
-class RequestPacking {
-  readonly #body: RequestBody
-  #packed: Promise<PackedRequest> | null = null
+/** One call while it is in the intake, with what it holds until its end. */
+class Call {
+  readonly body: HashedBody
+  /** Null: the body shows no id where clients write it. */
+  readonly peekedId: string | null
+  readonly slot: CallSlot
+  readonly #received: RequestBody
+  #packing: Promise<PackedRequest> | null = null
 
-  constructor(body: RequestBody) {
-    this.#body = body
+  constructor(received: RequestBody, slot: CallSlot) {
+    this.#received = received
+    this.body = new HashedBody(received.json)
+    this.peekedId = peekCycleId(received.json)
+    this.slot = slot
   }
 
-  start(): void {
+  /** The body as the store keeps it, compressed when this is called first. */
+  packed(): Promise<PackedRequest> {
+    return (this.#packing ??= packRequest(this.#received, this.body.sha256()))
+  }
+
+  startPacking(): void {
     // It may fail before it is awaited.
     this.packed().catch(() => undefined)
   }
 
-  packed(): Promise<PackedRequest> {
-    return (this.#packed ??= packRequest(this.#body))
-  }
-
-  /** Resolves when the body is no longer read. */
-  async settled(): Promise<void> {
-    await this.#packed?.catch(() => undefined)
+  /** Resolves when no thread reads the body, also that of a refused cycle. */
+  async end(): Promise<void> {
+    await this.#packing?.catch(() => undefined)
+    await this.body.settled()
+    this.slot.release()
   }
 }

@@ -141,7 +141,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
   for (const [place, cycle] of cycles.entries()) {
     if (place === 4) model = Object.assign(new TwoHeads(), { version: 'fake-2' })
     nowMs = Date.parse(cycle.cycle_time)
-    await service.submit({ json: bytesOf(cycle), gzip: null }, nowMs, new StageClock(0))
+    await service.intake.submit({ json: bytesOf(cycle), gzip: null }, nowMs, new StageClock(0))
     // From the next boundary on.
     if (place === 2)
       await service.setWeights({

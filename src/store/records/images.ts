@@ -45,6 +45,23 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
         return 'created'
       })
     },
+    async confirmImage(key, sha256) {
+      const imageKey = imageKeyOf(key)
+      const hash = new Uint8Array(sha256)
+      const nowMs = Date.now()
+      const known = readIdentity(key)
+      if (known === undefined || Buffer.compare(known.sha256, hash) !== 0) return false
+      if (isFresh(known, hash, nowMs)) return true
+      const record = records.packImageIdentity(key.gallId, { ...known, arrivedAtMs: nowMs })
+      return access.writes.write(record.byteLength, () => {
+        const stored = db.images.getBinary(imageKey)
+        // It may have been removed meanwhile.
+        if (stored === undefined || Buffer.compare(identityOf(stored, key.gallId).sha256, hash) !== 0)
+          return false
+        db.images.putSync(imageKey, record)
+        return true
+      })
+    },
     findImage(key) {
       const identity = readIdentity(key)
       if (identity === undefined) return undefined

@@ -1,0 +1,137 @@
+/**
+ * Calls that need neither the model nor the disk do not wait for those that do: while a new cycle waits to be decoded, for
+ * the model or for its commit, repeats, stored scores, health, weights and refusals get their responses.
+ */
+import pino from 'pino'
+import { beforeEach, expect, test } from 'vitest'
+import { candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
+import { FakeExchange, type FakeCall } from '../../test/helpers/fake-exchange.js'
+import { FakeModel } from '../../test/helpers/fake-model.js'
+import { smallJpeg } from '../../test/helpers/jpegs.js'
+import { referenceCodec, type Codec } from '../codec/index.js'
+import { CycleService } from '../cycle/index.js'
+import { ImageSemaphore } from '../images/index.js'
+import type { Settings } from '../settings/index.js'
+import { createMemoryStore } from '../store/index.js'
+import { ApiKeys } from './api-keys.js'
+import { BodyAdmission } from './body-admission.js'
+import { ImageUploads } from './image-uploads.js'
+import { RequestHandler } from './request-handler.js'
+
+const authorization = 'key-of-these-tests-0123456789'
+const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
+
+let handler: RequestHandler
+/** Each is awaited where its name says, if it is set. */
+let blocked: { decoding: Promise<void> | null; disk: Promise<void> | null }
+let model: FakeModel
+
+beforeEach(async () => {
+  const log = pino({ level: 'silent' })
+  blocked = { decoding: null, disk: null }
+  model = new FakeModel()
+  const store = createMemoryStore({
+    beforeWrite: async () => {
+      await blocked.disk
+    },
+  })
+  const codec: Codec = {
+    ...referenceCodec,
+    readCycle: async (...args) => {
+      await blocked.decoding
+      return referenceCodec.readCycle(...args)
+    },
+  }
+  const [serving, clock] = [() => model, () => cycleMs(1000)]
+  const cycles = await CycleService.open({
+    ...{ codec, store, model: serving, clock, log, textEncodeMsMax: 1000 },
+    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
+    initialWeights: { version: 'initial', weights },
+  })
+  const images = new ImageUploads(store, new ImageSemaphore(), (image) => cycles.imageStored(image))
+  const settings = (): Settings => ({ bodyReadMsMax: 60_000, clockSkewMs: 2000 }) as Settings
+  handler = new RequestHandler({
+    ...{ apiKeys: new ApiKeys([authorization]), log },
+    ...{ requestBodies: new BodyAdmission(1e9), responseBodies: new BodyAdmission(1e9) },
+    operationParts: { cycles, images, store, model: serving, clock, log, settings },
+  })
+})
+
+function begin(call: FakeCall): FakeExchange {
+  const exchange = new FakeExchange({ ...call, headers: { authorization, ...call.headers } })
+  handler.handle(exchange.response, exchange.request)
+  exchange.deliver(0, call.body?.length ?? 0)
+  return exchange
+}
+
+async function statusOf(call: FakeCall): Promise<string> {
+  const exchange = begin(call)
+  while (!exchange.ended) await new Promise((resolve) => setImmediate(resolve))
+  return exchange.status
+}
+
+const post = (body: Uint8Array): FakeCall => ({ method: 'POST', path: '/v1/cycles', body })
+const get = (path: string, key = authorization): FakeCall => ({
+  ...{ method: 'GET', path },
+  headers: { authorization: key },
+})
+
+/** Larger than what is hashed on the event loop, so that its hash comes from a thread. */
+const padding = ' '.repeat(300_000)
+const cycle = (index: number): Uint8Array =>
+  Buffer.from(
+    JSON.stringify(
+      cycleBody(index, {
+        candidates: [candidate('g', index + 1)],
+        engagement: [reading('g', index + 1, cycleMs(index))],
+      }),
+    ) + padding,
+  )
+
+test.each(['decoding', 'model', 'disk'] as const)('a new cycle that waits: %s', async (where) => {
+  const image = { 'content-type': 'image/jpeg' }
+  const jpeg: FakeCall = {
+    method: 'PUT',
+    path: '/v1/images/g/1/01',
+    headers: image,
+    body: await smallJpeg(1),
+  }
+  expect([await statusOf(post(cycle(0))), await statusOf(jpeg)]).toEqual(['200 OK', '201 Created'])
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  if (where === 'model') model.blockedBy = opened
+  else blocked[where] = opened
+  // They fill the queue, and one more is decoded or refused.
+  const waiting = [1, 2, 3, 4, 5, 6].map((index) => begin(post(cycle(index))))
+  const calls: readonly FakeCall[] = [
+    post(cycle(0)),
+    jpeg,
+    get('/v1/scores/20240301T0000'),
+    get('/v1/health'),
+    get('/v1/weights'),
+    get('/v1/weights', 'wrong'),
+    get('/v1/scores/20240301T0005'),
+  ]
+  const statuses = await Promise.all(calls.map(statusOf))
+  expect(statuses.map((status) => status.slice(0, 3))).toEqual([
+    '200',
+    '200',
+    '200',
+    '200',
+    '200',
+    '401',
+    '404',
+  ])
+  expect(waiting.filter(({ ended }) => !ended)).not.toEqual([])
+  expect(waiting.some(({ status }) => status.startsWith('200'))).toBe(false)
+  open()
+  while (!waiting.every(({ ended }) => ended)) await new Promise((resolve) => setImmediate(resolve))
+  expect(waiting.map(({ status }) => status.slice(0, 3)).sort()).toEqual([
+    '200',
+    '200',
+    '200',
+    '200',
+    '200',
+    '503',
+  ])
+})
