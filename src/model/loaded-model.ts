@@ -65,13 +65,17 @@ interface Hosts {
   readonly image: EncoderHost | null
 }
 
-/**
- * Loads a model package, opens its graphs in processes and warms them up. Rejects with a `ModelError` that
- * names the problem of the package, or why no provider can serve it; then nothing is left running.
- */
+/** As `loadPackage`, for a version. */
 export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
-  const { modelsDir, version, copiesDir, log } = options
-  const modelPackage = await readPackage(modelsDir, version)
+  return loadPackage(await readPackage(options.modelsDir, options.version), options)
+}
+
+/**
+ * Opens the graphs of a model package in processes and warms them up. Rejects with a `ModelError` that names the problem of
+ * the package, or why no provider can serve it; then nothing is left running.
+ */
+export async function loadPackage(modelPackage: ModelPackage, options: LoadOptions): Promise<LoadedModel> {
+  const { modelsDir, copiesDir, log } = options
   const files =
     copiesDir === undefined ? null : await PackageFiles.copy(modelPackage, { modelsDir, copiesDir, log })
   try {

@@ -19,7 +19,7 @@ import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, projectDir, type ServerProcess } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
-// A swap starts several processes, which takes long on a busy machine.
+// A swap starts processes, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 300_000 })
 const patience = { timeout: 120_000, interval: 20 }
 const seeds: Record<string, number> = { a: 11, b: 22 }
@@ -225,7 +225,7 @@ describe('a change of ACTIVE', () => {
   })
 
   test.each(['"msg":"model loading"', '"role":"heads"', '"before":"a"'])(
-    'that is interrupted by a SIGKILL when the log: silentLog has %s loses nothing',
+    'that is interrupted by a SIGKILL when the log has %s loses nothing',
     async (moment) => {
       await startServer()
       const before = [await post(0), await post(1)]

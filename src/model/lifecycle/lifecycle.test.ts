@@ -90,7 +90,7 @@ function fakeLoads(): {
   const models = new Map<string, FakeModel>()
   const hanging = new Set<string>()
   const signals = new Map<string, AbortSignal>()
-  const load: LoadVersion = async (version, { signal }) => {
+  const load: LoadVersion = async (version, signal) => {
     signals.set(version, signal)
     if (hanging.has(version))
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))

@@ -285,7 +285,7 @@ export class ModelLifecycle {
   async #loadAndAdopt(entry: Entry, run: Run): Promise<void> {
     const { signal } = run.cancel
     try {
-      run.model = await this.#parts.load(entry.version, { inChildProcess: this.#serving() !== null, signal })
+      run.model = await this.#parts.load(entry.version, signal)
       signal.throwIfAborted()
       if (entry.role === 'active') await this.#adopt(entry, run.model, signal)
       else await this.#addShadow(entry, run.model, signal)

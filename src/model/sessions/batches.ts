@@ -42,6 +42,8 @@ export function headsOwnerFormat(plan: HeadsPlan): OwnerFormat<HeadRows, Float32
   const widths = matrixNames.map((name) => plan.widths[name])
   let memory = new Float32Array(0)
   return {
+    replyKind: 'done',
+    describe: ({ count }) => `a batch of ${count} rows`,
     encodeRequest({ count, fill }) {
       const length = count * widths.reduce((sum, width) => sum + width, 0)
       if (memory.length < length) memory = new Float32Array(length)
@@ -74,13 +76,17 @@ export const headsChildFormat: ChildFormat<HeadsBatch, HeadsReply> = {
   encodeReply: ({ heads, failure }) => ({ header: { kind: 'done', failure }, parts: heads }),
 }
 
-export const encoderOwnerFormat: OwnerFormat<EncoderRequest, Vectors> = {
-  encodeRequest: ({ items, budgetMs }) => ({ header: { kind: 'batch', budgetMs }, parts: items }),
-  decodeReply({ header, parts }) {
-    const [vectors, encoded] = parts as [Uint8Array, Uint8Array]
-    const { failures } = header as { readonly failures: readonly ItemFailure[] }
-    return { vectors: floats(vectors), encoded, failures }
-  },
+export function encoderOwnerFormat(role: 'text' | 'image'): OwnerFormat<EncoderRequest, Vectors> {
+  return {
+    replyKind: 'done',
+    describe: ({ items }) => `a batch of ${items.length} ${role}s`,
+    encodeRequest: ({ items, budgetMs }) => ({ header: { kind: 'batch', budgetMs }, parts: items }),
+    decodeReply({ header, parts }) {
+      const [vectors, encoded] = parts as [Uint8Array, Uint8Array]
+      const { failures } = header as { readonly failures: readonly ItemFailure[] }
+      return { vectors: floats(vectors), encoded, failures }
+    },
+  }
 }
 
 export const encoderChildFormat: ChildFormat<EncoderRequest, Vectors> = {

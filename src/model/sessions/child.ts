@@ -71,10 +71,6 @@ async function open(plan: ProcessPlan): Promise<Opened> {
       const { provider, ports } = await openGraph(plan, () => [], log)
       return { provider, report: ports, reply: null }
     }
-    case 'verification': {
-      const { verifyVersion } = await import('../verification/verified-model.js')
-      return { ...(await verifyVersion(plan, log)), reply: null }
-    }
   }
 }
 

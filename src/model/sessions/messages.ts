@@ -27,8 +27,12 @@ export interface OutgoingMessage {
   readonly parts: readonly NodeJS.ArrayBufferView[]
 }
 
-/** The parent's side of the batches of a role. */
+/** The parent's side of a kind of requests, such as the batches of a role. */
 export interface OwnerFormat<Request, Reply> {
+  /** What the header of a reply states. */
+  readonly replyKind: 'ready' | 'done'
+  /** For the error of a time limit, such as `a batch of 5 rows`. */
+  describe(request: Request): string
   encodeRequest(request: Request): OutgoingMessage
   /** The values may be views of the payload. */
   decodeReply(message: Message): Reply

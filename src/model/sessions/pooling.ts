@@ -66,8 +66,8 @@ function mean(values: Float32Array, start: number, step: number, count: number):
   return sum / count
 }
 
-/** A vector of zeros stays one. */
-function scaleToLengthOne(vector: Float32Array): void {
+/** L2. A vector of zeros stays one. */
+export function scaleToLengthOne(vector: Float32Array): void {
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
   if (length === 0) return
   for (let column = 0; column < vector.length; column++) {

@@ -3,21 +3,13 @@
  * The parent sends `open`. The child sends `log` lines, `opened` before a first run of its graphs, and then `ready` or
  * `failed`. After that the reply to each `batch` is one `done`, or `failed`, after which the child cannot be used.
  */
-import type { CodecChoice } from '../../codec/index.js'
-import type { GraphPlan, LoadOptions, ServingPlan } from './plans.js'
+import type { GraphPlan, ServingPlan } from './plans.js'
 
-export type ProcessPlan = ServingPlan | PortsPlan | VerificationPlan
+export type ProcessPlan = ServingPlan | PortsPlan
 
 /** Opens a graph and reports its inputs and outputs. */
 export interface PortsPlan extends GraphPlan {
   readonly role: 'ports'
-}
-
-/** Loads a version, runs its checks, and reports its identity. */
-export interface VerificationPlan {
-  readonly role: 'verification'
-  readonly options: Omit<LoadOptions, 'codec' | 'log' | 'signal'>
-  readonly codec: CodecChoice
 }
 
 export interface OpenHeader {
@@ -41,6 +33,6 @@ export interface ReadyHeader {
   readonly kind: 'ready'
   /** Execution provider that serves, such as `cpu`; for several graphs, the distinct providers joined by `+`. */
   readonly provider: string
-  /** The report of a `ports` or `verification` process. */
+  /** Of a `ports` process. */
   readonly report?: unknown
 }

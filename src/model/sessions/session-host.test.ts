@@ -13,6 +13,8 @@ import { SessionHost, type HostOptions } from './session-host.js'
 
 /** A stub replies to a request with the request. */
 const format: OwnerFormat<unknown, unknown> = {
+  replyKind: 'done',
+  describe: () => 'a request',
   encodeRequest: (request) => ({
     header: { kind: 'batch' },
     parts: [Buffer.from(JSON.stringify(request))],
@@ -182,7 +184,6 @@ async function open(start: (options: SpawnOptions) => ChildProcess, more: Partia
     name: 'the stand-in',
     plan,
     format,
-    describe: () => 'a request',
     bytesMax: Infinity,
     log: { ...silentLog, info: at('info'), warn: at('warn'), error: at('error') },
     startChild: () => startChild((options) => kept(children, start(options))),

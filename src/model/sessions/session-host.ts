@@ -6,7 +6,7 @@ import { inBackground } from '../../base/index.js'
 import { ModelDownError, ModelError, type Vectors } from '../model.js'
 import type { HeadsPlan, ImagePlan, Role, ServingPlan, TextPlan } from './plans.js'
 import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
-import type { OutgoingMessage, OwnerFormat } from './messages.js'
+import type { OwnerFormat } from './messages.js'
 import { SessionProcess, startMsMax, type ProcessOptions } from './session-process.js'
 
 const restartMsMin = 100
@@ -26,8 +26,6 @@ export interface ServingOptions extends Pick<ProcessOptions, 'bytesMax' | 'log' 
 export interface HostOptions<Request, Reply> extends ProcessOptions, ServingOptions {
   readonly plan: ServingPlan
   readonly format: OwnerFormat<Request, Reply>
-  /** How the error of a time limit describes a batch, such as `a batch of 5 rows`. */
-  readonly describe: (request: Request) => string
   /** Runs batches through a new process and throws a `ModelError` when it must not serve. Default: none are run. */
   readonly warmUp?: (run: (request: Request) => Promise<Reply>) => Promise<void>
 }
@@ -89,19 +87,23 @@ export class SessionHost<Request, Reply> {
    * whole request when this returns its promise.
    */
   async run(request: Request, timeLimitMs: number): Promise<Reply> {
-    if (this.#batchesWaiting >= batchesWaitingMax) {
-      throw new ModelDownError(`too many batches wait for ${this.#options.name}`)
-    }
-    const batch =
-      this.#batchesWaiting === 0
-        ? this.#runNow(request, timeLimitMs)
-        : this.#lastBatch.then(() => this.#runNow(request, timeLimitMs))
+    const { name, format } = this.#options
+    if (this.#batchesWaiting >= batchesWaitingMax)
+      throw new ModelDownError(`too many batches wait for ${name}`)
+    const turn = this.#batchesWaiting === 0 ? null : this.#lastBatch
+    const batch = Promise.withResolvers<undefined>()
+    this.#lastBatch = batch.promise
     this.#batchesWaiting++
-    this.#lastBatch = batch.catch(() => undefined)
     try {
-      return await batch
+      if (turn !== null) await turn
+      if (this.#process === null)
+        throw new ModelDownError(`${name} is down: ${this.#absence.message}`, { cause: this.#absence })
+      const reply = await this.#process.run(format, request, timeLimitMs)
+      this.#restartMs = restartMsMin
+      return reply
     } finally {
       this.#batchesWaiting--
+      batch.resolve(undefined)
     }
   }
 
@@ -114,25 +116,8 @@ export class SessionHost<Request, Reply> {
     await Promise.all([...this.#running].map((process) => process.stop()))
   }
 
-  async #runNow(request: Request, timeLimitMs: number): Promise<Reply> {
-    if (this.#process === null) {
-      throw new ModelDownError(`${this.#options.name} is down: ${this.#absence.message}`, {
-        cause: this.#absence,
-      })
-    }
-    const reply = await this.#runOn(this.#process, request, timeLimitMs)
-    this.#restartMs = restartMsMin
-    return reply
-  }
-
-  async #runOn(process: SessionProcess, request: Request, timeLimitMs: number): Promise<Reply> {
-    const { format, describe } = this.#options
-    const message = (): OutgoingMessage => format.encodeRequest(request)
-    return format.decodeReply(await process.run(message, timeLimitMs, describe(request)))
-  }
-
   async #startProcess(signal?: AbortSignal): Promise<void> {
-    const { name, plan, warmUp, warmUpMsMax = startMsMax, log } = this.#options
+    const { name, plan, format, warmUp, warmUpMsMax = startMsMax, log } = this.#options
     const killedCount = this.#running.size
     if (killedCount >= killedCountMax) {
       throw new ModelError(`${killedCount} processes of ${name} were killed but have not exited`)
@@ -147,7 +132,7 @@ export class SessionHost<Request, Reply> {
       // `close` stops the processes that have been started.
       if (this.#closed) throw this.#absence
       const ready = await process.open()
-      await warmUp?.((request) => this.#runOn(process, request, warmUpMsMax))
+      await warmUp?.((request) => process.run(format, request, warmUpMsMax))
       return ready
     })
     this.#provider = provider
@@ -169,7 +154,7 @@ export class SessionHost<Request, Reply> {
   #scheduleRestart(reason: ModelError): void {
     this.#absence = reason
     const restartMs = this.#restartMs
-    // Reset by a batch that succeeds, not by a process that starts: see `#runNow`.
+    // Reset by a batch that succeeds, not by a process that starts: see `run`.
     this.#restartMs = Math.min(2 * restartMs, restartMsMax)
     const { name, log } = this.#options
     log.error({ err: reason, restartMs }, `${name} is down: ${reason.message}`)
@@ -190,7 +175,6 @@ export function openHeadsHost(
     name: 'the model',
     plan,
     format: headsOwnerFormat(plan),
-    describe: ({ count }) => `a batch of ${count} rows`,
   })
 }
 
@@ -200,8 +184,7 @@ export function openEncoderHost(plan: TextPlan | ImagePlan, options: ServingOpti
     ...options,
     name: `the ${plan.role} encoder`,
     plan,
-    format: encoderOwnerFormat,
-    describe: ({ items }) => `a batch of ${items.length} ${plan.role}s`,
+    format: encoderOwnerFormat(plan.role),
   })
 }
 

@@ -9,7 +9,14 @@ import { inBackground, type Log, minuteMs, sizeText } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { ModelDownError, ModelError } from '../model.js'
 import { startChild, type StartedChild } from './child-process.js'
-import { LineReader, lineOf, type Header, type Message, type OutgoingMessage } from './messages.js'
+import {
+  LineReader,
+  lineOf,
+  type Header,
+  type Message,
+  type OutgoingMessage,
+  type OwnerFormat,
+} from './messages.js'
 import { reasonOf } from './onnx-errors.js'
 import { OutputLines } from './output-lines.js'
 import { watchMemory } from './process-memory.js'
@@ -33,16 +40,15 @@ export interface ProcessOptions {
   /** Resident memory of the process; past it, it is killed. */
   readonly bytesMax: number
   readonly log: Log
-  /** Default 10 minutes. */
-  readonly startMsMax?: number
   /** Time limit of each warm-up run. Default: `startMsMax`. */
   readonly warmUpMsMax?: number
   /** For tests that need access to the process. */
   readonly startChild?: () => Promise<StartedChild>
 }
 
-/** The caller that waits for the next message of the child. */
+/** The caller that waits for a reply of the child. */
 interface Waiter {
+  readonly kind: 'ready' | 'done'
   readonly resolve: (message: Message) => void
   readonly reject: (error: ModelError) => void
   timer?: NodeJS.Timeout
@@ -115,27 +121,36 @@ export class SessionProcess {
     }
   }
 
-  /** Once. Resolves when the program is open and its graphs fit the plan. Rejects with a `ModelError`. */
-  async open(): Promise<ReadyHeader> {
+  /** Once, before all else. Resolves when the program is open and its graphs fit the plan. Rejects with a `ModelError`. */
+  open(): Promise<ReadyHeader> {
     const { name, plan } = this.#options
-    const header: OpenHeader = { kind: 'open', plan }
-    const reply = await this.#exchange(
-      () => ({ header, parts: [] }),
-      this.#options.startMsMax ?? startMsMax,
-      `the start of ${name}`,
-    )
-    return this.#expect(reply, 'ready')
+    return this.run(openFormat(name), plan, startMsMax)
   }
 
   /**
-   * One batch, described by `what`; the next may begin when this one has settled. The child has the message, which
-   * `request` makes, when this returns its promise. Rejects with a `ModelError`, even when the time limit has passed;
-   * then the process has ended.
+   * Sends a request and resolves with the reply; the next request may begin then. The child has the request when this
+   * returns its promise. Rejects with a `ModelError`; if the request was sent, the process has ended then.
    */
-  async run(request: () => OutgoingMessage, timeLimitMs: number, what: string): Promise<Message> {
-    const reply = await this.#exchange(request, timeLimitMs, what)
-    this.#expect(reply, 'done')
-    return reply
+  async run<Request, Reply>(
+    format: OwnerFormat<Request, Reply>,
+    request: Request,
+    timeLimitMs: number,
+  ): Promise<Reply> {
+    if (this.#endReason !== null) throw this.#endReason
+    assert(this.#waiter === null, 'a process handles one request at a time')
+    const waiter = Promise.withResolvers<Message>()
+    let message: OutgoingMessage
+    try {
+      message = format.encodeRequest(request)
+      this.#child.payloads.write(message.parts)
+    } catch (cause) {
+      if (cause instanceof ModelError) throw cause
+      throw new ModelError(`a batch cannot be sent to ${this.#name}: ${reasonOf(cause)}`, { cause })
+    }
+    this.#waiter = { ...waiter, kind: format.replyKind }
+    this.#limit(timeLimitMs, format.describe(request))
+    this.#child.headers.write(lineOf(message))
+    return format.decodeReply(await waiter.promise)
   }
 
   /** Kills the process, and resolves when it has ended or cannot be ended. A batch in progress rejects. */
@@ -148,18 +163,6 @@ export class SessionProcess {
     return `the process of ${this.#options.name}`
   }
 
-  /** Sends a message and waits for the next one of the child. */
-  async #exchange(request: () => OutgoingMessage, timeLimitMs: number, what: string): Promise<Message> {
-    if (this.#endReason !== null) throw this.#endReason
-    assert(this.#waiter === null, 'a process handles one message at a time')
-    const line = lineOf(this.#writePayload(request))
-    return new Promise((resolve, reject) => {
-      this.#waiter = { resolve, reject }
-      this.#limit(timeLimitMs, what)
-      this.#child.headers.write(line)
-    })
-  }
-
   /** The time until the next message, from now on. */
   #limit(timeLimitMs: number, what: string): void {
     if (this.#waiter === null) return
@@ -167,23 +170,6 @@ export class SessionProcess {
     this.#waiter.timer = setTimeout(() => {
       this.#fail(new ModelError(`${what} took longer than its time limit of ${timeLimitMs} ms`))
     }, timeLimitMs)
-  }
-
-  #writePayload(request: () => OutgoingMessage): OutgoingMessage {
-    try {
-      const message = request()
-      this.#child.payloads.write(message.parts)
-      return message
-    } catch (cause) {
-      if (cause instanceof ModelError) throw cause
-      throw new ModelError(`a batch cannot be sent to ${this.#name}: ${reasonOf(cause)}`, { cause })
-    }
-  }
-
-  #expect<Kind extends 'ready' | 'done'>(message: Message, kind: Kind): Extract<ChildHeader, { kind: Kind }> {
-    const header = message.header as ChildHeader
-    if (header.kind === kind) return header as Extract<ChildHeader, { kind: Kind }>
-    throw new ModelError(`${this.#name} sent ${header.kind} instead of ${kind}`)
   }
 
   #receive(chunk: Buffer): void {
@@ -202,7 +188,9 @@ export class SessionProcess {
       this.#fail(new ModelError(header.reason))
     } else if (header.kind === 'opened') {
       this.#limit(this.#options.warmUpMsMax ?? startMsMax, `the first run of ${this.#options.name}`)
-    } else if (this.#waiter !== null) {
+    } else if (this.#waiter?.kind !== header.kind) {
+      this.#fail(new ModelError(`${this.#name} sent ${header.kind} without a request for it`))
+    } else {
       const parts = this.#child.payloads.read(header.lengths)
       this.#takeWaiter()?.resolve({ header, parts })
     }
@@ -239,17 +227,16 @@ export class SessionProcess {
   }
 }
 
-/**
- * Starts a process for one query, such as the ports of a graph, and ends it. Resolves with its `ready`
- * message. Rejects with a `ModelError` when it fails or cannot be started, or when `signal` aborts.
- */
-export async function queryProcess(options: ProcessOptions, signal?: AbortSignal): Promise<ReadyHeader> {
-  const process = await SessionProcess.start(options, signal)
-  const ready = await process.starting(() => process.open())
-  await process.stop()
-  return ready
+function openFormat(name: string): OwnerFormat<ProcessPlan, ReadyHeader> {
+  return {
+    replyKind: 'ready',
+    describe: () => `the start of ${name}`,
+    encodeRequest: (plan) => ({ header: { kind: 'open', plan } satisfies OpenHeader, parts: [] }),
+    decodeReply: ({ header }) => header as ReadyHeader,
+  }
 }
 
-function cancelled(): ModelDownError {
+/** The error of a load that its caller has cancelled. */
+export function cancelled(): ModelDownError {
   return new ModelDownError('the load was cancelled')
 }

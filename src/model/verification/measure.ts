@@ -5,7 +5,7 @@ import { sizeText } from '../../base/index.js'
 import { ModelRowError } from '../model.js'
 import { residentBytes } from '../sessions/process-memory.js'
 import { plural, fail, pass, skip, type Outcome } from './report.js'
-import { manyKinds, trialInputs } from './trial-inputs.js'
+import { trialPool } from './trial-inputs.js'
 import { trialRowCount, type TrialModel } from './trial-model.js'
 
 const runCount = 7
@@ -22,7 +22,7 @@ export async function checkLatency(model: TrialModel, medianMsMax: number): Prom
 
 /** Milliseconds of each run in ascending order: with features and transport. At least one run, and no other after `msMax`. */
 async function measure(model: TrialModel, msMax: number): Promise<number[]> {
-  const inputs = trialInputs(manyKinds(trialRowCount), model)
+  const inputs = trialPool(trialRowCount, model)
   const beganAt = performance.now()
   const times: number[] = []
   while (times.length < runCount && (times.length === 0 || performance.now() - beganAt < msMax)) {

@@ -12,7 +12,7 @@ import { imageSettings, textSettings } from '../package/settings.js'
 import type { Manifest } from '../package/manifest.js'
 import type { ModelPackage } from '../package/read-package.js'
 import { matrixWidths, planHeadPorts, type FilePlan } from '../sessions/plans.js'
-import { queryProcess } from '../sessions/session-process.js'
+import { SessionProcess } from '../sessions/session-process.js'
 import { fail, pass, type Check } from './report.js'
 
 /** Memory limit of the process that opens one graph. */
@@ -31,7 +31,10 @@ export async function readPorts(
 ): Promise<Ports> {
   const providers = [...new Set(['cpu', ...executionProviders])]
   const plan = { role: 'ports', file, sha256, providers, intraOpThreads: 1 } as const
-  return (await queryProcess({ name: 'the graph', plan, bytesMax, log })).report as Ports
+  const process = await SessionProcess.start({ name: 'the graph', plan, bytesMax, log })
+  const { report } = await process.starting(() => process.open())
+  await process.stop()
+  return report as Ports
 }
 
 /** One check for each graph. */

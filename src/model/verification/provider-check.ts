@@ -3,7 +3,7 @@
  */
 import { trialVectors, type EncoderName } from './encoder-checks.js'
 import { plural, fail, pass, type Outcome } from './report.js'
-import { manyKinds, trialInputs } from './trial-inputs.js'
+import { trialPool } from './trial-inputs.js'
 import { differenceOf, figure, trialRowCount, vectorDifference, type TrialModel } from './trial-model.js'
 
 /** `tolerance`: providers compute with other kernels, some with fewer bits: see docs/models.md. */
@@ -12,7 +12,7 @@ export async function compareWithCpu(
   onCpu: TrialModel,
   { provider, tolerance }: { provider: string; tolerance: number },
 ): Promise<Outcome> {
-  const inputs = trialInputs(manyKinds(trialRowCount), model)
+  const inputs = trialPool(trialRowCount, model)
   const rows = Array.from({ length: trialRowCount }, (_, row) => row)
   const heads = differenceOf(await onCpu.predict(inputs), await model.predict(inputs), rows)
   const differences: (readonly [what: string, value: number])[] = [['heads', heads.value]]

@@ -11,11 +11,11 @@ import { checkEncoder } from './encoder-checks.js'
 import { checkLatency } from './measure.js'
 import { plural, fail, lineOf, pass, skip, type Check, type CheckLine, type Outcome } from './report.js'
 import {
-  manyKinds,
   reorder,
   shuffle,
   trialInputs,
   trialKinds,
+  trialPool,
   trialSeed,
   type TrialKind,
 } from './trial-inputs.js'
@@ -115,7 +115,7 @@ const kindLabels: Readonly<Record<TrialKind, string>> = {
 }
 
 async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Promise<Outcome> {
-  const inputs = trialInputs(manyKinds(trialRowCount), model)
+  const inputs = trialPool(trialRowCount, model)
   const all = await model.predict(inputs)
   const inOrder = Array.from({ length: trialRowCount }, (_, row) => row)
   const repeated = differenceOf(all, await model.predict(inputs), inOrder)

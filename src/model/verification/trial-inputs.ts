@@ -14,6 +14,7 @@ import {
   type TextColumns,
 } from '../../contract/index.js'
 import type { EmbeddingColumn, ModelInputs } from '../model.js'
+import { scaleToLengthOne } from '../sessions/pooling.js'
 
 /** The kind of a row's values. */
 export const trialKinds = ['ordinary', 'missing', 'zeros', 'huge', 'mixed'] as const
@@ -100,6 +101,18 @@ export function trialInputs(
   }
 }
 
+/** Posts of a trial pool. The event loop of a service makes them between two cycles. */
+const trialPostCount = 520
+
+/** A full pool: `count` rows, most of them ordinary, of some hundred different posts. */
+export function trialPool(count: number, encoders: Encoders): ModelInputs {
+  const inputs = trialInputs(manyKinds(Math.min(count, trialPostCount)), encoders)
+  return reorder(
+    inputs,
+    Array.from({ length: count }, (_, row) => row % inputs.count),
+  )
+}
+
 /** `count` rows, most of them ordinary, every eighth of another kind. */
 export function manyKinds(count: number): TrialKind[] {
   return Array.from({ length: count }, (_, row) =>
@@ -168,17 +181,20 @@ function upTo(count: number): (random: () => number) => number {
   return (random) => Math.floor(count * random())
 }
 
-/** Vectors of length 1 for ordinary and huge rows, none for missing ones, zeros for zeros. */
+const vectorCount = 32
+
+/** A vector of length 1 for ordinary and huge rows, one of a few; none for missing ones, zeros for zeros. */
 function embeddings(kinds: readonly TrialKind[], dim: number, random: () => number): EmbeddingColumn {
-  const row = Int32Array.from(kinds, (kind, slot) => (kind === 'missing' ? -1 : slot))
-  const vectors = new Float32Array(kinds.length * dim)
-  kinds.forEach((kind, slot) => {
-    if (kind === 'missing' || kind === 'zeros') return
-    const vector = vectors.subarray(slot * dim, (slot + 1) * dim)
-    for (let i = 0; i < dim; i++) vector[i] = 2 * random() - 1
-    const length = Math.hypot(...vector)
-    for (let i = 0; i < dim; i++) vector[i] = (vector[i] as number) / length
+  const row = Int32Array.from(kinds, (kind, slot) => {
+    if (kind === 'missing') return -1
+    return kind === 'zeros' ? 0 : 1 + (slot % vectorCount)
   })
+  const vectors = new Float32Array((1 + vectorCount) * dim)
+  for (let start = dim; start < vectors.length; start += dim) {
+    const vector = vectors.subarray(start, start + dim)
+    for (let i = 0; i < dim; i++) vector[i] = 2 * random() - 1
+    scaleToLengthOne(vector)
+  }
   return { dim, vectors, row }
 }
 

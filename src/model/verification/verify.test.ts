@@ -3,7 +3,6 @@
  */
 import { createHash } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
-import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../base/index.js'
@@ -14,11 +13,10 @@ import {
   temporaryModelsDir,
   writePackage,
 } from '../../../test/helpers/model-packages.js'
-import { referenceCodec } from '../../codec/index.js'
 import { ModelError } from '../model.js'
 import { listModels } from '../package/selection.js'
 import type { CheckLine, VerificationReport } from './report.js'
-import { loadCandidateModel, loadVerifiedModel } from './verified-model.js'
+import { loadVerifiedModel } from './verified-model.js'
 import { verifyPackage, type VerifyOptions } from './verify.js'
 
 test('every shipped model passes', async () => {
@@ -160,50 +158,28 @@ describe('a package', () => {
 })
 
 describe('a model that is loaded to score', () => {
-  const options = (modelsDir: string) => ({
+  const options = (modelsDir: string, log: VerifyOptions['log'] = silentLog) => ({
     modelsDir,
     version: 'v1',
     executionProviders: ['cpu'],
-    log: silentLog,
+    log,
   })
 
-  test('has passed the checks', async () => {
-    const model = await loadVerifiedModel(options(packaged(sigmoidGraph)))
+  test('has passed the checks, with the processes that serve', async () => {
+    const infos: object[] = []
+    const info = (fields: object): void => void infos.push(fields)
+    const model = await loadVerifiedModel(options(packaged(sigmoidGraph), { ...silentLog, info }))
+    onTestFinished(() => model.close())
     expect(model.available).toBe(true)
-    await model.close()
+    const rows = { count: 1, features: Float32Array.of(0), text: null, image: null }
+    expect((await model.predictRows(rows)).p_views).toEqual(Float32Array.of(0.5))
+    // No other process was started.
+    expect(infos).toMatchObject([{ role: 'heads', pid: model.processes[0]?.pid }])
   })
 
   test('is refused with the check that failed, and closed', async () => {
     const graph = smallGraph({ operators: [{ type: 'Identity', inputs: ['features'], outputs: ['probs'] }] })
     const error: unknown = await loadVerifiedModel(options(packaged(graph))).catch(
-      (reason: unknown) => reason,
-    )
-    expect(error).toBeInstanceOf(ModelError)
-    expect((error as ModelError).message).toMatch(/^model v1 does not pass its checks: extremes: /)
-  })
-})
-
-describe('a candidate model', () => {
-  const options = (modelsDir: string, log: VerifyOptions['log'] = silentLog) => ({
-    ...{ modelsDir, version: 'v1', executionProviders: ['cpu'], codec: referenceCodec, log },
-  })
-  test('has passed the checks in another process, at low priority, and serves at the priority of the service', async () => {
-    const infos: object[] = []
-    const info = (fields: object): void => void infos.push(fields)
-    const model = await loadCandidateModel(options(packaged(sigmoidGraph), { ...silentLog, info }))
-    onTestFinished(() => model.close())
-    expect(model.available).toBe(true)
-    const rows = { count: 1, features: Float32Array.of(0), text: null, image: null }
-    expect((await model.predictRows(rows)).p_views).toEqual(Float32Array.of(0.5))
-    const [{ pid } = { pid: 0 }] = model.processes
-    expect(getPriority(pid)).toBe(getPriority())
-    // The processes of the checks are not logged: they do not serve.
-    expect(infos).toMatchObject([{ role: 'heads', pid }])
-  })
-
-  test('is refused with the message of the check that failed', async () => {
-    const graph = smallGraph({ operators: [{ type: 'Identity', inputs: ['features'], outputs: ['probs'] }] })
-    const error: unknown = await loadCandidateModel(options(packaged(graph))).catch(
       (reason: unknown) => reason,
     )
     expect(error).toBeInstanceOf(ModelError)
@@ -216,7 +192,7 @@ describe('a candidate model', () => {
       void lines.push(`${JSON.stringify(fields)} ${message}`)
     const executionProviders = ['abacus', 'quipu']
     const given = { ...options(packaged(sigmoidGraph), { ...silentLog, warn }), executionProviders }
-    await expect(loadCandidateModel(given)).rejects.toThrow(
+    await expect(loadVerifiedModel(given)).rejects.toThrow(
       /v1\/head\.onnx: no execution provider can run this graph: tried abacus, quipu; quipu: this ONNX Runtime supports only/,
     )
     expect(lines).toEqual([
@@ -226,13 +202,16 @@ describe('a candidate model', () => {
     ])
   })
 
-  test('is not loaded when the load is cancelled', async () => {
+  test('is not loaded when the load is cancelled, before the checks or during them', async () => {
     const cancelling = new AbortController()
     const { signal } = cancelling
-    const loading = loadCandidateModel({ ...options(packaged(sigmoidGraph)), signal })
+    const loading = loadVerifiedModel({ ...options(packaged(sigmoidGraph)), signal })
     cancelling.abort()
     await expect(loading).rejects.toThrow('the load was cancelled')
-    await expect(loadCandidateModel({ ...options(packaged(sigmoidGraph)), signal })).rejects.toThrow(
+    const during = new AbortController()
+    const info = (): void => during.abort()
+    const given = options(packaged(sigmoidGraph), { ...silentLog, info })
+    await expect(loadVerifiedModel({ ...given, signal: during.signal })).rejects.toThrow(
       'the load was cancelled',
     )
   })

@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { type Log, sizeText } from '../../base/index.js'
-import { loadModel, type LoadedModel } from '../loaded-model.js'
+import { loadPackage, type LoadedModel } from '../loaded-model.js'
 import type { LoadOptions } from '../sessions/plans.js'
 import { headsOf } from '../package/parse-manifest.js'
 import { readHashed } from '../package/read-file.js'
@@ -96,7 +96,11 @@ async function* loadedChecks(
   let model: LoadedModel
   try {
     const executing = provider === undefined ? executionProviders : [provider]
-    model = await loadModel({ ...options, executionProviders: executing, log: { ...log, warn } })
+    model = await loadPackage(modelPackage, {
+      ...options,
+      executionProviders: executing,
+      log: { ...log, warn },
+    })
   } catch (error) {
     const why = `${[sentenceOf(error), ...unavailable].join('; ')}.`
     const compared = `${provider} cannot serve this model on this machine, and nothing was compared: ${why}`
@@ -111,16 +115,22 @@ async function* loadedChecks(
     const ready = `Ready after ${readyS} s, served by ${model.provider}, on ${availableParallelism()} cores.`
     yield { check: 'load', ...pass(ready) }
     yield* runChecks(model, modelPackage, options)
-    if (provider !== undefined) yield await lineOf(['provider', () => compare(options, model, provider)])
+    if (provider !== undefined)
+      yield await lineOf(['provider', () => compare(modelPackage, options, model, provider)])
     yield await lineOf(['memory', () => checkMemory(model.processes)])
   } finally {
     await model.close()
   }
 }
 
-async function compare(options: VerifyOptions, model: LoadedModel, provider: string): Promise<Outcome> {
+async function compare(
+  modelPackage: ModelPackage,
+  options: VerifyOptions,
+  model: LoadedModel,
+  provider: string,
+): Promise<Outcome> {
   if (provider === 'cpu') return skip('The CPU is not compared with itself.')
-  const onCpu = await loadModel({ ...options, executionProviders: ['cpu'] })
+  const onCpu = await loadPackage(modelPackage, { ...options, executionProviders: ['cpu'] })
   try {
     const tolerance = options.providerTolerance ?? providerToleranceDefault
     return await compareWithCpu(model, onCpu, { provider, tolerance })
