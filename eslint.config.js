@@ -39,8 +39,8 @@ const onlyFrom = {
  * contract imports nothing else.
  */
 const singleFiles = {
-  client: 'base/(flock|flush-directory|units)\\.js$|contract/(errors|operations|wire)\\.js$|',
-  contract: 'base/units\\.js$|',
+  client: 'base/(errors|flock|flush-directory|json|units)\\.js$|contract/(errors|operations|wire)\\.js$|',
+  contract: 'base/(json|units)\\.js$|',
   page: 'base/units\\.js$|',
 }
 

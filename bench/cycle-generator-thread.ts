@@ -3,6 +3,7 @@
  * with the sending thread. It works only on request; the sender waits for V8's background threads too (idle.ts).
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import { messageOf } from '../src/base/index.js'
 import { parseResponse, type CycleFacts } from './check.js'
 import { worldCycles, type WorldShape } from './world.js'
 
@@ -42,6 +43,6 @@ function check({ cycle, at, byteLength }: Extract<GeneratorTask, { kind: 'check'
     const { model_version } = parseResponse(cycle, Buffer.from(response, at, byteLength))
     return { kind: 'correct', modelVersion: model_version }
   } catch (error) {
-    return { kind: 'wrong', reason: error instanceof Error ? error.message : String(error) }
+    return { kind: 'wrong', reason: messageOf(error) }
   }
 }

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { toError } from '../src/base/index.js'
 import { jsonBodyBytesMax } from '../src/contract/limits.js'
 import { expectStatus, type Address } from './client.js'
 import type { GeneratorReply, GeneratorPlan, GeneratorTask } from './cycle-generator-thread.js'
@@ -51,9 +52,7 @@ export class CycleGenerator {
       this.#settle?.resolve(reply)
       this.#settle = null
     })
-    this.#worker.once('error', (error) =>
-      this.#end(error instanceof Error ? error : new Error(String(error))),
-    )
+    this.#worker.once('error', (error) => this.#end(toError(error)))
     this.#worker.once('exit', () => this.#end(new Error('the cycle generator has ended')))
   }
 

@@ -1,6 +1,7 @@
 /**
  * The entry point of `npm run bench`: see `usage` in options.ts, and docs/performance.md.
  */
+import { messageOf } from '../src/base/index.js'
 import { bench } from './bench.js'
 import { parseOptions, usage } from './options.js'
 
@@ -9,7 +10,7 @@ try {
   if (options === null) console.log(usage)
   else await bench(options, (text) => console.log(text))
 } catch (error) {
-  console.error(`bench: ${error instanceof Error ? error.message : String(error)}`)
+  console.error(`bench: ${messageOf(error)}`)
   if (process.env.UNDERSTUDY_DEBUG !== undefined) console.error(error)
   process.exitCode = 1
 }

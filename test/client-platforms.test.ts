@@ -30,10 +30,12 @@ function graphOf(start: string): { files: Set<string>; packages: Set<string> } {
   return { files, packages }
 }
 
-test('the client loads files of its own, two of the contract and the units, and no package', () => {
+test('the client loads files of its own, two of the contract and three of the base, and no package', () => {
   const { files, packages } = graphOf('dist/client/index.js')
   expect([...packages]).toEqual([])
   expect([...files].filter((file) => !file.startsWith('dist/client/')).sort()).toEqual([
+    'dist/base/errors.js',
+    'dist/base/json.js',
     'dist/base/units.js',
     'dist/contract/errors.js',
     'dist/contract/operations.js',

@@ -9,6 +9,7 @@ export {
   type BackgroundFailure,
   type BackgroundWorkName,
 } from './background.js'
+export { codeOf, firstLineOf, messageOf, toError } from './errors.js'
 export { LockedError, openLocked } from './flock.js'
 export { endWithParent } from './end-with-parent.js'
 export { flushDirectory } from './flush-directory.js'
@@ -23,6 +24,7 @@ export {
   type ExecFileException,
   type ExecFileOptionsWithBufferEncoding,
 } from './processes.js'
+export { isObject, parseJson } from './json.js'
 export { silentLog, type Log } from './log.js'
 export { ignoringErrors, withRelease } from './release.js'
 export { uninitializedBuffer } from './memory.js'

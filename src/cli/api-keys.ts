@@ -4,10 +4,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '../base/index.js'
 import { createDataDirectory, pathError, writeFileDurably } from './data-directory.js'
-import { codeOf } from '../client/index.js'
 import { encodingProblem } from './encoding-problem.js'
-import { messageOf, UsageError } from './failure.js'
+import { messageLine, UsageError } from './failure.js'
 import { apiKeyPattern, apiKeyRule } from '../settings/index.js'
 
 const keyBytes = 32
@@ -56,7 +56,7 @@ export function readKeysFile(file: string, name = file): string[] {
       codeOf(cause) === 'EACCES'
         ? '; run this command as the user of the server, or set UNDERSTUDY_API_KEYS'
         : ''
-    throw new UsageError(`${name} cannot be read: ${messageOf(cause)}${remedy}`)
+    throw new UsageError(`${name} cannot be read: ${messageLine(cause)}${remedy}`)
   }
   const keys = content
     .toString()

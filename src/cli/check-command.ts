@@ -18,7 +18,7 @@ import {
 import { gunzipBody } from '../server/index.js'
 import type { Store } from '../store/index.js'
 import { addSettingFlags, type CommandContext } from './context.js'
-import { CommandError, messageOf, UsageError } from './failure.js'
+import { CommandError, messageLine, UsageError } from './failure.js'
 import { withStore } from './models/common.js'
 import { readSettings, type Flags } from './read-settings.js'
 
@@ -118,7 +118,7 @@ async function readFile(path: string): Promise<Uint8Array> {
     bytes = readFileSync(path)
   } catch (cause) {
     if (cause instanceof ServiceError) throw cause
-    throw new UsageError(`cannot read ${path}: ${messageOf(cause)}`)
+    throw new UsageError(`cannot read ${path}: ${messageLine(cause)}`)
   }
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) return gunzipBody(bytes)
   if (bytes.length > jsonBodyBytesMax) throw tooLarge(jsonBodyBytesMax)

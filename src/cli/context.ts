@@ -2,7 +2,7 @@
  * The process environment of a command: variables, working directory, output streams, signals, flags of settings.
  */
 import { InvalidArgumentError, Option, type Command } from 'commander'
-import { codeOf } from '../client/index.js'
+import { codeOf } from '../base/index.js'
 import type { DisplayTarget } from './progress-display.js'
 import {
   flagOf,

@@ -14,10 +14,9 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { flushDirectory } from '../base/index.js'
-import { codeOf } from '../client/index.js'
+import { codeOf, flushDirectory } from '../base/index.js'
 import { makeDirectories, StoreError } from '../store/index.js'
-import { CommandError, messageOf, UsageError } from './failure.js'
+import { CommandError, messageLine, UsageError } from './failure.js'
 
 const notForOthers = 0o077
 /** Errors of the machine that may be temporary; any other one is the fault of the path. */
@@ -45,10 +44,8 @@ export function createDataDirectory(path: string, origin?: string): void {
 
 /** A `CommandError` for a temporary failure of the machine, a `UsageError` for any other failure of a path. */
 export function pathError(what: string, cause: unknown): CommandError {
-  const message = `${what}: ${messageOf(cause)}`
-  return temporaryCodes.has(codeOf(cause) ?? '')
-    ? new CommandError(message, { cause })
-    : new UsageError(message)
+  const message = `${what}: ${messageLine(cause)}`
+  return temporaryCodes.has(codeOf(cause)) ? new CommandError(message, { cause }) : new UsageError(message)
 }
 
 /** As `writeFileDurably`. Throws a `CommandError` that names the file. */
@@ -56,7 +53,7 @@ export function replaceFile(file: string, content: string, mode?: number): void 
   try {
     writeFileDurably(file, content, mode)
   } catch (cause) {
-    throw new CommandError(`cannot write ${file}: ${messageOf(cause)}`, { cause })
+    throw new CommandError(`cannot write ${file}: ${messageLine(cause)}`, { cause })
   }
 }
 

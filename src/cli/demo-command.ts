@@ -13,7 +13,7 @@ import { cycleIdOf } from '../contract/index.js'
 import { evaluate } from '../history/index.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { integerArgument, stopSignal, type CommandContext } from './context.js'
-import { CommandError, messageOf } from './failure.js'
+import { CommandError, messageLine } from './failure.js'
 import { checkPort } from './port-check.js'
 import { withStore } from './models/common.js'
 import { firstScreen } from './report/report-text.js'
@@ -142,7 +142,7 @@ function startServer(
     },
   )
   const ended = new Promise<string>((resolve) => {
-    child.on('error', (error) => resolve(`: ${messageOf(error)}`))
+    child.on('error', (error) => resolve(`: ${messageLine(error)}`))
     child.on('exit', (code, signal) => resolve(signal === null ? `with code ${code}` : `by ${signal}`))
   })
   return { process: child, ended }

@@ -20,7 +20,7 @@ import {
 import { catalogue, type Feature } from '../model/index.js'
 import { addSettingFlags, integerArgument, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
-import { CommandError, messageOf, UsageError } from './failure.js'
+import { CommandError, messageLine, UsageError } from './failure.js'
 import { withStore } from './models/common.js'
 import { settingsOf, type Flags } from './read-settings.js'
 import { withScratchDirectory } from './scratch-directory.js'
@@ -95,7 +95,7 @@ async function writeTables(
   const { codec } = loadCodec(settings.codec)
   return withStore(settings.dataDir, (store) =>
     exportStore(store, { ...options, codec }).catch((cause: unknown) => {
-      throw new CommandError(`the export failed: ${messageOf(cause)}`, { cause })
+      throw new CommandError(`the export failed: ${messageLine(cause)}`, { cause })
     }),
   )
 }
@@ -108,7 +108,7 @@ function createEmptyDirectory(directory: string): void {
     mkdirSync(directory, { recursive: true })
   } catch (cause) {
     if (cause instanceof CommandError) throw cause
-    throw new UsageError(`${directory} cannot be written: ${messageOf(cause)}`)
+    throw new UsageError(`${directory} cannot be written: ${messageLine(cause)}`)
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Errors of commands: one line on stderr and an exit code. The stack is printed only when UNDERSTUDY_DEBUG is set.
  */
+import { messageOf } from '../base/index.js'
 
 export const exitCode = { ok: 0, failure: 1, usage: 2 } as const
 
@@ -26,12 +27,12 @@ export class UsageError extends CommandError {
 /** Prints the error and returns its exit code. */
 export function reportFailure(error: unknown, env: NodeJS.ProcessEnv, print: (text: string) => void): number {
   if (env['UNDERSTUDY_DEBUG'] && error instanceof Error) print(`${error.stack ?? String(error)}\n`)
-  else print(`understudy: ${messageOf(error)}\n`)
+  else print(`understudy: ${messageLine(error)}\n`)
   return error instanceof CommandError ? error.exitCode : exitCode.failure
 }
 
 /** The message of an error, on one line. */
-export function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  return message.trim().replace(/\s*\n\s*/g, '; ') || 'failed without a message'
+export function messageLine(error: unknown): string {
+  const message = messageOf(error).trim()
+  return message.replace(/\s*\n\s*/g, '; ') || 'failed without a message'
 }

@@ -5,7 +5,7 @@
 import { Command, CommanderError } from 'commander'
 import { addCommands } from './commands.js'
 import { processContext, type CommandContext } from './context.js'
-import { exitCode, messageOf, reportFailure } from './failure.js'
+import { exitCode, messageLine, reportFailure } from './failure.js'
 import { packageVersion } from './package-info.js'
 
 /** Runs one command and returns the exit code: 0 success, 1 failure, 2 wrong usage. */
@@ -50,7 +50,7 @@ const code = await run(process.argv.slice(2), context)
 await Promise.all([process.stdout, process.stderr].map(written))
 const [outputError] = outputErrors
 if (outputError !== undefined)
-  context.printMessage(`understudy: the output cannot be written: ${messageOf(outputError)}\n`)
+  context.printMessage(`understudy: the output cannot be written: ${messageLine(outputError)}\n`)
 const isIncomplete = outputError !== undefined && code === exitCode.ok
 // Explicit exit: threads and sockets that a command left open must not keep the process alive.
 process.exit(isIncomplete ? exitCode.failure : code)

@@ -3,8 +3,8 @@
  * it cannot; a Node socket reports the reason.
  */
 import { createServer, type AddressInfo } from 'node:net'
-import { codeOf } from '../client/index.js'
-import { CommandError, messageOf } from './failure.js'
+import { codeOf } from '../base/index.js'
+import { CommandError, messageLine } from './failure.js'
 import { serverOnPort } from './port-owner.js'
 
 /**
@@ -44,8 +44,8 @@ export function portProblem(
   port: number,
   flagPrefix: string,
 ): { readonly message: string; readonly isTaken: boolean } {
-  const code = codeOf(cause) ?? ''
-  const [reason, flag] = reasons[code] ?? [messageOf(cause), null]
+  const code = codeOf(cause)
+  const [reason, flag] = reasons[code] ?? [messageLine(cause), null]
   const isTaken = code === 'EADDRINUSE'
   const owner = isTaken ? serverOnPort(port) : null
   const by =

@@ -4,10 +4,11 @@
  */
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { isObject } from '../base/index.js'
 import type { Settings } from '../settings/index.js'
 import { readKeysFile } from './api-keys.js'
 import { encodingProblem } from './encoding-problem.js'
-import { messageOf, UsageError } from './failure.js'
+import { messageLine, UsageError } from './failure.js'
 import { isLoopback } from './port-check.js'
 import { tlsProblem } from './tls-files.js'
 import {
@@ -109,7 +110,7 @@ function readConfigFile({ flags, env, directory }: SettingsSources): ConfigFile 
   try {
     bytes = readFileSync(path)
   } catch (error) {
-    throw new UsageError(`cannot read the settings file: ${messageOf(error)}`)
+    throw new UsageError(`cannot read the settings file: ${messageLine(error)}`)
   }
   const encoding = encodingProblem(bytes)
   if (encoding !== null) throw new UsageError(`the settings file ${path} ${encoding}`)
@@ -211,8 +212,4 @@ function isWorldAccessible(path: string): boolean {
   } catch {
     return false
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,7 +1,7 @@
 /**
  * Runs a simulation for a command: shows its progress and turns its failures into messages for the terminal.
  */
-import { codeOf } from '../client/index.js'
+import { codeOf } from '../base/index.js'
 import {
   ContractViolation,
   OptionError,
@@ -63,7 +63,7 @@ function remedyOf(error: SimulationError, isExclusive: boolean): string {
   const { kind } = error
   if (kind === 'occupied' && !isExclusive) return '; give another start with --start-at'
   if (kind === 'used') return '; --into-used-server adds simulated posts to it all the same'
-  const file = trustFiles.get(codeOf(error) ?? '')
+  const file = trustFiles.get(codeOf(error))
   return file === undefined ? '' : `; NODE_EXTRA_CA_CERTS=${file} in the environment makes it trusted`
 }
 

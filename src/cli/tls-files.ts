@@ -6,7 +6,7 @@ import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { encodingProblem } from './encoding-problem.js'
-import { messageOf } from './failure.js'
+import { messageLine } from './failure.js'
 
 type TlsSetting = 'tlsCert' | 'tlsKey'
 
@@ -27,7 +27,7 @@ export function tlsProblem(certFile: string, keyFile: string): string | null {
     createSecureContext({ cert, key })
     return null
   } catch (error) {
-    return messageOf(error)
+    return messageLine(error)
   }
 }
 
@@ -36,7 +36,7 @@ function readPem(setting: TlsSetting, file: string): string {
   try {
     bytes = readFileSync(file)
   } catch (error) {
-    throw new Error(`${setting} cannot be read: ${messageOf(error)}`, { cause: error })
+    throw new Error(`${setting} cannot be read: ${messageLine(error)}`, { cause: error })
   }
   const encoding = encodingProblem(bytes)
   if (bytes.length === 0) throw new Error(`${setting} is empty`)
@@ -57,7 +57,7 @@ function certificatesOf(pem: string): X509Certificate[] {
     try {
       return new X509Certificate(block)
     } catch (error) {
-      throw new Error(`certificate ${index + 1} of tlsCert cannot be read: ${messageOf(error)}`, {
+      throw new Error(`certificate ${index + 1} of tlsCert cannot be read: ${messageLine(error)}`, {
         cause: error,
       })
     }
@@ -78,7 +78,7 @@ function privateKeyOf(pem: string): KeyObject {
   try {
     return createPrivateKey(pem)
   } catch (error) {
-    throw new Error(`tlsKey cannot be read: ${messageOf(error)}`, { cause: error })
+    throw new Error(`tlsKey cannot be read: ${messageLine(error)}`, { cause: error })
   }
 }
 

@@ -2,8 +2,7 @@
  * `understudy verify`: checks a whole data directory and prints the problems. The server may be running.
  */
 import type { Command } from 'commander'
-import { sizeText, withRelease } from '../base/index.js'
-import { codeOf } from '../client/index.js'
+import { codeOf, sizeText, withRelease } from '../base/index.js'
 import { loadCodec } from '../codec/index.js'
 import { verifyCycles } from '../history/index.js'
 import { normaliseImage } from '../images/index.js'
@@ -18,7 +17,7 @@ import {
 } from '../store/index.js'
 import { addSettingFlags, printResult, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
-import { CommandError, messageOf } from './failure.js'
+import { CommandError, messageLine } from './failure.js'
 import { settingsOf, type Flags } from './read-settings.js'
 
 export interface VerifyReport {
@@ -101,10 +100,10 @@ async function open(
     return await openSnapshot(file, { whole })
   } catch (cause) {
     if (cause instanceof StoreError) {
-      report(messageOf(cause))
+      report(messageLine(cause))
       return null
     }
-    if (!['EACCES', 'EPERM'].includes(codeOf(cause) ?? '')) throw cause
+    if (!['EACCES', 'EPERM'].includes(codeOf(cause))) throw cause
     const message = `${file} was not verified: permission denied; run this as the owner of the data directory or as root`
     throw new CommandError(message, { cause })
   }
@@ -144,7 +143,7 @@ async function verifyImages(
         throw new Error(`it is ${width} x ${height}, larger than any stored image`)
       decoded++
     } catch (error) {
-      report(`images, ${key.gallId}/${key.postNo}/${key.position}: the content: ${messageOf(error)}`)
+      report(`images, ${key.gallId}/${key.postNo}/${key.position}: the content: ${messageLine(error)}`)
     }
   }
   return decoded

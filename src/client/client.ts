@@ -2,6 +2,7 @@
  * The typed client: one method for each operation of the contract, with retries. It needs `fetch`, `CompressionStream` and
  * `crypto.subtle`, and nothing else: Node 20, Deno and browsers have them. Read `send` first.
  */
+import { toError } from '../base/errors.js'
 import { mebibyte } from '../base/units.js'
 import { errorTable } from '../contract/errors.js'
 import { operations, type OperationId, type ResponseOf } from '../contract/operations.js'
@@ -226,7 +227,7 @@ export class Client {
       return { status, headers, body, ms: performance.now() - startedAtMs, retryCount }
     } catch (error) {
       signal?.throwIfAborted()
-      return error instanceof Error ? error : new Error(String(error))
+      return toError(error)
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', stop)

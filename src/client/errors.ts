@@ -2,6 +2,8 @@
  * How a call fails: the service refused it (`ApiError`), something else responded (`ResponseError`), or there was no
  * response (`ConnectionError`). A call that its signal ends rejects with the signal's reason.
  */
+import { codeOf } from '../base/errors.js'
+import { isObject, parseJson } from '../base/json.js'
 import { errorTable, futureProblem, type ErrorKind } from '../contract/errors.js'
 import type { ErrorRecord, FieldProblem } from '../contract/wire.js'
 import type { Call, Reply } from './calls.js'
@@ -92,26 +94,11 @@ export function jsonOf(reply: Reply): unknown {
   return hasJsonType(reply) ? parseJson(reply.body) : undefined
 }
 
-/** The value, or undefined if the bytes are not JSON. */
-export function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-  } catch {
-    return undefined
-  }
-}
-
 /** What an error of `fetch` is about: its innermost cause. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.cause instanceof Error) return reasonOf(error.cause)
-  return error.message !== '' ? error.message : (codeOf(error) ?? error.name)
-}
-
-/** The code of the innermost cause that has one, such as `ECONNREFUSED`. Node has codes, browsers do not. */
-export function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined
-  return codeOf(error.cause) ?? ('code' in error && typeof error.code === 'string' ? error.code : undefined)
+  return error.message || codeOf(error) || error.name
 }
 
 function isErrorRecord(value: unknown): value is ErrorRecord {
@@ -123,8 +110,4 @@ function isErrorRecord(value: unknown): value is ErrorRecord {
 
 function isFieldProblem(value: unknown): value is FieldProblem {
   return isObject(value) && typeof value['path'] === 'string' && typeof value['problem'] === 'string'
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -6,7 +6,6 @@ export { imageCall, jsonCall, plainCall, scoresCall, type Call, type ImageKey, t
 export { Client, type CallOptions, type ClientOptions, type Failure } from './client.js'
 export {
   ApiError,
-  codeOf,
   ConnectionError,
   isFutureRefusal,
   reasonOf,

@@ -2,6 +2,7 @@
  * The shapes of the bodies that are results, to distinguish the service from a gateway that responds in its place. They
  * name each required member with its type; ranges and formats are the service's own. Unknown members are allowed.
  */
+import { isObject } from '../base/json.js'
 import type { OperationId } from '../contract/operations.js'
 import type {
   Counts,
@@ -16,7 +17,6 @@ import type {
   WeightsRecord,
   WeightsState,
 } from '../contract/wire.js'
-import { isObject } from './errors.js'
 
 /** The path below the value of the first member that does not match, `''` for the value itself; null if all match. */
 type Check = (value: unknown) => string | null

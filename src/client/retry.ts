@@ -2,7 +2,8 @@
  * When and how long to wait before the next attempt. Every operation of the contract is idempotent, so an attempt may be
  * repeated whatever the outcome of the previous one: the service responds with the stored result.
  */
-import { codeOf, ResponseError } from './errors.js'
+import { codeOf } from '../base/errors.js'
+import { ResponseError } from './errors.js'
 
 export interface RetryPolicy {
   /** No attempt begins later than this after the first one. */
@@ -45,7 +46,7 @@ export function isTemporaryStatus(status: number): boolean {
  */
 export function isTemporaryError(error: unknown): boolean {
   if (error instanceof ResponseError) return isTemporaryStatus(error.status)
-  return !permanentCodes.test(codeOf(error) ?? '')
+  return !permanentCodes.test(codeOf(error))
 }
 
 /**

@@ -5,9 +5,11 @@
 import { closeSync, constants, statSync } from 'node:fs'
 import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { isObject, parseJson } from '../base/json.js'
+import { codeOf } from '../base/errors.js'
 import { LockedError, openLocked } from '../base/flock.js'
 import { flushDirectory } from '../base/flush-directory.js'
-import { codeOf, isObject, parseJson, reasonOf } from './errors.js'
+import { reasonOf } from './errors.js'
 
 const namePattern = /^(\d{8}T\d{4})\.json$/
 /** Errors that concern this process and not the file that it reads. */

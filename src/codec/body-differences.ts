@@ -2,6 +2,7 @@
  * Where two JSON texts have different values (decisions.md 9): member order, white space and the spelling of numbers and
  * strings do not matter; array order does, and so does every unknown member.
  */
+import { isObject } from '../base/index.js'
 import { pathText, type FieldProblem } from '../contract/index.js'
 
 /** The first differences are enough to find the cause. */
@@ -165,7 +166,7 @@ function isNumeric(value: unknown): value is number | Decimal {
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Decimal)
+  return isObject(value) && !(value instanceof Decimal)
 }
 
 function entries(count: number): string {

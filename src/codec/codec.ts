@@ -2,7 +2,7 @@
  * The choice of codec. Both give the same columns, bytes and errors; the native one decodes at least 15 times as fast.
  * The reference examines every body that native code refuses, so errors are the same by construction.
  */
-import { mebibyte } from '../base/index.js'
+import { firstLineOf, mebibyte } from '../base/index.js'
 import type { CycleColumns } from '../contract/index.js'
 import { runBodyTask } from './body-tasks.js'
 import { columnOperations, runColumns, type RunColumns } from './column-program.js'
@@ -48,7 +48,7 @@ export function loadCodec(choice: CodecChoice): { codec: Codec; note: string } {
   try {
     return { codec: nativeCodec(loadAddon()), note: 'native codec' }
   } catch (error) {
-    const reason = firstLine(error)
+    const reason = firstLineOf(error)
     if (choice === 'native') throw new Error(`the native codec does not load: ${reason}`, { cause: error })
     return {
       codec: referenceCodec,
@@ -82,7 +82,3 @@ export function nativeCodec(addon: NativeAddon): Codec {
  * event loop for any body of this size; for 16 MiB of brackets it took 45 ms, and 220 ms with new memory for the index.
  */
 const nativeBytesMax = 8 * mebibyte
-
-function firstLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] as string
-}

@@ -4,7 +4,7 @@
  * The thread runs worker-entry.ts.
  */
 import { Worker } from 'node:worker_threads'
-import { inBackground, Semaphore } from '../base/index.js'
+import { inBackground, messageOf, Semaphore } from '../base/index.js'
 import { assert, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import { paddedCopy } from './body-buffer.js'
 
@@ -114,8 +114,7 @@ function nextMessage(thread: Worker, msMax: number): Promise<unknown> {
     const fail = (reason: string, options?: ErrorOptions): void =>
       settle(() => reject(new Error(`the worker thread ${reason}`, options)))
     const onMessage = (message: unknown): void => settle(() => resolve(message))
-    const onError = (cause: unknown): void =>
-      fail(`failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    const onError = (cause: unknown): void => fail(`failed: ${messageOf(cause)}`, { cause })
     const onExit = (code: number): void => fail(`ended with exit code ${code}`)
     const timer = setTimeout(() => fail(`took longer than ${msMax} ms`), msMax)
     thread.on('message', onMessage).on('error', onError).on('exit', onExit)

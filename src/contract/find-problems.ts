@@ -2,6 +2,7 @@
  * Finds every problem of a value that does not match a shape: in document order, missing members of an object last
  * (decisions.md 3). Time is linear in the value. Only listed problems take memory, however many there are.
  */
+import { isObject } from '../base/json.js'
 import { pathText, type Problems } from './problems.js'
 import type { MemberShape, ObjectShape, ValueShape } from './shape.js'
 import { isWithinChars } from './text.js'
@@ -178,10 +179,6 @@ function describe(shape: ValueShape, value: unknown): string {
     case 'object':
       return `must be an object${orNull}`
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**

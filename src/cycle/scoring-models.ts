@@ -2,7 +2,7 @@
  * Adopts and removes models between cycles, for `ModelLifecycle`, and runs what follows a stored cycle: texts that were
  * not encoded in time, and shadows. A model scores only once it has the vectors of the pending posts.
  */
-import { inBackground, type Log } from '../base/index.js'
+import { inBackground, type Log, messageOf } from '../base/index.js'
 import type { Model, ModelUsers } from '../model/index.js'
 import type { PoolState } from '../pool/index.js'
 import type { Store } from '../store/index.js'
@@ -109,7 +109,7 @@ export class ScoringModels implements ModelUsers {
       await tryOnPending(model, this.#parts.state(), this.#parts)
     } catch (error) {
       if (this.#endedOr(signal)()) return
-      const problem = error instanceof Error ? error.message : String(error)
+      const problem = messageOf(error)
       this.#parts.log.warn({ model_version: model.version, problem }, message)
     }
   }

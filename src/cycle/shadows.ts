@@ -3,7 +3,7 @@
  * with the cycle. A shadow that cannot keep up skips cycles; `understudy models compare` replays those from the recorded
  * requests.
  */
-import type { Log } from '../base/index.js'
+import { type Log, messageOf } from '../base/index.js'
 import { packTable, unpackTable } from '../codec/index.js'
 import { headNames, type CycleColumns, type HeadColumns, type HeadName } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
@@ -95,7 +95,7 @@ export class Shadows {
       const what = `cycle ${stored.cycle.cycleId}`
       const attempt = { version: model.version, what, plan: stored.plan }
       const reason = error instanceof ModelError ? placedFailure(error, attempt) : error
-      this.#skip(shadow, position, reason instanceof Error ? reason.message : String(reason))
+      this.#skip(shadow, position, messageOf(reason))
     } finally {
       shadow.busy = false
       // Texts that were not ready, and those of skipped cycles.

@@ -3,6 +3,7 @@
  * match the recorded entries and departures, the rows of the responses, and the snapshots of the pool. Checks that depend
  * on expired cycles are skipped.
  */
+import { messageOf } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
 import { postName, readAvailability, readBody, readPool, saveCycle, savedNames } from '../cycle/index.js'
@@ -249,8 +250,4 @@ function isSubset(part: readonly string[], whole: readonly string[]): boolean {
 function equalBytes(stored: Uint8Array | undefined, expected: Uint8Array | null): boolean {
   if (stored === undefined || expected === null) return stored === undefined && expected === null
   return Buffer.compare(stored, expected) === 0
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -2,7 +2,7 @@
  * Reads the settings again while the server runs (SIGHUP). All changes that need no restart are applied together, or none
  * if the new settings are not valid.
  */
-import type { Log } from '../base/index.js'
+import { type Log, messageOf } from '../base/index.js'
 import type { ImageSemaphore } from '../images/index.js'
 import type { ApiKeys } from './api-keys.js'
 import type { BodyAdmission } from './body-admission.js'
@@ -59,10 +59,7 @@ export function reload(parts: ReloadParts, read: () => Settings): boolean {
     // The last step that can fail.
     isRenewed = listener.renewCertificate(change.next, parts.clock())
   } catch (error) {
-    log.error(
-      { problem: error instanceof Error ? error.message : String(error) },
-      'the settings were not reloaded; the old ones stay in force',
-    )
+    log.error({ problem: messageOf(error) }, 'the settings were not reloaded; the old ones stay in force')
     return false
   }
   current.settings = change.next

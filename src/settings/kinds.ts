@@ -3,6 +3,7 @@
  * returns undefined for a value that breaks the rule; the caller reports the error.
  */
 import { resolve } from 'node:path'
+import { parseJson } from '../base/index.js'
 import { checkWeights, type WeightsRequest } from '../contract/index.js'
 
 export interface SettingKind<Value> {
@@ -86,14 +87,5 @@ function ofText<Value extends string>(
     rule,
     fromText: read,
     fromJson: (value, directory) => (typeof value === 'string' ? read(value, directory) : undefined),
-  }
-}
-
-/** The value, or undefined if the text is not JSON. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

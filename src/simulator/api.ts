@@ -3,7 +3,7 @@
  * the contract does not allow is a `ContractViolation`. Counts attempts and bytes, and reports outages.
  */
 import typia from 'typia'
-import { kibibyte } from '../base/index.js'
+import { kibibyte, parseJson } from '../base/index.js'
 import {
   Client,
   ConnectionError,
@@ -278,13 +278,4 @@ function reasonOfStatus(status: number): string {
 /** The bytes as text. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
-}
-
-/** The value, or undefined if the bytes are not JSON. */
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(textOf(bytes))
-  } catch {
-    return undefined
-  }
 }

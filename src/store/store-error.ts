@@ -24,9 +24,3 @@ export class StoreError extends Error {
     this.code = code
   }
 }
-
-/** `reason` in one line, for the end of a message. */
-export function describe(reason: unknown): string {
-  const text = reason instanceof Error ? reason.message : String(reason)
-  return text.split('\n', 1)[0] as string
-}

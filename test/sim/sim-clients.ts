@@ -2,6 +2,7 @@
  * The simulated clients: the calls that they make, the results that they accept, and the requests that they repeat. The
  * oracle checks every response.
  */
+import { messageOf } from '../../src/base/index.js'
 import { CompressionFailed } from './virtual-node.js'
 import type { CycleService } from '../../src/cycle/index.js'
 import { StageClock } from '../../src/cycle/index.js'
@@ -325,9 +326,7 @@ export class SimClients {
       },
       (error: unknown) => {
         this.calls.delete(call)
-        this.#parts.scheduler.note(
-          `${call.what} is refused: ${error instanceof Error ? error.message : String(error)}`,
-        )
+        this.#parts.scheduler.note(`${call.what} is refused: ${messageOf(error)}`)
         this.#parts.guard(() => refuse(error))
       },
     )
@@ -377,7 +376,7 @@ export class SimClients {
   #explain(call: Call, error: unknown): void {
     if (!call.hadModel || this.#parts.server.closing || this.#parts.faultCount() > call.faultsBefore) return
     if (call.cyclesBefore > cyclesWaitingMax) return
-    fail(`503 without a reason: ${error instanceof Error ? error.message : String(error)}`)
+    fail(`503 without a reason: ${messageOf(error)}`)
   }
 
   #read(service: CycleService, cycleId: string): void {

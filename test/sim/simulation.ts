@@ -13,7 +13,7 @@ import { SimClients } from './sim-clients.js'
 import { SimServer } from './sim-server.js'
 import { SimDisk } from './sim-disk.js'
 import type { StoredWrite } from './sim-store.js'
-import { dayMs } from '../../src/base/index.js'
+import { dayMs, messageOf } from '../../src/base/index.js'
 import { galleries, imagePostNoMax } from './workload.js'
 
 const startMs = cycleMs(0) + 5000
@@ -43,7 +43,7 @@ export class SimulationFailure extends Error {
   readonly step: number
 
   constructor(seed: number, scheduler: Scheduler, cause: unknown) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = messageOf(cause)
     super(
       `seed ${seed}, step ${scheduler.step}: ${reason}\n` +
         scheduler.lastSteps.map((line) => `    ${line}`).join('\n') +

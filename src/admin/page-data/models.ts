@@ -3,6 +3,7 @@
  * the commands that change them; the checks of a version; its comparison with the serving one. The admin listener itself
  * changes nothing.
  */
+import { messageOf } from '../../base/index.js'
 import { ServiceError, type CyclePoint, type ModelFacts, type Models } from '../../contract/index.js'
 import { scoredBefore } from '../../cycle/index.js'
 import type { HistoryRequest } from '../../history/index.js'
@@ -115,7 +116,7 @@ async function manifestFacts(modelsDir: string, version: string): Promise<Manife
       reads: [...(text === undefined ? [] : ['text']), ...(image === undefined ? [] : ['images'])],
     }
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) }
+    return { problem: messageOf(error) }
   }
 }
 

@@ -18,7 +18,7 @@ import type { Settings } from '../../settings/index.js'
 import type { Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
 import { replaceFile } from '../data-directory.js'
-import { CommandError, messageOf, UsageError } from '../failure.js'
+import { CommandError, messageLine, UsageError } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
 import { loadOptions, withStore } from './common.js'
 import { requireVerified } from './verify.js'
@@ -51,7 +51,7 @@ export async function activate(version: string, flags: Flags, context: CommandCo
 async function serves(version: string, { dataDir, modelsDir }: Settings, sinceMs: number): Promise<void> {
   while (Date.now() < sinceMs + waitMsMax) {
     const status = await readStatus(dataDir).catch((cause: unknown) => {
-      throw new CommandError(`the state of the server cannot be read: ${messageOf(cause)}`, { cause })
+      throw new CommandError(`the state of the server cannot be read: ${messageLine(cause)}`, { cause })
     })
     if (status === null)
       throw new CommandError(`${version} is active, and no server uses the data directory ${dataDir}`)
@@ -115,7 +115,7 @@ async function checkIdentities(
   const readAll = (store: Store) => versions.map((version) => store.models.readIdentity(version))
   const known = await withStore(dataDir, readAll).catch((error: unknown) => {
     printMessage(
-      `Not checked: whether a server has loaded other files as ${versions.join(', ')} (${messageOf(error)}); --data-dir ` +
+      `Not checked: whether a server has loaded other files as ${versions.join(', ')} (${messageLine(error)}); --data-dir ` +
         'names the directory of the server\n',
     )
     return []

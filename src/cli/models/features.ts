@@ -16,7 +16,7 @@ import {
 } from '../../model/index.js'
 import { gallIdAt } from '../../pool/index.js'
 import { printResult, type CommandContext } from '../context.js'
-import { CommandError, messageOf, UsageError } from '../failure.js'
+import { CommandError, messageLine, UsageError } from '../failure.js'
 import { formatTable } from '../text-table.js'
 import { settingsOf, type Flags } from '../read-settings.js'
 import { rangeOf, withStore } from './common.js'
@@ -91,7 +91,7 @@ function openFile(file: string): number {
   try {
     return openSync(file, 'wx')
   } catch (cause) {
-    throw new CommandError(`cannot write ${file}: ${messageOf(cause)}`, { cause })
+    throw new CommandError(`cannot write ${file}: ${messageLine(cause)}`, { cause })
   }
 }
 

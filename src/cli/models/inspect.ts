@@ -21,7 +21,7 @@ import {
 } from '../../model/index.js'
 import type { Settings } from '../../settings/index.js'
 import { printResult, type CommandContext } from '../context.js'
-import { CommandError, messageOf } from '../failure.js'
+import { CommandError, messageLine } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
 import { labelledLines } from '../text-table.js'
 import { chosenVersion } from './common.js'
@@ -85,7 +85,7 @@ async function readGraph(
   { executionProviders }: Settings,
 ): Promise<GraphView> {
   const content = await readFile(path).catch((cause: unknown) => {
-    throw new CommandError(`cannot read ${path}: ${messageOf(cause)}`, { cause })
+    throw new CommandError(`cannot read ${path}: ${messageLine(cause)}`, { cause })
   })
   const found = createHash('sha256').update(content).digest('hex')
   const view = { place, file, bytes: content.length, sha256: found, sha256Expected: sha256 }
@@ -94,7 +94,7 @@ async function readGraph(
     const graph = await readPorts({ file: path, sha256: found }, { executionProviders, log: silentLog })
     return { ...view, graph, problem: null }
   } catch (error) {
-    return { ...view, graph: null, problem: messageOf(error) }
+    return { ...view, graph: null, problem: messageLine(error) }
   }
 }
 

@@ -14,7 +14,7 @@ import {
   type ModelPackage,
 } from '../../model/index.js'
 import { printResult, type CommandContext } from '../context.js'
-import { CommandError, messageOf } from '../failure.js'
+import { CommandError, messageLine } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
 import { formatTable } from '../text-table.js'
 
@@ -41,7 +41,7 @@ export async function list(flags: Flags, context: CommandContext): Promise<void>
   const versions = await listModels(modelsDir)
   const orDefault = <T>(what: string, reading: Promise<T>, fallback: T): Promise<T> =>
     reading.catch((error: unknown) => {
-      printMessage(`understudy: ${what}: ${messageOf(error)}\n`)
+      printMessage(`understudy: ${what}: ${messageLine(error)}\n`)
       return fallback
     })
   const active = await orDefault('no model is active', activeVersion(modelsDir), null)
@@ -111,7 +111,7 @@ async function entryOf(
   try {
     return { ...entry, ...packageFacts(await readPackage(modelsDir, version)), problem: null }
   } catch (error) {
-    return { ...entry, problem: messageOf(error) }
+    return { ...entry, problem: messageLine(error) }
   }
 }
 

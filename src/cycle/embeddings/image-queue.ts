@@ -2,7 +2,7 @@
  * Encodes stored images for one encoder, in the background: a batch at a time, each distinct image once. Vectors are stored by
  * the hash of the image. After a failure the images wait for the next image or cycle that is stored.
  */
-import { inBackground } from '../../base/index.js'
+import { inBackground, toError } from '../../base/index.js'
 import type { ImageEncoder } from '../../model/index.js'
 import type { ImageKey, Store } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
@@ -141,7 +141,7 @@ export class ImageQueue {
         : [[Buffer.from(hash).toString('hex'), { key, hash, bytes: image.normalised }]]
     } catch (error) {
       if (this.#store.closed) throw error
-      const problem = error instanceof Error ? error : new Error(String(error))
+      const problem = toError(error)
       this.#logSkipped(key, problem, 'an image cannot be read; its post is scored without it')
       return []
     }

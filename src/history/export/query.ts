@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api'
 import { kstOffsetMs } from '../../contract/index.js'
-import { minuteMs } from '../../base/index.js'
+import { messageOf, minuteMs } from '../../base/index.js'
 import { prepareReading, QueryError } from './reading-statement.js'
 import { exportTables, tableNames, type TableName } from './schema.js'
 import { createDuck, quote } from './staging.js'
@@ -54,7 +54,7 @@ export async function queryExport(
     }
   } catch (error) {
     if (error instanceof QueryError) throw error
-    throw new QueryError(error instanceof Error ? error.message : String(error), { cause: error })
+    throw new QueryError(messageOf(error), { cause: error })
   } finally {
     connection.closeSync()
     instance.closeSync()

@@ -3,7 +3,7 @@
  * results to it, and logs what happens. A version that fails leaves the other one serving; a change of `ACTIVE` or
  * `SHADOW` immediately cancels a load that is no longer needed.
  */
-import { inBackground } from '../../base/index.js'
+import { inBackground, messageOf } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import type { LoadedModel } from '../loaded-model.js'
 import { ModelError, type Model } from '../model.js'
@@ -326,7 +326,7 @@ export class ModelLifecycle {
   }
 
   #fail({ id, version, role }: Entry, error: unknown): void {
-    const problem = error instanceof Error ? error.message : String(error)
+    const problem = messageOf(error)
     this.loadFailureCounts[role]++
     this.#failures.set(version, { version, role, problem, atMs: this.#parts.clock() })
     this.#dispatch({ kind: 'failed', id })

@@ -4,6 +4,7 @@
  */
 import { lutimes, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { codeOf } from '../../base/index.js'
 import type { Entry, Role } from './machine.js'
 
 const statusName = 'models-status.json'
@@ -70,7 +71,7 @@ export async function readStatus(dataDir: string): Promise<LifecycleStatus | nul
     if (Date.now() - mtimeMs > ageMsMax) return null
     return JSON.parse(await readFile(file, 'utf8')) as LifecycleStatus
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return null
     throw error
   }
 }

@@ -8,7 +8,7 @@ import { constants, createReadStream } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, rm, rmdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { gibibyte, ignoringErrors, type Log, sizeText } from '../../base/index.js'
+import { codeOf, gibibyte, ignoringErrors, type Log, sizeText } from '../../base/index.js'
 import { modelIdentity } from './identity.js'
 import { accessFile } from './read-file.js'
 import { manifestName, readManifest, type ModelPackage, type PackageFileEntry } from './read-package.js'
@@ -178,7 +178,7 @@ async function stateOf(path: string): Promise<string> {
     const { mtimeNs, size, ino } = await stat(path, { bigint: true })
     return `${mtimeNs} ${size} ${ino}`
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? 'unreadable'
+    return codeOf(error) || 'unreadable'
   }
 }
 

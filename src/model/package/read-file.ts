@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { codeOf } from '../../base/index.js'
 import { foreignKind } from './file-kind.js'
 import { ModelError } from '../model.js'
 
@@ -34,7 +35,7 @@ export async function accessFile<T>(
   try {
     return await access()
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code
+    const code = codeOf(cause)
     const problem = code === 'ENOENT' ? absence : `cannot be read: ${(cause as Error).message}`
     throw new ModelError(`${path} ${problem}`, { cause })
   }

@@ -4,6 +4,7 @@
  */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { codeOf } from '../../base/index.js'
 import { ModelError } from '../model.js'
 import { accessFile, readBytes } from './read-file.js'
 import { isVersion, manifestName } from './read-package.js'
@@ -48,7 +49,7 @@ export async function activeStamp(modelsDir: string): Promise<string | null> {
 export async function shadowVersions(modelsDir: string): Promise<string[]> {
   const file = join(modelsDir, shadowName)
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    if (codeOf(cause) === 'ENOENT') return ''
     throw new ModelError(`${file} cannot be read: ${(cause as Error).message}`, { cause })
   })
   const versions = text

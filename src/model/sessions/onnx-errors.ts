@@ -1,6 +1,7 @@
 /**
  * Errors of ONNX Runtime in words that a model engineer can act on.
  */
+import { messageOf } from '../../base/index.js'
 import { foreignKind } from '../package/file-kind.js'
 
 /** Such as `/onnxruntime_src/core/graph/model.cc:202 onnxruntime::Model::Model(onnx::ModelProto&&, …) `. */
@@ -14,7 +15,7 @@ const externalData =
 
 /** The message of anything that was thrown, without the source location and the full stop of ONNX Runtime. */
 export function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   return message.replace(sourceLocation, '').trim().replace(/\.$/, '')
 }
 
@@ -25,7 +26,7 @@ export function itemReasonOf(error: unknown): string {
 
 /** Why no provider can open the graph, as a phrase about its file; null if another provider may. */
 export function graphProblem(error: unknown, graph: Uint8Array): string | null {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   if (notOnnx.test(message)) return `is not an ONNX model: ${describeBytes(graph)}`
   if (externalData.test(message)) {
     return 'keeps weights in another file (external data), and a graph must be one file: save it without external data'

@@ -1,6 +1,7 @@
 /**
  * The report of a verification: one line per check.
  */
+import { messageOf } from '../../base/index.js'
 import type { CheckLine } from '../../contract/index.js'
 
 export type { CheckLine, VerificationReport } from '../../contract/index.js'
@@ -32,7 +33,7 @@ export async function lineOf([check, run]: Check): Promise<CheckLine> {
 }
 
 export function sentenceOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   return message.trim().replace(/\s*\n\s*/g, '; ') || 'failed without a message'
 }
 

@@ -2,7 +2,7 @@
  * Changes of records as the journal keeps them: by kind of record (a database of the store) and key; no value removes the
  * record. Packs many changes into one block of bytes, with columns that say where each part is.
  */
-import { mebibyte } from '../../base/index.js'
+import { firstLineOf, mebibyte } from '../../base/index.js'
 import {
   databaseTable,
   kinds,
@@ -13,7 +13,7 @@ import {
   type Kind,
   type RecordDatabase,
 } from '../records/index.js'
-import { describe, StoreError } from '../store-error.js'
+import { StoreError } from '../store-error.js'
 import type { Position } from '../store.js'
 
 /** One record that a write changes. */
@@ -146,7 +146,7 @@ function checkIntact(kind: Kind, row: Omit<PartRow, 'kind'>, value: Uint8Array):
   try {
     openRecord(value, 'record')
   } catch (error) {
-    throw damaged(kind, row, describe(error))
+    throw damaged(kind, row, firstLineOf(error))
   }
 }
 

@@ -4,7 +4,8 @@
  * leaves open what the statement did, the connection is dropped; nothing is ever cancelled.
  */
 import type { Client, ClientConfig } from 'pg'
-import { describe, StoreError } from '../store-error.js'
+import { firstLineOf } from '../../base/index.js'
+import { StoreError } from '../store-error.js'
 import { Refusal } from './journal.js'
 
 /** A row by column: 64-bit integers, numerics and uuids are text. */
@@ -54,7 +55,7 @@ function problemOf(reason: unknown): string {
   // The detail of other errors has values of a row.
   const isDuplicate = state === '23505' && reason instanceof Error && 'detail' in reason
   const detail = isDuplicate ? ` (${String(reason.detail)})` : ''
-  return `${describe(reason)}${detail}${remedies.get(state) ?? ''}`
+  return `${firstLineOf(reason)}${detail}${remedies.get(state) ?? ''}`
 }
 
 export interface ConnectionOptions {
@@ -104,7 +105,7 @@ export class JournalConnection {
       try {
         return await JournalConnection.#openServer(serverUrl, index, options)
       } catch (error) {
-        problems.push(`${host}: ${describe(error)}`)
+        problems.push(`${host}: ${firstLineOf(error)}`)
       }
     }
     throw new StoreError('failed', `the journal cannot be reached: ${problems.join('; ')}`)
@@ -122,7 +123,7 @@ export class JournalConnection {
           connection.close()
           return { address, state: `primary, timeline ${String(row?.['timeline'])}` }
         } catch (error) {
-          return { address, state: describe(error instanceof UnknownOutcome ? error.cause : error) }
+          return { address, state: firstLineOf(error instanceof UnknownOutcome ? error.cause : error) }
         }
       }),
     )

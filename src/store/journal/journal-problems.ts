@@ -1,8 +1,8 @@
 /**
  * What keeps a process of an environment from using the journal, as health, readiness and metrics report it.
  */
-import type { Log } from '../../base/index.js'
-import { describe, StoreError } from '../store-error.js'
+import { firstLineOf, type Log, messageOf } from '../../base/index.js'
+import { StoreError } from '../store-error.js'
 import type { Journal, Refusal } from './journal.js'
 
 export class JournalProblems {
@@ -41,13 +41,13 @@ export class JournalProblems {
   }
 
   useFailed(error: unknown): void {
-    const problem = error instanceof Error ? error.message : String(error)
+    const problem = messageOf(error)
     if (problem !== this.#lastUse) this.#log.warn({ err: error }, 'journal unavailable; retrying')
     this.#lastUse = problem
   }
 
   takeoverFailed(error: unknown): void {
-    this.#takeover = `an attempt to become the owner failed: ${describe(error)}`
+    this.#takeover = `an attempt to become the owner failed: ${firstLineOf(error)}`
   }
 
   takeoverCanSucceed(): void {

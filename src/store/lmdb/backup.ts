@@ -5,7 +5,7 @@
 import { closeSync, constants, fchmodSync, fstatSync, fsyncSync, openSync, statSync } from 'node:fs'
 import { copyFile, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { flushDirectory, withRelease } from '../../base/index.js'
+import { firstLineOf, flushDirectory, withRelease } from '../../base/index.js'
 import { countRecords, type RecordCounts } from '../records/index.js'
 import { databaseName, databasePath } from './environment.js'
 import { makeDirectories } from './directories.js'
@@ -14,7 +14,7 @@ import { checkDatabaseFile } from './file-check.js'
 import { changeOwner } from './files.js'
 import { isUnfinishedLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
 import { openSnapshot } from './snapshot.js'
-import { describe, StoreError } from '../store-error.js'
+import { StoreError } from '../store-error.js'
 
 /** What a backup holds. */
 export interface BackupFacts {
@@ -64,7 +64,7 @@ async function factsOf(file: string): Promise<BackupFacts> {
  * system are about what it writes.
  */
 function copyError(error: unknown, source: string, target: string): StoreError {
-  const reason = describe(error)
+  const reason = firstLineOf(error)
   const what = /^(MDB_|Bad address)/.test(reason)
     ? `${source} cannot be copied`
     : `${target} cannot be written`
@@ -153,7 +153,7 @@ function makeDirectory(path: string): string | undefined {
     return makeDirectories(path)
   } catch (error) {
     if (error instanceof StoreError) throw error
-    throw new StoreError('unusable', `${path} cannot be created: ${describe(error)}`, { cause: error })
+    throw new StoreError('unusable', `${path} cannot be created: ${firstLineOf(error)}`, { cause: error })
   }
 }
 

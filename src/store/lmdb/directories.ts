@@ -4,9 +4,8 @@
  */
 import { lstatSync, mkdirSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
-import { flushDirectory } from '../../base/index.js'
+import { codeOf, flushDirectory } from '../../base/index.js'
 import { StoreError } from '../store-error.js'
-import { codeOf } from './files.js'
 
 const ownerOnly = 0o700
 

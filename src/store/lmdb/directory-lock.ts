@@ -5,9 +5,9 @@
 import { closeSync, constants, fstatSync, ftruncateSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { LockedError, openLocked } from '../../base/index.js'
-import { describe, StoreError } from '../store-error.js'
-import { changeOwner, codeOf, isSameFile, notPlain } from './files.js'
+import { codeOf, firstLineOf, LockedError, openLocked } from '../../base/index.js'
+import { StoreError } from '../store-error.js'
+import { changeOwner, isSameFile, notPlain } from './files.js'
 
 export interface DirectoryLock {
   /** Unlocks the directory. */
@@ -62,7 +62,7 @@ async function openLockFile(path: string, dataDir: string): Promise<number> {
   } catch (error) {
     if (error instanceof LockedError) throw lockedError(path, dataDir)
     const what = (error as NodeJS.ErrnoException).syscall === 'open' ? 'opened' : 'locked'
-    throw new StoreError('unusable', `${path} cannot be ${what}: ${describe(error)}`, { cause: error })
+    throw new StoreError('unusable', `${path} cannot be ${what}: ${firstLineOf(error)}`, { cause: error })
   }
 }
 

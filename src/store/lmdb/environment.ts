@@ -4,6 +4,7 @@
  */
 import { open, type RootDatabase } from 'lmdb'
 import { join } from 'node:path'
+import { firstLineOf } from '../../base/index.js'
 import {
   databaseTable,
   packBytes,
@@ -13,7 +14,7 @@ import {
   type DatabaseName,
   type Databases,
 } from '../records/index.js'
-import { describe, StoreError } from '../store-error.js'
+import { StoreError } from '../store-error.js'
 
 export type Root = RootDatabase<Uint8Array, Uint8Array>
 
@@ -44,7 +45,7 @@ export async function openDatabases(dataDir: string, mapBytesMax: number): Promi
   } catch (error) {
     await root?.close()
     if (error instanceof StoreError) throw error
-    throw new StoreError('unusable', `${path} cannot be opened: ${describe(error)}`, { cause: error })
+    throw new StoreError('unusable', `${path} cannot be opened: ${firstLineOf(error)}`, { cause: error })
   }
 }
 

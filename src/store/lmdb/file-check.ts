@@ -4,9 +4,9 @@
  * meta pages (page-layout.ts); the one with the higher transaction number is current.
  */
 import type { FileHandle } from 'node:fs/promises'
-import { mebibyte } from '../../base/index.js'
+import { codeOf, mebibyte } from '../../base/index.js'
 import { databaseTable } from '../records/index.js'
-import { codeOf, openPlainFile } from './files.js'
+import { openPlainFile } from './files.js'
 import { metaBytes, readAt, readMeta, type Meta } from './page-layout.js'
 import { StoreError } from '../store-error.js'
 import { treeDamage } from './tree-check.js'

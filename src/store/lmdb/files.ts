@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { open, statfs, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { mebibyte } from '../../base/index.js'
+import { codeOf, mebibyte } from '../../base/index.js'
 import { StoreError } from '../store-error.js'
 
 /** Of root without CAP_CHOWN or CAP_SETUID, in a user namespace without the owner, or on a file system without owners. */
@@ -118,9 +118,4 @@ export async function checkRoom(path: string, bytesMin: number, what: string): P
   const bytesFree = await diskBytesFree(path)
   if (bytesFree < bytesMin)
     throw new StoreError('full', `${path} has no room ${what}: ${bytesFree} bytes are free`)
-}
-
-/** The error number of the system by name; empty for another error. */
-export function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? ''
 }

@@ -10,9 +10,9 @@
 import { randomUUID } from 'node:crypto'
 import { access, constants, link, lstat, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ignoringErrors } from '../../base/index.js'
-import { changeOwner, checkRoom, codeOf, notPlain } from './files.js'
-import { describe, StoreError } from '../store-error.js'
+import { codeOf, firstLineOf, ignoringErrors } from '../../base/index.js'
+import { changeOwner, checkRoom, notPlain } from './files.js'
+import { StoreError } from '../store-error.js'
 
 /** The size that LMDB creates for 126 readers, the default of lmdb-js. It extends a shorter file. */
 const lockFileBytes = 8272
@@ -44,7 +44,7 @@ export async function prepareLockFile(
   } catch (error) {
     if (error instanceof StoreError) throw error
     if (readOnly && forbiddenCodes.includes(codeOf(error))) return
-    throw new StoreError('unusable', `${lockPath} cannot be created or written: ${describe(error)}`, {
+    throw new StoreError('unusable', `${lockPath} cannot be created or written: ${firstLineOf(error)}`, {
       cause: error,
     })
   }

@@ -3,7 +3,14 @@
  */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { flushDirectory, gibibyte, inBackground, kibibyte, withRelease } from '../../base/index.js'
+import {
+  firstLineOf,
+  flushDirectory,
+  gibibyte,
+  inBackground,
+  kibibyte,
+  withRelease,
+} from '../../base/index.js'
 import { createRecordStore, isViewOfJournal, type RecordStoreParts } from '../records/index.js'
 import { bytesInUse, databasePath, openDatabases, type FileDatabases } from './environment.js'
 import { makeDirectories } from './directories.js'
@@ -13,7 +20,7 @@ import { checkRoom, diskBytesFree } from './files.js'
 import { prepareLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
 import { OwnCycles } from './own-cycles.js'
 import { Writer } from './writer.js'
-import { describe, StoreError } from '../store-error.js'
+import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 
 /** Enough for years at a few gigabytes a day. This is address space: the disk holds only what is written. */
@@ -76,7 +83,7 @@ export async function openLmdbParts(options: LmdbStoreOptions): Promise<RecordSt
     await databases?.root.close()
     await lock?.release()
     if (error instanceof StoreError) throw error
-    throw new StoreError('unusable', `the data directory ${dataDir} cannot be used: ${describe(error)}`, {
+    throw new StoreError('unusable', `the data directory ${dataDir} cannot be used: ${firstLineOf(error)}`, {
       cause: error,
     })
   }

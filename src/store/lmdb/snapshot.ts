@@ -4,12 +4,13 @@
  * reuse while the snapshot is open, so close it within minutes.
  */
 import { open, type Database, type RangeOptions, type Transaction } from 'lmdb'
+import { firstLineOf } from '../../base/index.js'
 import { createRecordStore, type Databases, type RecordDatabase } from '../records/index.js'
 import { bytesInUse, checkSchema, environmentOptions, openNamed, type Root } from './environment.js'
 import { checkDatabaseFile } from './file-check.js'
 import { asOwnerOf } from './files.js'
 import { prepareLockFile } from './lmdb-lock-file.js'
-import { describe, StoreError } from '../store-error.js'
+import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 
 export interface StoreSnapshot {
@@ -44,7 +45,7 @@ export async function openSnapshot(path: string, options: SnapshotOptions = {}):
   } catch (error) {
     await root?.close()
     if (error instanceof StoreError) throw error
-    throw new StoreError('unusable', `${path} cannot be read: ${describe(error)}`, { cause: error })
+    throw new StoreError('unusable', `${path} cannot be read: ${firstLineOf(error)}`, { cause: error })
   }
 }
 

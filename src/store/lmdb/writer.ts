@@ -7,9 +7,9 @@
  * each failed commit.
  */
 import { channel } from 'node:diagnostics_channel'
-import { mebibyte } from '../../base/index.js'
+import { firstLineOf, mebibyte } from '../../base/index.js'
 import { WriteQueue, type Write } from '../records/index.js'
-import { describe, StoreError } from '../store-error.js'
+import { StoreError } from '../store-error.js'
 import type { OwnCycles } from './own-cycles.js'
 
 /** What the writer needs of a transactional environment. */
@@ -143,7 +143,7 @@ export class Writer extends WriteQueue {
       this.#stopped =
         cause instanceof StoreError
           ? cause
-          : new StoreError('failed', `storage failed; restart the service: ${describe(cause)}`, { cause })
+          : new StoreError('failed', `storage failed; restart the service: ${firstLineOf(cause)}`, { cause })
       this.#options.onStopped(this.#stopped)
     }
     return this.#stopped
@@ -172,7 +172,7 @@ const fullCodes: readonly unknown[] = [28, 27, 122, 69, -30792]
 function writeError(cause: unknown, diskFull: boolean): StoreError {
   const full = diskFull || (isNativeError(cause) && fullCodes.includes(cause.code))
   const summary = full ? 'no room for a write' : 'the storage refused a write'
-  return new StoreError(full ? 'full' : 'failed', `${summary}: ${describe(cause)}`, { cause })
+  return new StoreError(full ? 'full' : 'failed', `${summary}: ${firstLineOf(cause)}`, { cause })
 }
 
 /** An error of LMDB or of the operating system: those carry the number that C returned. */

@@ -2,11 +2,11 @@
  * Reads every record of a snapshot: is it valid by itself, and do the records that belong together agree? What
  * the cycles mean is not checked.
  */
+import { firstLineOf } from '../../base/index.js'
 import { columnNames } from './cycles.js'
 import { kinds, type Databases, type Kind, type RecordDatabase } from './databases.js'
 import { encoderKeyBytes, imageKeyOf, imageNumbersOf, nameHash, weightsTimeKey } from './keys.js'
 import * as records from './payloads.js'
-import { describe } from '../store-error.js'
 
 /** How many records of each kind there are. */
 export type RecordCounts = Record<Kind, number>
@@ -192,7 +192,7 @@ function each<Key extends number | Uint8Array>(
     try {
       read(value, key)
     } catch (error) {
-      report(`${place} ${typeof key === 'number' ? key : nameOf(key)}: ${describe(error)}`)
+      report(`${place} ${typeof key === 'number' ? key : nameOf(key)}: ${firstLineOf(error)}`)
     }
   }
 }

@@ -1,7 +1,8 @@
 /**
  * What the kinds of records need to read and write, and what LMDB, memory and a journal implement.
  */
-import { describe, StoreError } from '../store-error.js'
+import { firstLineOf } from '../../base/index.js'
+import { StoreError } from '../store-error.js'
 import type { Databases, RecordDatabase } from './databases.js'
 import type { WriteQueue } from './write-queue.js'
 
@@ -38,7 +39,7 @@ export function readRecord<K extends number | Uint8Array>(
   try {
     return database.getBinary(key)
   } catch (error) {
-    throw new StoreError('failed', `the storage cannot be read: ${describe(error)}`, { cause: error })
+    throw new StoreError('failed', `the storage cannot be read: ${firstLineOf(error)}`, { cause: error })
   }
 }
 
