@@ -5,7 +5,6 @@ import { inBackground } from '../base/index.js'
 import { openApiDocument, type Series } from '../contract/index.js'
 import { lastCycleOf, type AdminSide, type ServerSources } from '../server/index.js'
 import { Access } from './access.js'
-import { apiDocs } from './api-docs.js'
 import { HealthChecks } from './checks.js'
 import { EventStreams } from './event-streams.js'
 import type { StartWorker } from '../history/index.js'
@@ -21,7 +20,7 @@ import { picks, picksQuery } from './page-data/picks.js'
 import { explainRequest, numberOfPath, post } from './page-data/post.js'
 import { Titles } from './page-data/titles.js'
 import { pageRoutes } from './page-files.js'
-import { plainStyle } from './plain-page.js'
+import { loginStyle } from './login-page.js'
 import { json, limitConcurrency, type Route } from './routes.js'
 import { Tracing } from './tracing.js'
 
@@ -126,7 +125,7 @@ function routesOf(parts: Parts): Route[] {
     access,
     handle,
   })
-  const [openApi, docs] = [json(openApiDocument()), apiDocs()]
+  const openApi = json(openApiDocument())
   const limited = limitConcurrency(unpackCountMax, unpackWaitingMax)
   return [
     route('open', '/livez', () => json({ status: 'ok' })),
@@ -142,8 +141,7 @@ function routesOf(parts: Parts): Route[] {
       body: Buffer.from(await metrics.text()),
     })),
     route('open', '/openapi.json', () => openApi),
-    route('open', '/docs', () => docs),
-    plainStyle,
+    loginStyle,
     ...(pageRoutes() ?? [route('token', '/', () => json({ version: parts.version }))]),
     route('token', '/api/now', async () => json(await now(parts))),
     route('token', '/api/series', () => json({ points: observer.points.items } satisfies Series)),

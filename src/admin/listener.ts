@@ -13,7 +13,7 @@ import { inBackground, kibibyte, type Log, mebibyte } from '../base/index.js'
 import { ServiceError } from '../contract/index.js'
 import { acceptsCoding, gzipResponse } from '../server/index.js'
 import { securityHeaders, type Access } from './access.js'
-import { loginPage } from './plain-page.js'
+import { loginPage } from './login-page.js'
 import { json, Router, type Reply, type Route } from './routes.js'
 
 export interface ListenerOptions {

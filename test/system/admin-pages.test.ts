@@ -1,10 +1,9 @@
 /**
- * The API documentation and the login form in a real Chromium, under the Content-Security-Policy. Skipped, with one line,
+ * The login form in a real Chromium, under the Content-Security-Policy. Skipped, with one line,
  * if Chromium is not installed.
  */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openApiDocument } from '../../src/contract/index.js'
 import {
   browserMissing,
   launch,
@@ -52,35 +51,6 @@ describe.skipIf(browserMissing)('without a script', () => {
     }
     await takeScreenshots(page, name)
   }
-
-  test('/docs shows every operation, parameter, error and type of the OpenAPI document', async () => {
-    const { page, problems } = await open('/docs')
-    const { paths, components } = openApiDocument() as unknown as {
-      paths: Record<string, Record<string, { operationId: string; summary: string }>>
-      components: Record<'responses' | 'schemas' | 'parameters', Record<string, { name?: string }>>
-    }
-    const text = await page.locator('main').innerText()
-    for (const [path, methods] of Object.entries(paths))
-      for (const [method, { operationId, summary }] of Object.entries(methods)) {
-        const section = page.locator(`section#${operationId}`)
-        expect(await section.locator('h3').innerText()).toBe(`${method.toUpperCase()} ${path}`)
-        expect(await section.innerText()).toContain(summary)
-      }
-    for (const { name = '' } of Object.values(components.parameters)) expect(text).toContain(name)
-    const ids = [
-      ...Object.keys(components.responses).map((name) => `error-${name}`),
-      ...Object.keys(components.schemas).map((name) => `type-${name}`),
-    ]
-    for (const id of ids) expect(await page.locator(`section#${id}`).count(), id).toBe(1)
-    expect(text).not.toMatch(/undefined|\[object|\*\*|`/)
-    const broken = await page.evaluate<string[]>(
-      '[...document.querySelectorAll(\'a[href^="#"]\')].map((a) => a.hash).filter((hash) => !document.querySelector(hash))',
-    )
-    expect(broken).toEqual([])
-    await expectWellMade(page, 'docs')
-    expect(problems).toEqual([])
-    await page.context().close()
-  })
 
   test('a browser without the cookie gets a form, which takes the token and nothing else', async () => {
     const { page, problems } = await open('/')
