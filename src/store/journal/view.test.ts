@@ -1,5 +1,6 @@
 /**
- * The view of a journal in a data directory, on a real PostgreSQL: what is read again, and which changes memory receives.
+ * The view of a journal in a data directory: what is read again, and which changes memory receives. Most of it on a real
+ * PostgreSQL.
  */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
@@ -13,10 +14,18 @@ import {
   withCalls,
 } from '../../../test/helpers/journals.js'
 import { bytesOf, cycleIdAt, cycleSample, imageSample } from '../../../test/helpers/store-samples.js'
-import { createMemoryContents, createMemoryStore } from '../memory/memory-store.js'
+import { silentLog } from '../../base/index.js'
+import {
+  createMemoryContents,
+  createMemoryStore,
+  memoryParts,
+  type MemoryContents,
+} from '../memory/memory-store.js'
 import { StoreError } from '../store-error.js'
 import type { FollowedChanges } from '../store.js'
-import type { Journal } from './journal.js'
+import type { Change } from './changes.js'
+import type { EntryMark, Journal } from './journal.js'
+import { View } from './view.js'
 
 const key = { gallId: 'baseball', postNo: 7, position: 1 }
 
@@ -185,5 +194,64 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
     const contents = createMemoryContents()
     await createMemoryStore({ contents }).appendCycle(cycleSample(1))
     await expect(openReplica({ view: { contents } })).rejects.toThrow('understudy journal import')
+  })
+})
+
+describe('what a view was before', () => {
+  const head: EntryMark = { number: 1, token: randomUUID() }
+  const changeOf = (position: number): Change => ({ kind: 'responses', key: position, value: bytesOf(1) })
+  const neverCalled = (): Promise<never> => Promise.reject(new Error('not expected'))
+
+  /** A journal that can only be read. */
+  const journalOf = (follow: Journal['follow'], id = 'first'): Journal => ({
+    environment: 'e',
+    id,
+    append: neverCalled,
+    renew: neverCalled,
+    acquire: neverCalled,
+    release: neverCalled,
+    state: neverCalled,
+    follow,
+    prune: neverCalled,
+    close: neverCalled,
+  })
+  /** Gives one change, and is then at its head, or loses the connection. */
+  const reading =
+    (change: Change, isInterrupted = false): Journal['follow'] =>
+    async (_from, apply) => {
+      await apply([change], !isInterrupted, head)
+      if (isInterrupted) throw new StoreError('failed', 'the connection is lost')
+      return { kind: 'followed', head }
+    }
+  const openView = (contents: MemoryContents, journal: Journal): View =>
+    new View({ journal, view: memoryParts({ contents }), name: 'one', log: silentLog })
+
+  test('a first reading that was interrupted begins again: what was removed meanwhile does not stay', async () => {
+    const contents = createMemoryContents()
+    const interrupted = openView(contents, journalOf(reading(changeOf(1), true)))
+    await expect(interrupted.read()).rejects.toThrow('the connection is lost')
+    expect([...contents.responses.getKeys({})]).toEqual([1])
+    // The record and the mark of its removal are both gone from the journal.
+    const view = openView(contents, journalOf(reading(changeOf(2))))
+    expect(await view.read()).toMatchObject({ isComplete: true })
+    expect([...contents.responses.getKeys({})]).toEqual([2])
+  })
+
+  test('a view that has read one entry of an environment is refused by another one of its name', async () => {
+    const contents = createMemoryContents()
+    await openView(contents, journalOf(reading(changeOf(1)))).read()
+    expect(() => openView(contents, journalOf(neverCalled, 'second'))).toThrow(
+      'the environment was re-created',
+    )
+    expect(openView(contents, journalOf(neverCalled)).mark).toMatchObject(head)
+  })
+
+  test('a view that has not read an entry may be that of another environment of its name', async () => {
+    const contents = createMemoryContents()
+    const interrupted = openView(contents, journalOf(reading(changeOf(1), true)))
+    await expect(interrupted.read()).rejects.toThrow('the connection is lost')
+    const view = openView(contents, journalOf(reading(changeOf(2)), 'second'))
+    await view.read()
+    expect([...contents.responses.getKeys({})]).toEqual([2])
   })
 })
