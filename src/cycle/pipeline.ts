@@ -212,7 +212,7 @@ export class CyclePipeline {
     const { store } = this.#parts
     let last: Position
     try {
-      if (this.#mustLoad) this.#pool = await loadPool(this.#parts)
+      if (this.#mustLoad) this.#pool = (await loadPool(this.#parts)).pool
       this.#mustLoad = false
       last = store.lastCycle()?.position ?? 0
       if (last > this.#pool.state.position) await catchUp(this.#pool, this.#parts)

@@ -6,7 +6,7 @@ import { inBackground, type Log } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
 import { ServiceError } from '../contract/index.js'
 import { ModelError, type Model, type ModelAbsence } from '../model/index.js'
-import type { Pool, PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
+import type { PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
 import type { FollowedChanges, ImageKey, Store, StoredCycle } from '../store/index.js'
 import { ClockDifference } from './clock-difference.js'
 import { Embeddings, type EmbeddingBacklog } from './embeddings/index.js'
@@ -17,7 +17,7 @@ import { findContradictions, type Contradictions } from './outcome-check.js'
 import { CyclePipeline, type CycleStored } from './pipeline.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { ScoringModels } from './scoring-models.js'
-import { loadPool, PoolSnapshots } from './stored-pool/index.js'
+import { loadPool, PoolSnapshots, type LoadedPool } from './stored-pool/index.js'
 import { StoredWeights, type InitialWeights } from './stored-weights.js'
 
 /** Dependencies of the service. */
@@ -82,7 +82,7 @@ export class CycleService {
   readonly #pipeline: CyclePipeline
   #closing = false
 
-  private constructor(parts: CycleServiceParts, weights: StoredWeights, pool: Pool) {
+  private constructor(parts: CycleServiceParts, weights: StoredWeights, { pool, snapshot }: LoadedPool) {
     const { codec, store, clock, textEncodeMsMax, log } = parts
     const queue = this.#queue
     const images = new ImageCounts(store)
@@ -97,7 +97,7 @@ export class CycleService {
     const state = (): CyclePipeline['state'] => pipeline.state
     const models = new ScoringModels({ store, embeddings, images, queue, state, ended, textEncodeMsMax, log })
     const isIdle = (): boolean => queue.isEmpty && !this.#closing
-    const snapshots = new PoolSnapshots({ store, state, isIdle, log })
+    const snapshots = new PoolSnapshots({ store, loaded: snapshot, state, isIdle, log })
     const retention = new Retention({
       store,
       limits: parts.retention ?? (() => nothingExpires),

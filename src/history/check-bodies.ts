@@ -103,7 +103,7 @@ export class BodyChecker {
     const { store, codec } = options
     // `understudy verify` reports what is damaged.
     const log = { warn: () => undefined }
-    return new BodyChecker(options, store && (await loadPool({ store, codec, log })))
+    return new BodyChecker(options, store && (await loadPool({ store, codec, log })).pool)
   }
 
   private constructor(options: BodyCheckerOptions, pool: Pool | null) {

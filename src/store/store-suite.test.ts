@@ -75,18 +75,24 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.lastCycle()?.cycleId).toBe(cycleIdAt(1))
     })
 
-    test('the newest two snapshots of the pool are kept', async () => {
+    test('a snapshot of the pool replaces the others but the one that is to be kept', async () => {
       const store = await newStore()
       for (const number of [1, 2, 3, 4]) await store.appendCycle(cycleSample(number))
-      await Promise.all([1, 3, 4].map((position) => store.putPoolSnapshot(position, bytesOf(position))))
+      for (const [position, kept] of [
+        [1, 0],
+        [2, 1],
+        [3, 1],
+        [4, 3],
+      ] as const)
+        await store.putPoolSnapshot(position, bytesOf(position), kept)
       expect(store.poolSnapshots()).toEqual([4, 3])
       expect([1, 3, 4].map((position) => store.readPoolSnapshot(position))).toEqual([
         undefined,
         bytesOf(3),
         bytesOf(4),
       ])
-      await store.putPoolSnapshot(4, bytesOf(5))
-      expect(store.poolSnapshots()).toEqual([4, 3])
+      await store.putPoolSnapshot(4, bytesOf(5), 4)
+      expect(store.poolSnapshots()).toEqual([4])
       expect(store.readPoolSnapshot(4)).toEqual(bytesOf(5))
     })
 

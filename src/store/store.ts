@@ -209,10 +209,10 @@ export interface CycleRecords {
   /** Cycles that have an evaluation record, in order of arrival; the other records of some have expired. */
   evaluatedCycles(): Iterable<StoredCycle>
   /**
-   * Stores the pool as it was after the cycle at `position`, packed, and keeps the snapshot before it: one that is damaged
-   * is replaced by the other and the requests since. Rejects if the cycle is not stored. Copies the bytes immediately.
+   * Stores the pool as it was after the cycle at `position`, packed, and removes the other snapshots but the one at `kept`:
+   * should one be damaged, the other takes its place. Rejects if the cycle is not stored. Copies the bytes immediately.
    */
-  putPoolSnapshot(position: Position, columns: Uint8Array): Promise<void>
+  putPoolSnapshot(position: Position, columns: Uint8Array, kept?: Position): Promise<void>
   /** Positions of the cycles after which the stored snapshots were made, newest first: at most two. */
   poolSnapshots(): Position[]
   readPoolSnapshot(position: Position): Uint8Array | undefined

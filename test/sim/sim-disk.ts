@@ -58,6 +58,16 @@ export class SimDisk {
     return this.#store().expiry.keptEntries(Infinity)
   }
 
+  /** Damages the newest snapshot of the pool, if another one or all requests can replace it. Returns false if not. */
+  damageSnapshot(): boolean {
+    const [newest, older = 0] = this.contents.pool.getKeys({ reverse: true })
+    if (newest === undefined || older < this.firstPosition - 1) return false
+    const record = this.contents.pool.getBinary(newest) as Uint8Array
+    record.set([(record.at(-1) as number) ^ 1], record.length - 1)
+    this.contents.pool.putSync(newest, record)
+    return true
+  }
+
   #store(): Store {
     return createMemoryStore({ contents: this.contents })
   }

@@ -34,6 +34,7 @@ export interface SimServerParts {
   readonly onStored: (write: StoredWrite) => void
   readonly onFault: () => void
   readonly onCrash: () => void
+  readonly onSnapshotDamaged: () => void
   /** Called when an incarnation has ended: its calls get no response. */
   readonly onDown: () => void
   readonly onFailure: (error: unknown) => void
@@ -82,6 +83,8 @@ export class SimServer {
     if (this.store !== null) return
     const incarnation = ++this.incarnation
     this.closing = false
+    if (this.#random.chance(snapshotDamageRate) && this.#parts.disk.damageSnapshot())
+      this.#parts.onSnapshotDamaged()
     const store = new SimStore({
       disk: this.#parts.disk,
       scheduler: this.#parts.scheduler,
@@ -214,6 +217,9 @@ export class SimServer {
     return this.#random.pick(['refused', 'late failure', 'late failure', 'crash before', 'crash after'])
   }
 }
+
+/** Share of the starts that find the newest snapshot of the pool damaged. */
+const snapshotDamageRate = 0.5
 
 /** Reasons for which a shadow may skip a cycle. Any other reason is a failure. */
 const expectedReasons = /still scoring an earlier cycle|simulated failure|failed after it was stored/

@@ -52,6 +52,7 @@ export type StoredWrite =
   | { readonly kind: 'evaluations removed'; readonly positions: readonly Position[] }
   | { readonly kind: 'images removed'; readonly images: readonly ImageArrival[] }
   | { readonly kind: 'outcomes removed'; readonly outcomes: readonly OutcomeEntry[] }
+  | { readonly kind: 'snapshot' }
   | { readonly kind: 'other' }
 
 export class SimStore implements Store {
@@ -122,9 +123,15 @@ export class SimStore implements Store {
     )
   }
 
-  putPoolSnapshot(position: Position, columns: Uint8Array): Promise<void> {
+  putPoolSnapshot(position: Position, columns: Uint8Array, kept?: Position): Promise<void> {
     const copy = columns.slice()
-    return this.#write(`snapshot at ${position}`, () => this.#memory.putPoolSnapshot(position, copy), other)
+    return this.#write(
+      `snapshot at ${position}`,
+      () => this.#memory.putPoolSnapshot(position, copy, kept),
+      () => ({
+        kind: 'snapshot',
+      }),
+    )
   }
 
   putImage(key: ImageKey, image: StoredImage): ReturnType<Store['putImage']> {

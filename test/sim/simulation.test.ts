@@ -21,6 +21,8 @@ describe.each(codecs)('with the $name codec', (codec) => {
       expect(sum.crashes).toBeGreaterThan(seedCount)
       expect(sum.faults).toBeGreaterThan(4 * seedCount)
       expect(sum.expired).toBeGreaterThan(seedCount)
+      expect(sum.snapshots).toBeGreaterThan(seedCount)
+      expect(sum.snapshotsDamaged).toBeGreaterThan(seedCount / 10)
       expect(sum.shadowScores).toBeGreaterThan(seedCount / 2)
     },
   )

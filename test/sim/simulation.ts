@@ -33,6 +33,9 @@ export interface RunFigures {
   crashes: number
   faults: number
   shadowScores: number
+  /** Snapshots of the pool, and those that were damaged before a start. */
+  snapshots: number
+  snapshotsDamaged: number
   /** Cycles, images and outcomes that expired. */
   expired: number
   traceSum: number
@@ -74,7 +77,7 @@ class Simulation {
   readonly #oracle: Oracle
   readonly #figures: RunFigures = {
     ...{ steps: 0, calls: 0, acknowledged: 0, stored: 0, crashes: 0, faults: 0 },
-    ...{ shadowScores: 0, expired: 0, traceSum: 0 },
+    ...{ shadowScores: 0, snapshots: 0, snapshotsDamaged: 0, expired: 0, traceSum: 0 },
   }
 
   readonly #clock = { nowMs: startMs }
@@ -108,6 +111,7 @@ class Simulation {
       onStored: (write) => this.#stored(write),
       onFault: () => this.#fault(),
       onCrash: () => this.#figures.crashes++,
+      onSnapshotDamaged: () => this.#figures.snapshotsDamaged++,
       onDown: () => this.#clients.calls.clear(),
       onFailure: (error) => (this.#failure ??= error),
       guard: (work) => this.#guard(work),
@@ -311,6 +315,9 @@ class Simulation {
         this.#oracle.retention.outcomesRemoved(write.outcomes)
         return
       }
+      case 'snapshot':
+        this.#figures.snapshots++
+        return
       case 'other':
     }
   }

@@ -25,14 +25,19 @@ async function recorded(
     await memory.submit(cycle)
     const { position } = memory.service.pool
     if (snapshots.includes(position))
-      await memory.store.putPoolSnapshot(position, packPool(memory.service.pool))
+      await memory.store.putPoolSnapshot(
+        position,
+        packPool(memory.service.pool),
+        memory.store.poolSnapshots()[0],
+      )
   }
   return memory
 }
 
 async function restarted({ contents }: RecordedMemory, warnings: string[] = []): Promise<Pool> {
   const log = { warn: (fields: object) => void warnings.push(String((fields as { err: unknown }).err)) }
-  return loadPool({ store: createMemoryStore({ contents }), codec: referenceCodec, log })
+  const { pool } = await loadPool({ store: createMemoryStore({ contents }), codec: referenceCodec, log })
+  return pool
 }
 
 /** The pool of a service that has processed `cycles` and was never restarted. */
@@ -136,7 +141,7 @@ describe('of a pool with two snapshots', () => {
 
   test('one that lacks a cycle is not used', async () => {
     const lacking = await recorded([enter])
-    await memory.store.putPoolSnapshot(3, packPool({ ...lacking.service.pool, position: 3 }))
+    await memory.store.putPoolSnapshot(3, packPool({ ...lacking.service.pool, position: 3 }), 1)
     await expectRestored()
     expect(warnings).toEqual([
       expect.stringContaining('differs from the one that the newest cycle has recorded'),

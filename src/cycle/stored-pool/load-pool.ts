@@ -16,8 +16,15 @@ export interface PoolSource {
   readonly log: { warn(fields: object, message: string): void }
 }
 
+export interface LoadedPool {
+  /** After the newest cycle. */
+  readonly pool: Pool
+  /** The snapshot with which it began; 0: none could be used. */
+  readonly snapshot: Position
+}
+
 /** The pool after the newest cycle. Throws when the store cannot be read, or has neither a snapshot nor all requests. */
-export async function loadPool(source: PoolSource): Promise<Pool> {
+export async function loadPool(source: PoolSource): Promise<LoadedPool> {
   const { store, log } = source
   const last = lastPosition(store)
   let cause: unknown
@@ -25,7 +32,7 @@ export async function loadPool(source: PoolSource): Promise<Pool> {
     try {
       if (position > last)
         throw new StoreError('unusable', `a snapshot of the pool is newer than the newest cycle`)
-      return await upToDate(readPool(store, position), source)
+      return { pool: await upToDate(readPool(store, position), source), snapshot: position }
     } catch (error) {
       if (error instanceof StoreError && error.code !== 'unusable') throw error
       log.warn(
@@ -36,7 +43,7 @@ export async function loadPool(source: PoolSource): Promise<Pool> {
     }
   }
   const first = store.expiry.firstPosition()
-  if (first === 1) return upToDate(new Pool(), source)
+  if (first === 1) return { pool: await upToDate(new Pool(), source), snapshot: 0 }
   throw new StoreError(
     'unusable',
     `no snapshot of the pool can be used, and the cycles before position ${first} have expired; restore a backup`,

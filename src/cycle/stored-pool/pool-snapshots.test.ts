@@ -39,6 +39,7 @@ test('while cycles follow each other without a pause, a snapshot waits, but not 
   let position = 0
   const snapshots = new PoolSnapshots({
     store,
+    loaded: 0,
     state: () => ({ ...emptyPool, position }),
     isIdle: () => false,
     log: { error: (fields) => expect.fail(JSON.stringify(fields)) },
@@ -66,4 +67,19 @@ test('a snapshot that cannot be written is logged and tried again; cycles are sc
   onTestFinished(() => restarted.service.close())
   expect(restarted.service.pool.count).toBe(10)
   expect(restarted.service.pool.newestCycleMs).toBe(cycleMs(9))
+})
+
+test('a damaged snapshot is the one that the next one replaces, and covers no cycle that expires', async () => {
+  const memory = await RecordedMemory.open()
+  const { contents } = memory
+  await submitAll(memory, 0, 8)
+  await vi.waitUntil(() => memory.store.poolSnapshots().length === 1)
+  await submitAll(memory, 8, 10)
+  await memory.service.close()
+  contents.pool.putSync(10, Uint8Array.of(1, 2, 3))
+  const restarted = await RecordedMemory.open({ contents })
+  await submitAll(restarted, 10, 12)
+  expect(restarted.store.poolSnapshots()).toEqual([10, 8])
+  await restarted.service.close()
+  expect(restarted.store.poolSnapshots()).toEqual([12, 8])
 })

@@ -9,6 +9,8 @@ import { packPool } from './snapshot.js'
 
 export interface PoolSnapshotsParts {
   readonly store: Store
+  /** The snapshot with which the pool was loaded; 0: none. */
+  readonly loaded: Position
   /** The pool after the newest cycle. */
   readonly state: () => PoolState
   /** True while no cycle is in progress or waits. */
@@ -22,10 +24,13 @@ const cyclesMax = 11
 
 export class PoolSnapshots {
   readonly #parts: PoolSnapshotsParts
+  /** The newest snapshot that is known to be good: others that the store has may be damaged. */
+  #good: Position
   #writing: Promise<void> | null = null
 
   constructor(parts: PoolSnapshotsParts) {
     this.#parts = parts
+    this.#good = parts.loaded
   }
 
   /** To be called when a cycle is stored. Returns immediately; the work runs in a later turn of the event loop. */
@@ -70,12 +75,14 @@ export class PoolSnapshots {
     if (!store.closed) log.error({ err: error }, 'the snapshot of the pool could not be written')
   }
 
+  /** 0 also when the store has been replaced by what others have written. */
   #newest(): Position {
-    return this.#parts.store.poolSnapshots()[0] ?? 0
+    return this.#parts.store.poolSnapshots().includes(this.#good) ? this.#good : 0
   }
 
   async #write(): Promise<void> {
     const state = this.#parts.state()
-    await this.#parts.store.putPoolSnapshot(state.position, packPool(state))
+    await this.#parts.store.putPoolSnapshot(state.position, packPool(state), this.#newest())
+    this.#good = state.position
   }
 }

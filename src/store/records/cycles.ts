@@ -95,12 +95,11 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       for (const { key, value } of db.evaluations.getRange({}))
         yield { position: key, ...records.readEvaluation(value).header }
     },
-    putPoolSnapshot(position, columns) {
+    putPoolSnapshot(position, columns, kept) {
       const record = records.packBytes(columns)
       return access.writes.write(record.byteLength, () => {
         assert(db.cycles.doesExist(position), 'a snapshot of the pool has its cycle')
-        const [, ...older] = poolSnapshots(db).filter((other) => other !== position)
-        for (const other of older) db.pool.removeSync(other)
+        for (const other of poolSnapshots(db)) if (other !== kept) db.pool.removeSync(other)
         db.pool.putSync(position, record)
       })
     },

@@ -7,7 +7,7 @@
  *   requests, responses, entered, left, availability: the same key
  *   evaluations         position → labels of a cycle, and what an evaluation reads of it; kept when the cycle expires
  *   cycle_ids           cycle id → position
- *   pool                position → snapshot of the pending pool after that cycle; the newest two
+ *   pool                position → snapshot of the pending pool after that cycle; two at most
  *   images              image key → what identifies it        image_bytes: the same key → the normalised JPEG
  *   image_uses          SHA-256 of an upload and image key → nothing: the images that have the same bytes
  *   embeddings          encoder and what it encoded → a vector
