@@ -41,11 +41,7 @@ test('lists of different lengths are one difference, and their common rows are c
   ])
 })
 
-test('a number keeps its digits, and a long text or path is cut', () => {
-  const differences = (was: string, is: string) => bodyDifferences(Buffer.from(was), Buffer.from(is))
-  expect(differences('[9007199254740993]', '[9007199254740992]')).toEqual([
-    { path: '[0]', problem: 'was 9007199254740993, is 9007199254740992' },
-  ])
+test('a long text or path is cut', () => {
   const [long] = bodyDifferences(
     Buffer.from(JSON.stringify({ ['n'.repeat(9999)]: 'a'.repeat(9999) })),
     Buffer.from(JSON.stringify({ ['n'.repeat(9999)]: 'b'.repeat(9999) })),
