@@ -3,7 +3,7 @@
  * upload that would wait too long is refused with Retry-After. The memory of bodies is limited where they are received.
  */
 import { kibibyte, mebibyte, Semaphore } from '../base/index.js'
-import { RetrySchedule, ServiceError } from '../contract/index.js'
+import { assert, RetrySchedule, ServiceError } from '../contract/index.js'
 
 /** An upload that would wait longer is refused: a later retry is served sooner than a long queue. */
 const waitMsMax = 500
@@ -48,6 +48,7 @@ export class ImageSemaphore {
     const endWaiting = (): void => {
       this.#waitingBytes -= waitingBytes
       waitingBytes = 0
+      assert(this.#waitingBytes >= 0, 'bytes that wait are released once')
     }
     try {
       return await this.#permits.run(() => {

@@ -1,6 +1,6 @@
 /**
- * Validates an uploaded image, computes its identity, and makes the normalised copy for models. Interface 4.3;
- * decisions.md 26 to 28, 30, 37 and 43. Decoding and hashing run on libuv's threads.
+ * Validates an uploaded image, computes its identity, and makes the normalised copy for models, as docs/contract.md states
+ * under `PUT /v1/images`. Decoding and hashing run on libuv's threads.
  */
 import sharp from 'sharp'
 import { sha256Of } from '../base/index.js'
@@ -10,7 +10,7 @@ import { repairJpeg, tooManySegments } from './repair-thread.js'
 
 /** An accepted image. */
 export interface NormalisedImage {
-  /** SHA-256 of the uploaded bytes, 32 of them: the image's identity (decisions.md 26). */
+  /** SHA-256 of the uploaded bytes, 32 of them: the image's identity. */
   readonly sha256: Uint8Array
   readonly uploadedBytes: number
   /** Size of the uploaded image in pixels, with its EXIF orientation applied. */
@@ -27,7 +27,7 @@ const signature = [0xff, 0xd8, 0xff]
 
 /**
  * Warnings of libjpeg that need not concern the pixels: padding, a newer JFIF revision, header bytes that it ignores. All
- * others mean that pixels are missing or invented, and such an image counts as one that does not decode (decisions.md 37).
+ * others mean that pixels are missing or invented, and such an image counts as one that does not decode (docs/contract.md).
  */
 const harmlessWarning =
   /extraneous bytes before marker|unknown JFIF revision|Unknown Adobe color transform|Invalid SOS parameters for sequential JPEG/
@@ -36,7 +36,7 @@ const harmlessWarning =
 // images would only use memory.
 sharp.concurrency(1)
 sharp.cache(false)
-// Of a file with several pictures (MPO, Ultra HDR) the first is the image (decisions.md 43). libvips has a loader for such
+// Of a file with several pictures (MPO, Ultra HDR) the first is the image (docs/contract.md). libvips has a loader for such
 // files that ignores all warnings, and would store half an image; without it, the loader for JPEG reads the first one.
 sharp.block({ operation: ['VipsForeignLoadUhdr'] })
 

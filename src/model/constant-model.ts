@@ -14,7 +14,11 @@ const share = 0.5
 export function constantModel(codec: Codec): Model {
   const fillFeatures = compileFeatures(catalogue, { codec, missing: 'nan' })
   return {
-    ...{ version: 'constant', kind: 'trained', provider: 'none', text: null, image: null },
+    version: 'constant',
+    kind: 'trained',
+    provider: 'none',
+    text: null,
+    image: null,
     predict(inputs) {
       fillFeatures(inputs, new Float32Array(inputs.count * catalogue.length))
       const columns = headNames.map(() => new Float32Array(inputs.count).fill(share))

@@ -15,6 +15,7 @@ import {
   type ModelInputs,
   type TextEncoder,
   type FeatureRows,
+  type Vectors,
 } from './model.js'
 import { featureNames, missingEmbeddings } from './package/parse-manifest.js'
 import { imageEncoderHash, modelIdentity, textEncoderHash } from './package/identity.js'
@@ -137,7 +138,7 @@ function assemble(
     const { count } = rows
     const columns = count === 0 ? heads.map(() => new Float32Array(0)) : await hosts.heads.run(rows, limitMs)
     assert(
-      columns.every(({ length }) => length === count),
+      columns.length === heads.length && columns.every(({ length }) => length === count),
       'the reply to a batch has one value per row and head',
     )
     try {
@@ -215,8 +216,12 @@ function textEncoder({ text }: Manifest, host: EncoderHost | null, timeLimitMs: 
   return {
     hash: textEncoderHash(text),
     dim: text.dim,
-    encode: (records, budgetMs) =>
-      host.run({ items: records, budgetMs: budgetMs ?? null }, (budgetMs ?? 0) + timeLimitMs),
+    encode: async (items, budgetMs) =>
+      checked(
+        await host.run({ items, budgetMs: budgetMs ?? null }, (budgetMs ?? 0) + timeLimitMs),
+        items,
+        text.dim,
+      ),
   }
 }
 
@@ -229,7 +234,15 @@ function imageEncoder(
   const { dim, pooling, required = false } = image
   return {
     hash: imageEncoderHash(image),
-    ...{ dim, pooling, required },
-    encode: (images) => host.run({ items: images, budgetMs: null }, timeLimitMs),
+    dim,
+    pooling,
+    required,
+    encode: async (items) => checked(await host.run({ items, budgetMs: null }, timeLimitMs), items, dim),
   }
+}
+
+function checked(reply: Vectors, { length }: readonly Uint8Array[], dim: number): Vectors {
+  assert(reply.encoded.length === length, 'the reply of an encoder has a flag for each item')
+  assert(reply.vectors.length === length * dim, 'the reply of an encoder has a vector for each item')
+  return reply
 }

@@ -80,8 +80,8 @@ export const modelMutants: readonly MutantGroup[] = [
       },
       {
         breaks: 'the template of texts is part of the encoder',
-        find: '{ template, tokens_max,',
-        replace: '{ tokens_max,',
+        find: 'template,\n    tokens_max,',
+        replace: 'tokens_max,',
       },
       {
         breaks: 'values for missing features are part of the identity',

@@ -32,7 +32,12 @@ const controlText = Buffer.from(JSON.stringify({ title: '가나다 abc 123.' }))
 export function textBatchEncoder(encoder: TextEncoder): BatchEncoder {
   const { hash, dim } = encoder
   return {
-    ...{ kind: 'text', hash, dim, control: controlText, callMsMax: 250, callCountMax: 200 },
+    kind: 'text',
+    hash,
+    dim,
+    control: controlText,
+    callMsMax: 250,
+    callCountMax: 200,
     encode: (records, ms) => encoder.encode(records, ms),
   }
 }
@@ -49,7 +54,12 @@ const controlImage = Buffer.from(
 export function imageBatchEncoder(encoder: ImageEncoder): BatchEncoder {
   const { hash, dim } = encoder
   return {
-    ...{ kind: 'image', hash, dim, control: controlImage, callMsMax: Infinity, callCountMax: 8 },
+    kind: 'image',
+    hash,
+    dim,
+    control: controlImage,
+    callMsMax: Infinity,
+    callCountMax: 8,
     encode: (images) => encoder.encode(images),
   }
 }

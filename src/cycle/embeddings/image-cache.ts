@@ -2,6 +2,7 @@
  * Vectors of posts' images for one encoder. A post's vector is pooled over its encoded images in the order of their
  * positions. Nothing waits for an image: the queue encodes it in the background.
  */
+import { assert } from '../../contract/index.js'
 import { poolVectors, type EmbeddingColumn, type ImageEncoder } from '../../model/index.js'
 import { PostMap, type PoolState } from '../../pool/index.js'
 import { StoreError, type ImageKey, type Store } from '../../store/index.js'
@@ -90,6 +91,7 @@ export class ImageCache {
     if (entry === undefined) return
     this.#posts.delete(gallId, postNo)
     this.#postCount--
+    assert(this.#postCount >= 0, 'each post is counted once')
     this.#vectors.delete(entry.id)
   }
 

@@ -23,7 +23,7 @@ export class ImageQueue {
   encoder: ImageEncoder
   readonly #store: Store
   readonly #parts: CacheParts
-  readonly #onEncoded: (key: ImageKey) => void
+  readonly #onEncoded: (post: Omit<ImageKey, 'position'>) => void
   /** By image name, in order of arrival. */
   readonly #queue = new Map<string, ImageKey>()
   #isWorking = false
@@ -31,8 +31,13 @@ export class ImageQueue {
   #batch: Promise<unknown> = Promise.resolve()
   #closed = false
 
-  /** `onEncoded` is called for each image of the queue that has been tried, with or without a vector. */
-  constructor(encoder: ImageEncoder, store: Store, parts: CacheParts, onEncoded: (key: ImageKey) => void) {
+  /** `onEncoded` is called for each post of which images have been tried, with or without vectors. */
+  constructor(
+    encoder: ImageEncoder,
+    store: Store,
+    parts: CacheParts,
+    onEncoded: (post: Omit<ImageKey, 'position'>) => void,
+  ) {
     this.encoder = encoder
     this.#store = store
     this.#parts = parts
@@ -104,7 +109,9 @@ export class ImageQueue {
         return
       }
       // One by one: a post whose records are damaged must not keep the vectors from the others.
-      if (!this.isClosed()) for (const key of keys) inBackground('image encoding', () => this.#onEncoded(key))
+      const posts = new Map(keys.map((key) => [JSON.stringify([key.gallId, key.postNo]), key]))
+      if (!this.isClosed())
+        for (const post of posts.values()) inBackground('image encoding', () => this.#onEncoded(post))
       await nextTurn()
     }
   }

@@ -7,6 +7,7 @@
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { assert } from '../../contract/index.js'
 import { isolateErrors, ModelDownError, ModelError, slices, type Vectors } from '../../model/index.js'
 import { encodeTimed, type BatchEncoder } from './batch-encoder.js'
 import { GatheredVectors } from './vectors.js'
@@ -101,6 +102,7 @@ export class Quarantine {
         rows.map((row) => items[row] as Uint8Array),
         msMax,
       )
+      assert(made.encoded.length === rows.length, 'an encoder answers for each item')
       vectors.take(rows, made)
       for (const { item, reason } of made.failures ?? [])
         quarantine(rows[item] as number, new ModelError(reason))

@@ -3,6 +3,7 @@
  * stored with the cycle that brought the post.
  */
 import type { Log } from '../../base/index.js'
+import { assert } from '../../contract/index.js'
 import type { EmbeddingColumn, ModelError, TextEncoder, Vectors } from '../../model/index.js'
 import type { PoolState } from '../../pool/index.js'
 import type { EncodedTexts, Store } from '../../store/index.js'
@@ -232,6 +233,7 @@ function keyOf(state: PoolState, slot: number): number {
 
 /** `row`: the place of the post among those that entered with the cycle at `position`. */
 function postKey(position: number, row: number): number {
+  assert(row < rowCountMax, 'a cycle has fewer rows than a key can distinguish')
   return position * rowCountMax + row
 }
 

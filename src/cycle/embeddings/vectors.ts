@@ -37,6 +37,7 @@ export class VectorTable<Key> {
     assert(vector.length === this.dim, 'a vector has the width of its table')
     const row = this.#rows.get(key) ?? this.#free.pop() ?? this.#rows.size
     if ((row + 1) * this.dim > this.#vectors.length) this.#grow()
+    assert((row + 1) * this.dim <= this.#vectors.length, 'the table has room for the row')
     this.#vectors.set(vector, row * this.dim)
     this.#rows.set(key, row)
   }

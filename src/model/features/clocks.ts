@@ -19,7 +19,7 @@ import { featureTable, type FeatureRow } from './feature.js'
 import { dayMs } from '../../base/index.js'
 import { logHoursBetween } from './shared.js'
 
-/** Posts leave the pool after a day (interface.md section 8); a much higher age comes from a wrong clock. */
+/** The client removes posts after a day; a much higher age comes from a wrong clock. */
 const ageDaysMax = 3
 const radiansPerMs = (2 * Math.PI) / dayMs
 /** The time of day in Korea at midnight UTC. */

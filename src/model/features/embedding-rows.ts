@@ -23,6 +23,7 @@ export function fillEmbeddings(
   slots.forEach((slot, index) => {
     const vector = row[slot] ?? -1
     const start = index * dim
+    assert((vector + 1) * dim <= vectors.length, 'a slot has a vector of the table or none')
     if (vector < 0) matrix.fill(missing, start, start + dim)
     else matrix.set(vectors.subarray(vector * dim, (vector + 1) * dim), start)
   })

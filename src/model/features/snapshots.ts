@@ -26,7 +26,7 @@ const loggedNames: readonly SnapshotName[] = [
   ...partedNames.flatMap((name) => [name, `${name}_m`, `${name}_a`] as const),
   ...(['memo_size', 'upimg_cnt'] as const),
 ]
-/** Maximum of the wire field (interface.md 2.4). */
+/** Maximum of the wire field (docs/contract.md). */
 const heightMax = 32767
 
 export const snapshotFeatures = featureTable([

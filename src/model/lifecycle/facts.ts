@@ -43,7 +43,10 @@ export function statusOf(
 ): LifecycleStatus {
   return {
     versions: versions.map(({ version, role, state, changed }) => ({
-      ...{ version, role, state, ...(changed === null ? {} : { changed }) },
+      version,
+      role,
+      state,
+      ...(changed !== null && { changed }),
     })),
     ...(fallback && { fallback }),
     failures: [...failures.values()],

@@ -28,12 +28,12 @@ export interface LifecycleParts {
   readonly log: Log
   /** Milliseconds since 1970. */
   readonly clock: () => number
-  /** Shows the states of the versions to other processes. Default: they are not shown. */
-  readonly statusFile?: Pick<StatusFile, 'write' | 'remove'>
-  /** Keeps a fallback across restarts. Default: a restart tries the version that `ACTIVE` names. */
-  readonly fallbackFile?: FallbackFile
+  /** Shows the states of the versions to other processes. */
+  readonly statusFile: Pick<StatusFile, 'write' | 'remove'>
+  /** Keeps a fallback across restarts. */
+  readonly fallbackFile: FallbackFile
   /** The version of the last cycle that another version than this one scored; null: there is none. */
-  readonly scoredBefore?: (version: string) => Promise<string | null>
+  readonly scoredBefore: (version: string) => Promise<string | null>
 }
 
 /** A version that has failed as many consecutive cycles as are allowed. */

@@ -12,6 +12,7 @@ import { ModelError, type Model } from '../model.js'
 import { ModelLifecycle } from './lifecycle.js'
 import type { ModelUsers } from './lifecycle-parts.js'
 import { versionLoader, type LoadVersion } from '../verification/verified-model.js'
+import { FallbackFile } from './fallback-file.js'
 import { readStatus, StatusFile } from './status-file.js'
 
 const clockMs = Date.UTC(2026, 5, 1)
@@ -71,8 +72,15 @@ async function open(modelsDir: string, load: LoadVersion, isAwaited = true): Pro
       errors.push(`${version}: ${message}: ${problem}`)
     },
   }
-  const statusFile = new StatusFile(modelsDir)
-  const lifecycle = new ModelLifecycle({ modelsDir, load, log, clock: () => clockMs, statusFile })
+  const lifecycle = new ModelLifecycle({
+    modelsDir,
+    load,
+    log,
+    clock: () => clockMs,
+    statusFile: new StatusFile(modelsDir),
+    fallbackFile: new FallbackFile(modelsDir),
+    scoredBefore: () => Promise.resolve(null),
+  })
   const users = new FakeModelUsers()
   onTestFinished(() => lifecycle.close())
   const opening = lifecycle.open(users)

@@ -89,7 +89,7 @@ export class ModelLifecycle {
   async fallBack({ version: failed, cycleCount, problem }: FailedCycles): Promise<void> {
     const hasFallback = (): boolean => this.#machine.fallback !== null
     if (hasFallback()) return
-    const version = (await this.#parts.scoredBefore?.(failed)) ?? this.#servedBefore
+    const version = (await this.#parts.scoredBefore(failed)) ?? this.#servedBefore
     const fields = { model_version: failed, failed_cycles: cycleCount, problem }
     if (version === null || version === failed) {
       if (!this.#withoutFallback.has(failed))
@@ -100,9 +100,8 @@ export class ModelLifecycle {
     if (hasFallback()) return
     this.#dispatch({ kind: 'abandoned', failed, version })
     if (!hasFallback()) return
-    this.#failures.set(failed, {
-      ...{ version: failed, role: 'active', kind: 'cycles', problem, atMs: this.#parts.clock() },
-    })
+    const atMs = this.#parts.clock()
+    this.#failures.set(failed, { version: failed, role: 'active', kind: 'cycles', problem, atMs })
     this.#parts.log.error(
       { ...fields, fallback: version },
       'model failed its cycles; loading the version before it',
@@ -119,8 +118,12 @@ export class ModelLifecycle {
     return this.#machine.entries.map(({ id, version, role, state }) => {
       const model = this.#runs.get(id)?.model ?? null
       return {
+        version,
+        role,
+        state,
         changed: model?.files?.changed ?? null,
-        ...{ version, role, state, kind: model?.kind ?? null, provider: model?.provider ?? null },
+        kind: model?.kind ?? null,
+        provider: model?.provider ?? null,
         processes: model?.processes ?? [],
       }
     })
@@ -129,7 +132,7 @@ export class ModelLifecycle {
   /** Follows `ACTIVE` and `SHADOW` from now on. Resolves when a version serves, has failed, or none is named. */
   async open(users: ModelUsers): Promise<void> {
     this.#users = users
-    const fallback = (await this.#parts.fallbackFile?.read()) ?? null
+    const fallback = await this.#parts.fallbackFile.read()
     if (fallback !== null) this.#restore(fallback)
     await this.poll()
     await this.#firstResult.promise
@@ -173,7 +176,7 @@ export class ModelLifecycle {
     await Promise.allSettled([this.#polling])
     while (this.#work.size > 0) await Promise.allSettled(this.#work)
     await this.#publishing
-    await this.#parts.statusFile?.remove().catch(() => undefined)
+    await this.#parts.statusFile.remove().catch(() => undefined)
   }
 
   /** The fallback of an earlier process of this data directory: it ends if `ACTIVE` was written since. */
@@ -242,7 +245,7 @@ export class ModelLifecycle {
     const { fallback } = this.#machine
     const { problem = '', atMs = 0 } = (fallback && this.#failures.get(fallback.failed)) ?? {}
     await this.#parts.fallbackFile
-      ?.save(fallback && { ...fallback, problem, atMs })
+      .save(fallback && { ...fallback, problem, atMs })
       .catch((error: unknown) => {
         this.#parts.log.warn({ err: error }, 'cannot write models-fallback.json')
       })
@@ -251,7 +254,7 @@ export class ModelLifecycle {
   /** Writes the current state. Only a command that waits depends on the file, so a failure is not an error. */
   async #publish(): Promise<void> {
     try {
-      await this.#parts.statusFile?.write(this.status)
+      await this.#parts.statusFile.write(this.status)
     } catch (error) {
       this.#parts.log.warn({ err: error }, 'cannot write models-status.json')
     }

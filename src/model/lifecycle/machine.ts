@@ -111,6 +111,9 @@ export function transition(before: Lifecycle, event: Event, nowMs: number): Step
   if (!work.next.closed) work.reconcile(nowMs)
   const { next, commands } = work
   assert(next.entries.filter(({ state }) => state === 'serving').length <= 1, 'one version serves at most')
+  const names = new Set(next.entries.map(({ role, version }) => `${role} ${version}`))
+  assert(names.size === next.entries.length, 'a version has one entry in a role')
+  assert(next.nextId >= before.nextId, 'ids of entries are never reused')
   return { next, commands }
 }
 

@@ -26,9 +26,19 @@ export function textEncoderHash(text: TextManifest, steps = textPreprocessing): 
   const { sha256, tokenizer, template, tokens_max, pooling, normalize, dim, inputs, output, pad_token_id } =
     textSettings(text)
   return hash({
-    ...{ encoder: 'text', steps, graph: sha256, tokenizer: tokenizer.sha256 },
-    // The default of `pad_token_id` is in the tokenizer's file, whose hash is included.
-    ...{ template, tokens_max, pooling, normalize, dim, inputs, output, pad_token_id },
+    encoder: 'text',
+    steps,
+    graph: sha256,
+    tokenizer: tokenizer.sha256,
+    template,
+    tokens_max,
+    pooling,
+    normalize,
+    dim,
+    inputs,
+    output,
+    // Its default is in the tokenizer's file, whose hash is included.
+    pad_token_id,
   })
 }
 
@@ -38,10 +48,21 @@ export function imageEncoderHash(image: ImageManifest, steps = imagePreprocessin
   const { sha256, input, output, dim, resize, crop } = settings
   const { interpolation, channels, layout, scale, mean, std, pool } = settings
   return hash({
-    ...{ encoder: 'image', steps, graph: sha256, input, output, dim },
+    encoder: 'image',
+    steps,
+    graph: sha256,
+    input,
+    output,
+    dim,
     resize: 'shortest_edge' in resize ? resize : { width: resize.width, height: resize.height },
     crop: crop === null ? null : { width: crop.width, height: crop.height },
-    ...{ interpolation, channels, layout, scale, mean, std, pool },
+    interpolation,
+    channels,
+    layout,
+    scale,
+    mean,
+    std,
+    pool,
   })
 }
 

@@ -107,7 +107,10 @@ function followChild(child: ChildProcess, directory: string, payloads: PayloadFi
     pid: child.pid as number,
     outputs: [stdio[1] as Readable, stdio[2] as Readable],
     headers: stdio[headerDescriptor] as Duplex,
-    ...{ payloads, kill, exited, ended },
+    payloads,
+    kill,
+    exited,
+    ended,
   }
 }
 

@@ -3,9 +3,11 @@
  * at their inputs and outputs; everything else is float32.
  */
 import * as ort from 'onnxruntime-node'
+import { assert } from '../../contract/index.js'
 import {
   headInputs,
   headPortProblems,
+  matrixNames,
   type HeadColumn,
   type HeadInput,
   type MatrixWidths,
@@ -43,6 +45,11 @@ export const openHeadsProgram: OpenProgram<HeadsPlan, HeadsBatch, HeadsReply> = 
   return {
     provider: [...new Set(graphs.map(({ provider }) => provider))].join('+'),
     async run(batch) {
+      for (const name of matrixNames)
+        assert(
+          batch.matrices[name].length === batch.count * plan.widths[name],
+          'a batch has the matrices that the plan states',
+        )
       try {
         return { heads: await run(batch), failure: null }
       } catch (error) {

@@ -1,5 +1,5 @@
 /** What a child process prints: whole lines, bounded in length, number and memory; the rest is counted, byte for byte. */
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { OutputLines } from './output-lines.js'
 
 let lines: string[]
@@ -11,10 +11,11 @@ beforeEach(() => {
   lines = []
   dropped = []
   nowMs = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  onTestFinished(() => clock.mockRestore())
   output = new OutputLines({
     onLine: (line) => lines.push(line),
     onDropped: (bytes) => dropped.push(bytes),
-    clock: () => nowMs,
   })
 })
 

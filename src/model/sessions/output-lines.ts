@@ -15,13 +15,10 @@ export interface OutputLinesOptions {
   readonly onLine: (line: string) => void
   /** Called with the bytes that were dropped, once per period, and at the end. */
   readonly onDropped: (bytes: number) => void
-  /** Default: `performance.now`. */
-  readonly clock?: () => number
 }
 
 export class OutputLines {
   readonly #options: OutputLinesOptions
-  readonly #clock: () => number
   /** The line that is not complete yet, as far as it is kept. */
   readonly #line = Buffer.alloc(lineBytesMax)
   #lineBytes = 0
@@ -33,11 +30,10 @@ export class OutputLines {
 
   constructor(options: OutputLinesOptions) {
     this.#options = options
-    this.#clock = options.clock ?? (() => performance.now())
   }
 
   take(chunk: Uint8Array): void {
-    if (this.#clock() >= this.#periodEndsAt) this.#beginPeriod()
+    if (performance.now() >= this.#periodEndsAt) this.#beginPeriod()
     let from = 0
     while (from < chunk.length && this.#lineCount < linesPerPeriodMax) {
       const found = chunk.indexOf(lineFeed, from)
@@ -56,7 +52,7 @@ export class OutputLines {
   }
 
   #beginPeriod(): void {
-    this.#periodEndsAt = this.#clock() + periodMs
+    this.#periodEndsAt = performance.now() + periodMs
     this.#lineCount = 0
     this.#reportDropped()
   }

@@ -3,6 +3,7 @@
  * batches are refused immediately. A process serves only after its warm-up.
  */
 import { inBackground } from '../../base/index.js'
+import { assert } from '../../contract/index.js'
 import { ModelDownError, ModelError, type Vectors } from '../model.js'
 import type { HeadsPlan, ImagePlan, Role, ServingPlan, TextPlan } from './plans.js'
 import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
@@ -103,6 +104,7 @@ export class SessionHost<Request, Reply> {
       return reply
     } finally {
       this.#batchesWaiting--
+      assert(this.#batchesWaiting >= 0, 'each batch leaves the queue once')
       batch.resolve(undefined)
     }
   }
@@ -135,6 +137,7 @@ export class SessionHost<Request, Reply> {
       await warmUp?.((request) => process.run(format, request, warmUpMsMax))
       return ready
     })
+    assert(this.#process === null, 'one process serves at a time')
     this.#provider = provider
     this.#process = process
     log.info({ provider, role: plan.role, pid: process.pid }, 'execution provider selected')

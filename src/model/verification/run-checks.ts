@@ -10,15 +10,7 @@ import { ModelError } from '../model.js'
 import { checkEncoder } from './encoder-checks.js'
 import { checkLatency } from './measure.js'
 import { plural, fail, lineOf, pass, skip, type Check, type CheckLine, type Outcome } from './report.js'
-import {
-  reorder,
-  shuffle,
-  trialInputs,
-  trialKinds,
-  trialPool,
-  trialSeed,
-  type TrialKind,
-} from './trial-inputs.js'
+import { reorder, shuffle, trialInputs, trialKinds, trialPool, type TrialKind } from './trial-inputs.js'
 import { differenceOf, figure, trialRowCount, type TrialModel } from './trial-model.js'
 
 export type CheckOptions = Pick<LoadOptions, 'latencyMsMax'>
@@ -124,7 +116,7 @@ async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Prom
       `The graph is not deterministic: between two equal batches, ${repeated.head} of row ${repeated.row} differs by ` +
         `${figure(repeated.value)}. Export it in evaluation mode, without random operators.`,
     )
-  const order = shuffle(trialRowCount, trialSeed)
+  const order = shuffle(trialRowCount)
   const alone = order.slice(0, aloneRowCount).map((row) => [row])
   let worst = 0
   for (const rows of [...alone, order.slice(0, partRowCount), order]) {

@@ -20,7 +20,7 @@ import { scaleToLengthOne } from '../sessions/pooling.js'
 export const trialKinds = ['ordinary', 'missing', 'zeros', 'huge', 'mixed'] as const
 export type TrialKind = (typeof trialKinds)[number]
 
-export const trialSeed = 20_260_601
+const seed = 20_260_601
 
 /** Noon in Korea on a day in June. */
 const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)
@@ -34,11 +34,7 @@ type ColumnKind = 'counter' | 'count' | 'time' | 'past' | 'measure' | 'flag' | '
 type Encoders = Readonly<Record<'text' | 'image', { readonly dim: number } | null>>
 
 /** Inputs of one row per kind, in that order, for a model with these encoders. Row r is slot r and reading r. */
-export function trialInputs(
-  kinds: readonly TrialKind[],
-  { text, image }: Encoders,
-  seed = trialSeed,
-): ModelInputs {
+export function trialInputs(kinds: readonly TrialKind[], { text, image }: Encoders): ModelInputs {
   const count = kinds.length
   const random = randomNumbers(seed)
   const filled = <T extends Float64Array | Uint32Array | Uint8Array>(column: T, kind: ColumnKind): T => {
@@ -130,8 +126,8 @@ export function reorder(inputs: ModelInputs, order: readonly number[]): ModelInp
   }
 }
 
-/** 0 to `count` - 1 in an order that depends on the seed alone. */
-export function shuffle(count: number, seed: number): number[] {
+/** 0 to `count` - 1 in an order that is always the same. */
+export function shuffle(count: number): number[] {
   const random = randomNumbers(seed)
   const order = Array.from({ length: count }, (_, index) => index)
   for (let last = count - 1; last > 0; last--) {
