@@ -170,11 +170,12 @@ describe('/metrics', () => {
       understudy_event_streams: 75,
       understudy_event_streams_dropped_total: 76,
     })
-    expect(series['process_start_time_seconds']).toBe(performance.timeOrigin / 1000)
+    expect(series['process_start_time_seconds']! - performance.timeOrigin / 1000).toBeCloseTo(0, -1)
+    expect(series).toHaveProperty('nodejs_eventloop_lag_p99_seconds')
     const { rss } = process.memoryUsage()
     expect(series['process_resident_memory_bytes']! / rss).toBeCloseTo(1, 0)
-    const cpuSeconds = process.cpuUsage().user / 1e6 + process.cpuUsage().system / 1e6
-    expect(series['process_cpu_seconds_total']! / cpuSeconds).toBeCloseTo(1, 0)
+    // Since the registry was made.
+    expect(series['process_cpu_seconds_total']).toBeGreaterThan(0)
   })
 
   test('counts calls and cycles under their labels; durations grow by seconds', async () => {

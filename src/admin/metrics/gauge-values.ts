@@ -4,20 +4,18 @@
 import type { Now } from '../../contract/index.js'
 import type { ServerSources } from '../../server/index.js'
 import type { EventStreams } from '../event-streams.js'
-import type { LoopDelay } from './runtime.js'
 import { processRoles, type metricTable, type MetricName } from './table.js'
 
 export interface MetricState {
   readonly now: Now
   readonly sources: ServerSources
   readonly streams: EventStreams
-  readonly loopDelay: LoopDelay
 }
 
 type GaugeName = {
   [Name in MetricName]: (typeof metricTable)[Name]['type'] extends 'gauge' ? Name : never
 }[MetricName]
-export type ReadName = GaugeName | 'loadFailures' | 'shadowSkips' | 'streamsDropped' | 'cpuSeconds'
+export type ReadName = GaugeName | 'loadFailures' | 'shadowSkips' | 'streamsDropped'
 
 /**
  * A record has the values by the only label of the metric; a list has the labels of an info metric, whose value is 1.
@@ -29,12 +27,10 @@ export type GaugeValue =
 const checkValues = { ok: 1, warn: 0.5, fail: 0 } as const
 const noScores = { p10: NaN, p50: NaN, p90: NaN, p99: NaN }
 
-export function gaugeValues({ now, sources, streams, loopDelay }: MetricState): Record<ReadName, GaugeValue> {
+export function gaugeValues({ now, sources, streams }: MetricState): Record<ReadName, GaugeValue> {
   const { cycles, models, store } = sources
   const held = sources.held()
   const { replication } = store
-  const { heapUsed, external } = process.memoryUsage()
-  const { user, system } = process.cpuUsage()
   const processes = models.versions.flatMap((version) => version.processes)
   const countOf = (role: string): number => processes.filter((one) => one.role === role).length
   return {
@@ -76,11 +72,6 @@ export function gaugeValues({ now, sources, streams, loopDelay }: MetricState): 
     freeBytes: now.storage.free_bytes,
     streams: streams.count,
     streamsDropped: streams.droppedCount,
-    loopDelay,
-    heapBytes: { used: heapUsed, external },
-    residentBytes: now.memory.resident_bytes,
-    cpuSeconds: (user + system) / 1e6,
-    startTime: performance.timeOrigin / 1000,
   }
 }
 

@@ -12,7 +12,6 @@ import { isCycleCall } from '../observer.js'
 import { now, type NowParts } from '../page-data/now.js'
 import { gaugeValues } from './gauge-values.js'
 import { createMetrics, setGaugeValues, type Metrics } from './registry.js'
-import { RuntimeFigures } from './runtime.js'
 import { rowKinds, statusLabel } from './table.js'
 
 export interface ServiceMetricsParts extends NowParts {
@@ -27,7 +26,6 @@ export class ServiceMetrics {
   readonly #parts: ServiceMetricsParts
   readonly #metrics: Metrics
   readonly #registry: ReturnType<typeof createMetrics>['registry']
-  readonly #runtime: RuntimeFigures
   readonly #onCommit = (message: unknown): void => {
     const { ms, hasFailed } = message as CommitMessage
     this.#metrics.commitSeconds.observe({ result: hasFailed ? 'failed' : 'done' }, ms / 1000)
@@ -51,7 +49,6 @@ export class ServiceMetrics {
     this.#metrics = metrics
     this.#registry = registry
     this.contentType = registry.contentType
-    this.#runtime = new RuntimeFigures((kind, seconds) => metrics.garbage.observe({ kind }, seconds))
     commitChannel.subscribe(this.#onCommit)
     encodingChannel.subscribe(this.#onEncoding)
     backgroundFailureChannel.subscribe(this.#onBackgroundFailure)
@@ -81,7 +78,6 @@ export class ServiceMetrics {
     encodingChannel.unsubscribe(this.#onEncoding)
     backgroundFailureChannel.unsubscribe(this.#onBackgroundFailure)
     outputDroppedChannel.unsubscribe(this.#onOutputDropped)
-    this.#runtime.close()
   }
 
   #addCall(call: CallRecord): void {
@@ -108,8 +104,7 @@ export class ServiceMetrics {
 
   async #collect(): Promise<string> {
     const { sources, streams } = this.#parts
-    const state = { now: await now(this.#parts), sources, streams, loopDelay: this.#runtime.loopDelay }
-    setGaugeValues(this.#metrics, gaugeValues(state))
+    setGaugeValues(this.#metrics, gaugeValues({ now: await now(this.#parts), sources, streams }))
     return this.#registry.metrics()
   }
 }

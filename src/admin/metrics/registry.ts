@@ -1,7 +1,8 @@
 /**
- * The registry: one prom-client metric for each row of the table, with all its series from startup on.
+ * The registry: one prom-client metric for each row of the table, with all its series from startup on, and the default metrics
+ * of prom-client for the process.
  */
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { GaugeValue, ReadName } from './gauge-values.js'
 import { metricTable, resultLabels, type MetricName } from './table.js'
 
@@ -17,6 +18,7 @@ export type Metrics = {
 
 export function createMetrics(): { readonly registry: Registry; readonly metrics: Metrics } {
   const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
   const made = Object.entries(metricTable).map(([key, { type, name, help, labels, buckets }]) => {
     const options = { name, help, labelNames: Object.keys(labels), registers: [registry] }
     const series = key === 'results' ? resultLabels : combinations(labels)

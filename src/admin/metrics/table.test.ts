@@ -13,7 +13,7 @@ test('docs/metrics.md has the table of all metrics', () => {
 
 test('names follow the rules of Prometheus', () => {
   for (const { name, type, buckets } of metricRows) {
-    expect(name).toMatch(/^(understudy|process)_[a-z_]+$/)
+    expect(name).toMatch(/^understudy_[a-z_]+$/)
     expect(name.endsWith('_total'), name).toBe(type === 'counter')
     expect(buckets.length > 0, name).toBe(type === 'histogram')
   }

@@ -38,7 +38,6 @@ export function statusLabel(status: number): string {
 export const rowKinds = ['candidates', 'engagement', 'candidate_scores', 'removals'] as const
 const cycleResults = ['scored', 'repeated', 'refused', 'failed', 'aborted'] as const
 const firstScoreResults = ['on_time', 'late', 'never'] as const
-export const garbageKinds = ['minor', 'major', 'incremental', 'weakcb'] as const
 export const processRoles = ['heads', 'text', 'image'] as const
 const workResults = ['done', 'failed'] as const
 const modelRoles = ['active', 'shadow'] as const
@@ -219,28 +218,6 @@ export const metricTable = {
     'understudy_event_streams_dropped_total',
     'Event streams that were closed because their reader was too slow.',
   ),
-  loopDelay: gauge(
-    'understudy_event_loop_delay_seconds',
-    'Delay of the event loop in the last complete minute.',
-    { percentile: ['p50', 'p99', 'max'] },
-  ),
-  garbage: histogram(
-    'understudy_gc_duration_seconds',
-    'Pauses of the garbage collector by kind.',
-    { kind: garbageKinds },
-    [0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5],
-  ),
-  heapBytes: gauge(
-    'understudy_heap_bytes',
-    'JavaScript heap in use, and memory outside of it that JavaScript holds.',
-    { kind: ['used', 'external'] },
-  ),
-  residentBytes: gauge(
-    'process_resident_memory_bytes',
-    'Resident memory of the service, without its model processes.',
-  ),
-  cpuSeconds: counter('process_cpu_seconds_total', 'CPU time of the service, without its model processes.'),
-  startTime: gauge('process_start_time_seconds', 'Start of the process, as Unix time.'),
 } satisfies Readonly<Record<string, MetricRow>>
 
 export type MetricName = keyof typeof metricTable
