@@ -2,14 +2,14 @@
  * Deterministic cycles for load tests: the same posts over successive five-minute cycles, with counters that only grow. The
  * first cycles (the ramp) fill the pool; each later one adds and removes the number of posts in the shape.
  */
-import {
-  type Candidate,
-  type CandidateScoreRow,
-  type CycleRequest,
-  type EngagementRow,
-  kstOffsetMs,
-  type Removal,
+import type {
+  Candidate,
+  CandidateScoreRow,
+  CycleRequest,
+  EngagementRow,
+  Removal,
 } from '../src/contract/index.js'
+import { kstOffsetMs } from '../src/contract/time.js'
 import { Rng } from '../src/simulator/rng.js'
 import { TextCorpus } from './texts.js'
 
