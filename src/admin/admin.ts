@@ -79,12 +79,11 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
     onCycle: (point) => streams.send('cycle', point),
     // The calls that `/api/cycles` lists, except those that anyone can cause at any rate.
     onCall: (call) => {
-      if (call.result !== 'done' && call.code !== unauthorizedCode)
-        streams.send('call', { ...call, instance: observer.instance })
+      if (call.code !== unauthorizedCode) streams.send('call', { ...call, instance: observer.instance })
     },
   })
   // Last: the user's SDK runs here, and what it throws must not keep the others from the request.
-  observer.listen({ onCall: (_, request) => tracing.requestEnded(request) })
+  observer.listen({ onRequest: (request) => tracing.requestEnded(request) })
   const sendChanges = watcher(parts)
   const watch = setInterval(() => inBackground('status events', sendChanges), watchMs).unref()
   return {

@@ -71,12 +71,19 @@ function partsOf(problems: readonly object[] = [], found?: readonly Check[]) {
   Object.assign(checks, { disk }, found === undefined ? {} : { run: () => Promise.resolve(found) })
   const streams = { count: 75, droppedCount: 76 } as unknown as EventStreams
   const emit = (event: { readonly point?: CyclePoint; readonly call?: CallRecord }): void => {
-    for (const { onCycle, onCall } of listeners) {
+    for (const { onCycle, onRequest } of listeners) {
       if (event.point !== undefined) onCycle?.(event.point)
-      if (event.call !== undefined) onCall?.(event.call, {} as EndedRequest)
+      if (event.call !== undefined) onRequest?.(endedRequest(event.call), event.call.result)
     }
   }
   return { sources, observer, checks, streams, version: '0.9.1', emit }
+}
+
+/** The request that a call was made of. */
+function endedRequest({ operation, status, code, ms, stages_ms }: CallRecord): EndedRequest {
+  const stages = { ms: new Map(Object.entries(stages_ms)) }
+  const request = { operation, status, code: code ?? undefined, startedAt: 0, endedAt: ms, stages }
+  return request as unknown as EndedRequest
 }
 
 /** The values of all series. */

@@ -27,7 +27,10 @@ import { rankOf, ScoreTracks, trackOf, trackOfResponse } from './score-tracks.js
 
 export interface ObserverEvents {
   readonly onCycle?: (point: CyclePoint) => void
-  readonly onCall?: (call: CallRecord, request: EndedRequest) => void
+  /** Each request: it must cost little, and needs no record. */
+  readonly onRequest?: (request: EndedRequest, result: CallRecord['result']) => void
+  /** A call that the page lists: of a cycle, or one that was not done. */
+  readonly onCall?: (call: CallRecord) => void
 }
 
 const callCountMax = 1000
@@ -60,6 +63,8 @@ export class Observer {
   #stored: CycleStored[] = []
   #timer: NodeJS.Timeout | undefined
   #callCount = 0
+  /** They are processed in the next turn of the event loop. */
+  #ended: EndedRequest[] = []
   #isClosed = false
 
   constructor(sources: ServerSources) {
@@ -74,7 +79,11 @@ export class Observer {
 
   /** To be called for each request, after its response. */
   requestEnded(request: EndedRequest): void {
-    setImmediate(() => this.#guard(() => this.#requestEnded(request)))
+    this.#ended.push(request)
+    if (this.#ended.length > 1) return
+    setImmediate(() => {
+      for (const ended of this.#ended.splice(0)) this.#guard(() => this.#requestEnded(ended))
+    })
   }
 
   /** First scores of the last 24 hours, and the share of those in time; null if there is none. */
@@ -109,12 +118,16 @@ export class Observer {
     const own = this.#stored.findIndex(({ call }) => call.stages === request.stages)
     // Earlier ones first: their clients have disconnected.
     this.#processFirst(own + 1)
-    const call = callRecord(++this.#callCount, request)
-    const isCycle = isCycleCall(call)
+    const result = resultOf(request)
+    const isCycle = isCycleCall(request)
     // Refusals of other operations are the ones to look at, not each of thousands of images.
-    if (isCycle) this.calls.add(call)
-    else if (call.result !== 'done') this.otherCalls.add(call)
-    for (const { onCall } of this.#listeners) onCall?.(call, request)
+    if (isCycle || result !== 'done') {
+      const call = callRecord(++this.#callCount, request, result)
+      if (isCycle) this.calls.add(call)
+      else this.otherCalls.add(call)
+      for (const { onCall } of this.#listeners) onCall?.(call)
+    }
+    for (const { onRequest } of this.#listeners) onRequest?.(request, result)
   }
 
   #processAll(): void {
@@ -210,13 +223,13 @@ function pointOf({ call, plan, response }: CycleStored): Omit<CyclePoint, 'first
   }
 }
 
-function callRecord(id: number, request: EndedRequest): CallRecord {
+function callRecord(id: number, request: EndedRequest, result: CallRecord['result']): CallRecord {
   const { method, path, operation, status, stages, bytesIn, bytesOut } = request
   const summary = stages?.summary ?? null
   const warnings = summary?.warnings ?? []
   return {
     ...{ id, at: new Date(request.receivedAtMs).toISOString(), method, path, operation, status },
-    result: resultOf(request),
+    result,
     cycle_id: summary?.cycleId ?? stages?.cycleId ?? null,
     code: request.code ?? null,
     problem: request.problem ?? null,
@@ -232,7 +245,7 @@ function callRecord(id: number, request: EndedRequest): CallRecord {
 }
 
 /** Anyone can send a request without a key: it does not count as a call of the client. */
-export function isCycleCall({ operation, code }: CallRecord): boolean {
+export function isCycleCall({ operation, code }: Pick<EndedRequest, 'operation' | 'code'>): boolean {
   return operation === cyclesOperation && code !== unauthorizedCode
 }
 

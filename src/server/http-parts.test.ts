@@ -167,6 +167,8 @@ describe('a response', () => {
     const zipped = await gzipResponse(response)
     expect(zipped.headers).toEqual({ A: 'b', 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' })
     expect(gunzipSync(zipped.body)).toEqual(response.body)
+    // A stored response is one body for all its readers.
+    expect((await gzipResponse(response)).body).toBe(zipped.body)
   })
 
   test('that is small is not compressed', () => {

@@ -12,19 +12,22 @@ afterAll(() => rmSync(directory, { recursive: true }))
 
 type Done = (error: NodeJS.ErrnoException | null, written: number) => void
 
-/** An output with a fake `write`: `next` returns the text of the next write and the function that completes it. */
+/** An output with a fake `write`: `next` resolves with the text of the next write and the function that completes it. */
 function createOutput() {
   const writes: { text: string; done: Done }[] = []
   const output = new LogOutput(9, (_, bytes, done) =>
     writes.push({ text: Buffer.from(bytes).toString(), done }),
   )
-  const next = (): { text: string; done: Done } => {
+  const next = async (): Promise<{ text: string; done: Done }> => {
+    await turn()
     const write = writes.shift()
     if (write === undefined) throw new Error('nothing is written')
     return write
   }
   return { output, next, writes }
 }
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const failure = (code: string): NodeJS.ErrnoException => Object.assign(new Error(code), { code })
 
@@ -50,51 +53,61 @@ test.runIf(process.platform === 'linux')('a full device loses lines and has no o
   closeSync(descriptor)
 })
 
-test('lines of a failed write are counted, and the next write begins with their number', () => {
+test('the lines of one turn of the event loop are one write', async () => {
   const { output, next, writes } = createOutput()
-  for (const line of ['a\n', 'b\n', 'c\n']) output.write(line)
-  next().done(failure('EIO'), 0)
+  for (const line of ['a\n', 'b\n']) output.write(line)
+  expect(writes).toEqual([])
+  expect((await next()).text).toBe('a\nb\n')
+})
+
+test('lines of a failed write are counted, and the next write begins with their number', async () => {
+  const { output, next, writes } = createOutput()
+  output.write('a\n')
+  const first = await next()
+  for (const line of ['b\n', 'c\n']) output.write(line)
+  first.done(failure('EIO'), 0)
   // a is lost; b and c were waiting and go together.
-  const second = next()
+  const second = await next()
   expect(second.text).toMatch(
     /^\{"level":40,"time":"[^"]+","lost":1,"msg":"lines of the log were lost"\}\nb\nc\n$/,
   )
   second.done(failure('ENOSPC'), 0)
   expect(writes).toEqual([])
   output.write('d\n')
-  const third = next()
+  const third = await next()
   expect(third.text).toMatch(/"lost":3,.*\nd\n$/)
   third.done(null, Buffer.byteLength(third.text))
   output.write('e\n')
-  expect(next().text).toBe('e\n')
+  expect((await next()).text).toBe('e\n')
 })
 
-test('a short write is continued, byte for byte', () => {
+test('a short write is continued, byte for byte', async () => {
   const { output, next } = createOutput()
   output.write('한글\n')
+  const first = await next()
   output.write('b\n')
-  const first = next()
   first.done(null, 2)
-  const rest = next()
+  const rest = await next()
   expect(rest.text).not.toContain('lost')
   rest.done(null, 5)
-  expect(next().text).toBe('b\n')
+  expect((await next()).text).toBe('b\n')
 })
 
-test('a reader that stalls causes a bounded use of memory, and lines that do not fit are counted', () => {
+test('a reader that stalls causes a bounded use of memory, and lines that do not fit are counted', async () => {
   const { output, next } = createOutput()
   const line = `${'x'.repeat(1023)}\n`
-  for (let index = 0; index < 3000; index++) output.write(line)
-  const first = next()
+  output.write(line)
+  const first = await next()
   expect(first.text).toBe(line)
+  for (let index = 1; index < 3000; index++) output.write(line)
   first.done(null, 1024)
-  const second = next()
+  const second = await next()
   const lost = Number(/"lost":(\d+)/.exec(second.text)?.[1])
   expect(second.text.split('x\n').length - 1).toBe(3000 - 1 - lost)
   expect(Buffer.byteLength(second.text)).toBeLessThan(600 * 1024)
   second.done(null, Buffer.byteLength(second.text))
   output.write('y\n')
-  expect(next().text).toBe('y\n')
+  expect((await next()).text).toBe('y\n')
 })
 
 test('draining stops at its time limit', async () => {

@@ -42,7 +42,10 @@ export class LogOutput {
     }
     this.#waiting.push(line)
     this.#waitingBytes += bytes
-    if (!this.#isWriting) this.#writeNext()
+    if (this.#isWriting) return
+    this.#isWriting = true
+    // All lines of this turn of the event loop go in one write: each write takes a thread of the pool.
+    setImmediate(() => this.#writeNext())
   }
 
   /** Writes the lines that wait, and returns when they are written: for a process that ends immediately afterwards. */

@@ -5,6 +5,7 @@
 import { backgroundFailureChannel, type BackgroundFailure } from '../../base/index.js'
 import type { CallRecord, CyclePoint } from '../../contract/index.js'
 import { encodingChannel, type EncodingMessage } from '../../cycle/index.js'
+import type { EndedRequest } from '../../server/index.js'
 import { outputDroppedChannel, type OutputDropped } from '../../model/index.js'
 import { commitChannel, type CommitMessage } from '../../store/index.js'
 import type { EventStreams } from '../event-streams.js'
@@ -55,7 +56,7 @@ export class ServiceMetrics {
     outputDroppedChannel.subscribe(this.#onOutputDropped)
     parts.observer.listen({
       onCycle: (point) => this.#addCycle(point),
-      onCall: (call) => this.#addCall(call),
+      onRequest: (request, result) => this.#addRequest(request, result),
     })
   }
 
@@ -80,15 +81,15 @@ export class ServiceMetrics {
     outputDroppedChannel.unsubscribe(this.#onOutputDropped)
   }
 
-  #addCall(call: CallRecord): void {
-    const { operation, status, ms, result, stages_ms } = call
+  #addRequest(request: EndedRequest, result: CallRecord['result']): void {
+    const { operation, status, startedAt, endedAt, stages } = request
     const { requests, requestSeconds, cycles, stageSeconds } = this.#metrics
     const label = operation ?? 'other'
     requests.inc({ operation: label, status: statusLabel(status) })
-    requestSeconds.observe({ operation: label }, ms / 1000)
-    if (isCycleCall(call)) cycles.inc({ result })
-    if (result !== 'scored') return
-    for (const [stage, stageMs] of Object.entries(stages_ms)) stageSeconds.observe({ stage }, stageMs / 1000)
+    requestSeconds.observe({ operation: label }, (endedAt - startedAt) / 1000)
+    if (isCycleCall(request)) cycles.inc({ result })
+    if (result !== 'scored' || stages === null) return
+    for (const [stage, stageMs] of stages.ms) stageSeconds.observe({ stage }, stageMs / 1000)
   }
 
   #addCycle(point: CyclePoint): void {
