@@ -145,7 +145,7 @@ export class Retention {
     const days = limits().retainImagesDays
     const beforeMs = nowMs - days * dayMs
     const isOld = ({ key, arrivedAtMs }: ImageArrival): boolean =>
-      arrivedAtMs !== null && arrivedAtMs < beforeMs && !isRecent(key.gallId, key.postNo)
+      arrivedAtMs < beforeMs && !isRecent(key.gallId, key.postNo)
     const remove = async (old: readonly ImageArrival[]): Promise<void> => {
       try {
         await expiry.removeImages(old)
@@ -211,7 +211,7 @@ function oldOnes(oldest: readonly StoredCycle[], beforeMs: number): readonly Sto
  * ago the post was placed.
  */
 function agesFromMs({ record, arrivedAtMs }: OutcomeEntry): number {
-  return Math.max(placedAtMs(record), arrivedAtMs ?? -Infinity)
+  return Math.max(placedAtMs(record), arrivedAtMs)
 }
 
 /** Infinity, which never expires, when it cannot be read. */

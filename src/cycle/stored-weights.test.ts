@@ -203,38 +203,6 @@ describe('a long history', () => {
       expect(await recordsUsed(contents, () => weights.find(`v${number}`))).toBeGreaterThan(0)
   })
 
-  test('that an earlier version stored without indexes keeps its rules, and the next setting indexes it', async () => {
-    const { contents, store, weights, endMs } = await filled(1000)
-    const rows = (): unknown =>
-      [contents.weightVersions, contents.weightTimes].map((index) =>
-        index.getRange({}).map(({ key, value }) => [Buffer.from(key).toString('hex'), Buffer.from(value)]),
-      )
-    const indexed = rows()
-    const unindex = () => {
-      for (const index of [contents.weightVersions, contents.weightTimes])
-        for (const key of index.getKeys({})) index.removeSync(key)
-    }
-    const probes = (read: StoredWeights) =>
-      [0, 1, 2, 3, 4].map((boundary) => read.versionAt(startMs + boundary * boundaryMs))
-    const expected = probes(weights)
-    unindex()
-    const opened = await StoredWeights.open(store, initial, endMs, log)
-    expect(probes(opened)).toEqual(expected)
-    expect(opened.find('v7')?.weights).toEqual(weightsOf(1))
-    expect(opened.find('none')).toBeUndefined()
-    await weights.set({ version: 'next', weights: weightsOf(1), note: '' }, endMs, 0)
-    const indexedAgain = rows()
-    const plain = await filled(1000)
-    await plain.weights.set({ version: 'next', weights: weightsOf(1), note: '' }, endMs, 0)
-    expect(indexedAgain).not.toEqual(indexed)
-    expect(probes(opened)).toEqual(expected)
-    expect(indexedAgain).toEqual(
-      [plain.contents.weightVersions, plain.contents.weightTimes].map((index) =>
-        index.getRange({}).map(({ key, value }) => [Buffer.from(key).toString('hex'), Buffer.from(value)]),
-      ),
-    )
-  })
-
   test('names the weights in force although storage cannot be read', async () => {
     const { store, weights, endMs } = await filled(1000)
     const [now, later] = [weights.versionAt(endMs), weights.versionAt(endMs + boundaryMs)]

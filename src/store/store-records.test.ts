@@ -257,7 +257,11 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
 
     test('an outcome is created once and then replaced, within one call too', async () => {
       const store = await newStore()
-      const outcome = (placementId: string, value: number) => ({ placementId, record: bytesOf(value) })
+      const outcome = (placementId: string, value: number) => ({
+        placementId,
+        record: bytesOf(value),
+        arrivedAtMs: 0,
+      })
       expect(await store.putOutcomes([])).toEqual({ created: 0, updated: 0 })
       expect(await store.putOutcomes([outcome('p', 1), outcome('q', 2), outcome('p', 3)])).toEqual({
         created: 2,
@@ -272,6 +276,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       const store = await newStore()
       const entries = Array.from({ length: 50 }, (_, index) => ({
         placementId: `${index}-${'긴'.repeat(2000)}`,
+        arrivedAtMs: 0,
         record: bytesOf(index),
       }))
       const results = await Promise.all(Array.from({ length: 4 }, () => store.putOutcomes(entries)))

@@ -267,7 +267,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
             } else {
               const created = outcomes.has(step.id) ? 0 : 1
               outcomes.set(step.id, step.bytes)
-              const given = store.putOutcomes([{ placementId: step.id, record: step.bytes }])
+              const given = store.putOutcomes([{ placementId: step.id, record: step.bytes, arrivedAtMs: 0 }])
               expect(await given).toEqual({ created, updated: 1 - created })
             }
           })

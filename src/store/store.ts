@@ -103,8 +103,8 @@ export interface OutcomeEntry {
   readonly placementId: string
   /** The record as JSON; it replaces the whole earlier record. */
   readonly record: Uint8Array
-  /** When it arrived, to the second. Absent from what earlier versions stored. */
-  readonly arrivedAtMs?: number
+  /** When it arrived, to the second. */
+  readonly arrivedAtMs: number
 }
 
 /** Records of models. */
@@ -123,10 +123,10 @@ export interface ModelRecords {
   readIdentity(modelVersion: string): string | undefined
 }
 
-/** When an image arrived; null for images of unreleased versions, until they are uploaded again. */
+/** When an image arrived. */
 export interface ImageArrival {
   readonly key: ImageKey
-  readonly arrivedAtMs: number | null
+  readonly arrivedAtMs: number
 }
 
 /** Some of the records of one kind, in no particular order. */

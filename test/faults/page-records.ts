@@ -65,6 +65,7 @@ function* smallWrites(
   }
   const outcome = (placementId: string, bytesMax: number) => ({
     placementId,
+    arrivedAtMs: 0,
     record: Buffer.from(JSON.stringify({ noise: Buffer.from(noise(bytesMax)).toString('hex') })),
   })
   const entries = Array.from({ length: 12 }, (_, index) => outcome(`p${number}-${index}`, 150))

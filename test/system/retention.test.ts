@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dayMs, silentLog } from '../../src/base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { FakeModel } from '../helpers/fake-model.js'
-import { forgetArrivals } from '../helpers/older-images.js'
 import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest } from '../../src/contract/index.js'
 import {
@@ -85,7 +84,7 @@ async function run(number: number, receivedAtMs = atMs(number)): Promise<Uint8Ar
     store.putImage(key, { ...image, arrivedAtMs }),
     // An image without a post.
     store.putImage({ ...key, gallId: 'nobody' }, { ...image, arrivedAtMs }),
-    store.putOutcomes([{ placementId: `p${number}`, record }]),
+    store.putOutcomes([{ placementId: `p${number}`, record, arrivedAtMs: 0 }]),
     store.models.putShadowScores(number + 1, 'shadow', vector),
     store.models.putEmbeddings('cd'.repeat(32), [
       { key: textKey, vector: Float32Array.of(1, 2) },
@@ -176,6 +175,7 @@ test('no record expires when the clock jumps a year ahead', async () => {
 test('an outcome placed in a leap second expires with the others of its time', async () => {
   const outcome = (placed_at: string) => ({
     placementId: placed_at,
+    arrivedAtMs: 0,
     record: Buffer.from(JSON.stringify({ placed_at })),
   })
   const placed = ['2023-12-31T23:59:59Z', '2024-01-01t08:59:60.5+09:00', 'some time']
@@ -215,6 +215,7 @@ test('an outcome that arrives again unchanged after it was selected for removal 
 test('an outcome that is rewritten after it was selected for removal is kept, and the others are removed', async () => {
   const outcome = (id: string, text: string) => ({
     placementId: id,
+    arrivedAtMs: 0,
     record: Buffer.from(JSON.stringify(text)),
   })
   await store.putOutcomes([outcome('a', 'old'), outcome('b', 'old')])
@@ -275,17 +276,4 @@ describe('an image', () => {
     await expiry().removeImages([{ key: other, arrivedAtMs: dayAt(0) }])
     expect(vectors()).toEqual([undefined, undefined])
   })
-
-  test('without an arrival time is kept until it is uploaded again', async () => {
-    await store.putImage(key, imageOf(1, dayAt(0)))
-    await service.close()
-    await store.close()
-    await forgetArrivals(dataDir)
-    await open()
-    for (let number = 0; number < 9 * perDay; number++) await run(number)
-    expect(store.imagePositions('lonely', 7)).toEqual([1])
-    expect(await store.putImage(key, imageOf(1, dayAt(9)))).toBe('same')
-    for (let number = 9 * perDay; number < 18 * perDay; number++) await run(number)
-    expect(store.imagePositions('lonely', 7)).toEqual([])
-  }, 120_000)
 })

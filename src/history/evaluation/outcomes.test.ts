@@ -114,7 +114,7 @@ test('the figures of placements equal an independent implementation', () => {
   fc.assert(
     fc.property(fc.array(outcome, { maxLength: 25 }), fc.integer({ min: -1, max: 60 }), (outcomes, from) => {
       const range = { fromMs: startMs + from * hour, toMs: startMs + 90 * hour }
-      const entries = outcomes.map((each) => ({ placementId: 'p', record: bytesOf(each) }))
+      const entries = outcomes.map((each) => ({ placementId: 'p', record: bytesOf(each), arrivedAtMs: 0 }))
       const figures = outcomeFigures(entries, range)
       const expected = naive(outcomes, range.fromMs, range.toMs) as typeof figures
       const order = (each: (typeof figures.by_picker)[number]): string =>

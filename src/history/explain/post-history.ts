@@ -98,9 +98,8 @@ export function outcomesOf(store: Store, { gall_id, post_no }: PostKey): Record<
   for (const { record, arrivedAtMs } of store.outcomes()) {
     if (!Buffer.from(record.buffer, record.byteOffset, record.length).includes(part)) continue
     const outcome = JSON.parse(Buffer.from(record).toString()) as Record<string, unknown>
-    const arrived_at = arrivedAtMs === undefined ? null : formatInstant(arrivedAtMs)
     if (outcome['gall_id'] === gall_id && outcome['post_no'] === post_no)
-      found.push({ ...outcome, arrived_at })
+      found.push({ ...outcome, arrived_at: formatInstant(arrivedAtMs) })
   }
   return found
 }

@@ -51,7 +51,7 @@ describe.skipIf(postgresBin === null)('a write that the journal refuses', () => 
     await sql(`insert into understudy.cycle values ('${environment}', '${cycleIdAt(1)}', 99)`)
     const before = store.replication?.epoch
     for (let attempt = 0; attempt < 2; attempt++) {
-      const outcomes = { placementId: `p${attempt}`, record: Uint8Array.of(attempt) }
+      const outcomes = { placementId: `p${attempt}`, record: Uint8Array.of(attempt), arrivedAtMs: 0 }
       const key = { gallId: 'g', postNo: 1 + attempt, position: 1 }
       const writes = [
         store.putOutcomes([outcomes]),

@@ -84,7 +84,7 @@ describe('a restart', () => {
       await store.putPoolSnapshot(2, bytesOf(2))
       await store.putImage(imageKey, imageSample(1))
       await store.appendWeights(weightsSample('v1', 0.5))
-      await store.putOutcomes([{ placementId: 'p', record: bytesOf(1) }])
+      await store.putOutcomes([{ placementId: 'p', record: bytesOf(1), arrivedAtMs: 0 }])
     })
     await withStore(async (store) => {
       expect(store.lastCycle()).toMatchObject({ position: 2, cycleId: cycleIdAt(2) })

@@ -41,6 +41,7 @@ test('a record that was shortened in the transaction that created it keeps its p
   const dataDir = scratch()
   const outcome = (placementId: string, bytes: number) => ({
     placementId,
+    arrivedAtMs: 0,
     record: new Uint8Array(bytes).fill(123),
   })
   await withStore(dataDir, async (store) => {

@@ -74,7 +74,7 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
       }),
     imagesAfter: (cursor, count) =>
       pageAfter(db.images, cursor, count, (record, key) => {
-        const { gallId, arrivedAtMs = null } = records.readImageIdentity(record)
+        const { gallId, arrivedAtMs } = records.readImageIdentity(record)
         return { key: { gallId, ...imageNumbersOf(key) }, arrivedAtMs }
       }),
     removeImages: (images) =>
@@ -108,7 +108,7 @@ function removeImage(
   const imageKey = imageKeyOf(key)
   const record = db.images.getBinary(imageKey)
   if (record === undefined) return false
-  const { sha256, arrivedAtMs: storedAtMs = null } = records.readImageIdentity(record)
+  const { sha256, arrivedAtMs: storedAtMs } = records.readImageIdentity(record)
   if (storedAtMs !== arrivedAtMs) return false
   db.images.removeSync(imageKey)
   db.imageBytes.removeSync(imageKey)

@@ -28,7 +28,7 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       // It is too recent to be removed, so no write is needed.
       const known = readIdentity(key)
       if (known !== undefined && isFresh(known, sha256, arrivedAtMs)) return 'same'
-      const identity = records.packImageIdentity(key.gallId, { ...image, arrivedAtMs })
+      const identity = records.packImageIdentity({ ...image, gallId: key.gallId, arrivedAtMs })
       const bytes = records.packBytes(image.normalised)
       return access.writes.write<PutImageResult>(bytesOf([identity, bytes]), () => {
         const stored = db.images.getBinary(imageKey)
@@ -36,7 +36,7 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
           const found = identityOf(stored, key.gallId)
           if (Buffer.compare(found.sha256, sha256) !== 0) return 'different'
           if (!isFresh(found, sha256, arrivedAtMs))
-            db.images.putSync(imageKey, records.packImageIdentity(key.gallId, { ...found, arrivedAtMs }))
+            db.images.putSync(imageKey, records.packImageIdentity({ ...found, arrivedAtMs }))
           return 'same'
         }
         db.images.putSync(imageKey, identity)
@@ -52,7 +52,7 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       const known = readIdentity(key)
       if (known === undefined || Buffer.compare(known.sha256, hash) !== 0) return false
       if (isFresh(known, hash, nowMs)) return true
-      const record = records.packImageIdentity(key.gallId, { ...known, arrivedAtMs: nowMs })
+      const record = records.packImageIdentity({ ...known, arrivedAtMs: nowMs })
       return access.writes.write(record.byteLength, () => {
         const stored = db.images.getBinary(imageKey)
         // It may have been removed meanwhile.
@@ -96,7 +96,7 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
 
 /** Whether `found`, as it is stored, has this hash and has arrived recently or in the future. */
 function isFresh(found: records.ImageIdentity, sha256: Uint8Array, nowMs: number): boolean {
-  return Buffer.compare(found.sha256, sha256) === 0 && nowMs - (found.arrivedAtMs ?? 0) < freshMs
+  return Buffer.compare(found.sha256, sha256) === 0 && nowMs - found.arrivedAtMs < freshMs
 }
 
 function identityOf(record: Uint8Array, gallId: string): records.ImageIdentity {

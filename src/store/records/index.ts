@@ -16,7 +16,7 @@ export {
 } from './databases.js'
 export { openRecord, packRecord, viewOf } from './envelope.js'
 export { countRecords, inspectRecords, type RecordCounts } from './inspect.js'
-export { imageNumbersOf, imageUseKeyOf, nameHash } from './keys.js'
+export { imageNumbersOf, nameHash } from './keys.js'
 export {
   packBytes,
   packPosition,

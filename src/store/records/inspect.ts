@@ -5,7 +5,15 @@
 import { firstLineOf } from '../../base/index.js'
 import { columnNames } from './cycles.js'
 import { kinds, type Databases, type Kind, type RecordDatabase } from './databases.js'
-import { encoderKeyBytes, imageKeyOf, imageNumbersOf, nameHash, weightsTimeKey } from './keys.js'
+import {
+  encoderKeyBytes,
+  imageKeyOf,
+  imageNumbersOf,
+  imageUseKeyOf,
+  imageUseOf,
+  nameHash,
+  weightsTimeKey,
+} from './keys.js'
 import * as records from './payloads.js'
 
 /** How many records of each kind there are. */
@@ -104,21 +112,25 @@ function inspectIds(
 
 function inspectImages({ images, imageBytes, imageUses }: Databases, report: Report): void {
   each(images, 'images,', report, (record, key) => {
-    const { gallId } = records.readImageIdentity(record)
+    const { gallId, sha256 } = records.readImageIdentity(record)
     const numbers = imageNumbersOf(key)
     const place = `images, ${gallId}/${numbers.postNo}/${numbers.position}`
     if (Buffer.compare(imageKeyOf({ gallId, ...numbers }), key) !== 0)
       report(`${place}: is stored under the key of another gallery`)
-    if (imageBytes.getBinary(key) === undefined) report(`${place}: its bytes are missing`)
+    if (!imageBytes.doesExist(key)) report(`${place}: its bytes are missing`)
+    if (!imageUses.doesExist(imageUseKeyOf(sha256, key))) report(`${place}: cannot be found by its hash`)
   })
   each(imageBytes, 'image bytes,', report, (record, key) => {
     records.readBytes(record, 'image')
-    if (images.getBinary(key) === undefined)
-      report(`image bytes, ${nameOf(key)}: there is no image of this key`)
+    if (!images.doesExist(key)) report(`image bytes, ${nameOf(key)}: there is no image of this key`)
   })
-  // Images that earlier versions stored may lack one. One whose image was deleted, or has other bytes by now, was
-  // left by such a version and is harmless.
-  each(imageUses, 'image uses,', report, (record) => records.readBytes(record, 'image use'))
+  each(imageUses, 'image uses,', report, (record, key) => {
+    records.readBytes(record, 'image use')
+    const { sha256, imageKey } = imageUseOf(key)
+    const image = images.getBinary(imageKey)
+    if (image === undefined || Buffer.compare(records.readImageIdentity(image).sha256, sha256) !== 0)
+      report(`image uses, ${nameOf(key)}: there is no image with these bytes`)
+  })
 }
 
 function inspectModels({ embeddings, shadowScores, modelVersions }: Databases, report: Report): void {
@@ -148,9 +160,8 @@ function inspectHistory({ outcomes, ...databases }: Databases, report: Report): 
 
 type WeightsDatabases = Pick<Databases, 'weights' | 'weightVersions' | 'weightTimes'>
 
-/** The indexes are those that the entries give. An earlier version of this program stored no indexes. */
+/** The indexes are those that the entries give. */
 function inspectWeights({ weights, weightVersions, weightTimes }: WeightsDatabases, report: Report): void {
-  const isIndexed = [weightVersions, weightTimes].some((index) => [...index.getKeys({ limit: 1 })].length > 0)
   let last = 0
   const applying: { readonly number: number; readonly firstCycleMs: number }[] = []
   each(weights, 'weights, number', report, (record, number) => {
@@ -159,7 +170,7 @@ function inspectWeights({ weights, weightVersions, weightTimes }: WeightsDatabas
     const { version, firstCycleMs } = records.readWeights(record)
     while ((applying.at(-1)?.firstCycleMs ?? -Infinity) >= firstCycleMs) applying.pop()
     applying.push({ number, firstCycleMs })
-    if (isIndexed && !weightVersions.doesExist(nameHash(version)))
+    if (!weightVersions.doesExist(nameHash(version)))
       report(`weights, number ${number}: the version cannot be found by its name`)
   })
   each(weightVersions, 'weight versions,', report, (record, key) => {
@@ -168,7 +179,6 @@ function inspectWeights({ weights, weightVersions, weightTimes }: WeightsDatabas
     if (entry === undefined || Buffer.compare(nameHash(records.readWeights(entry).version), key) !== 0)
       report(`weight versions, ${nameOf(key)}: number ${number} has another version`)
   })
-  if (!isIndexed) return
   each(weightTimes, 'weight times,', report, (record, key) => {
     const expected = applying.pop()
     const isExpected =

@@ -51,6 +51,11 @@ export function imageUseKeyOf(sha256: Uint8Array, imageKey: Uint8Array): Uint8Ar
   return Buffer.concat([sha256, imageKey])
 }
 
+export function imageUseOf(key: Uint8Array): { sha256: Uint8Array; imageKey: Uint8Array } {
+  const end = key.length - imageKeyBytes
+  return { sha256: key.subarray(0, end), imageKey: key.subarray(end) }
+}
+
 export function embeddingKeyOf(encoder: string, key: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(encoder, 'hex').subarray(0, encoderKeyBytes), key])
 }

@@ -7,7 +7,7 @@
  *   request      tag 0 identity, 1 gzip, 2 zstd · 0-3 length of the JSON body · 4-7 zero · 8 … the encoded body
  *   response     the JSON body
  *   embedding    the vector, 32-bit floats, little endian
- *   shadow score tag 1: 0-3 length of the version · model_version as JSON · packed columns, which the store does not look
+ *   shadow score 0-3 length of the version · model_version as JSON · packed columns, which the store does not look
  *                into
  *   version      identity of a model's files as JSON
  *   columns      entered, left, availability, snapshot of the pool: packed columns, which the store does not look into
@@ -17,7 +17,7 @@
  *   image bytes  the normalised JPEG
  *   image use    nothing: its key has everything
  *   weights      JSON of version, weights, note, set_at_ms, first_cycle_ms
- *   outcome      0-3 length of the id · tag 1: 4-7 second of arrival · placement_id as JSON · the record
+ *   outcome      0-3 length of the id · 4-7 second of arrival · placement_id as JSON · the record
  *
  * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
  */
@@ -35,6 +35,7 @@ import type {
 const requestEncodings = ['identity', 'gzip', 'zstd'] as const satisfies readonly StoredRequest['encoding'][]
 const requestHeadBytes = 8
 const imageHeadBytes = 48
+const outcomeHeadBytes = 8
 const sha256Bytes = 32
 
 // ---- cycles
@@ -106,14 +107,14 @@ export function readBytes(record: Uint8Array, what: string): Uint8Array {
 // ---- images
 
 /** What identifies a stored image, without its bytes. */
-export interface ImageIdentity extends Omit<StoredImage, 'normalised'> {
+export interface ImageIdentity extends Required<Omit<StoredImage, 'normalised'>> {
   readonly gallId: string
 }
 
-export function packImageIdentity(gallId: string, image: Omit<StoredImage, 'normalised'>): Uint8Array {
-  const arrivedAtS = Math.floor((image.arrivedAtMs ?? 0) / 1000)
-  const head = numbers(image.uploadedBytes, image.width, image.height, arrivedAtS)
-  return packRecord(0, [head, image.sha256, toJson(gallId)])
+export function packImageIdentity(image: ImageIdentity): Uint8Array {
+  const { uploadedBytes, width, height, arrivedAtMs } = image
+  const head = numbers(uploadedBytes, width, height, Math.floor(arrivedAtMs / 1000))
+  return packRecord(0, [head, image.sha256, toJson(image.gallId)])
 }
 
 export function readImageIdentity(record: Uint8Array): ImageIdentity {
@@ -123,7 +124,7 @@ export function readImageIdentity(record: Uint8Array): ImageIdentity {
     uploadedBytes: view.getUint32(0, true),
     width: view.getUint32(4, true),
     height: view.getUint32(8, true),
-    ...(view.getUint32(12, true) === 0 ? {} : { arrivedAtMs: view.getUint32(12, true) * 1000 }),
+    arrivedAtMs: view.getUint32(12, true) * 1000,
     sha256: payload.subarray(imageHeadBytes - sha256Bytes, imageHeadBytes),
     gallId: fromJson(payload.subarray(imageHeadBytes)) as string,
   }
@@ -139,20 +140,16 @@ export function readVector(record: Uint8Array): Float32Array {
   return new Float32Array(readBytes(record, 'embedding').slice().buffer)
 }
 
-/** Tag of shadow scores with the version that gave them. */
-const shadowTag = 1
-
 export function packShadowScores(modelVersion: string, scores: Uint8Array): Uint8Array {
   const name = toJson(modelVersion)
-  return packRecord(shadowTag, [numbers(name.byteLength), name, scores])
+  return packRecord(0, [numbers(name.byteLength), name, scores])
 }
 
 export function readShadowScores(record: Uint8Array): {
   readonly modelVersion: string
   readonly scores: Uint8Array
 } {
-  const { tag, payload } = openRecord(record, 'shadow scores')
-  if (tag !== shadowTag) throw new StoreError('unusable', `stored shadow scores have unknown tag ${tag}`)
+  const { payload } = openRecord(record, 'shadow scores')
   const end = 4 + viewOf(payload).getUint32(0, true)
   return { modelVersion: fromJson(payload.subarray(4, end)) as string, scores: payload.subarray(end) }
 }
@@ -184,29 +181,19 @@ export function readWeights(record: Uint8Array): WeightsEntry {
   return fromNamedJson<WeightsEntry>(readBytes(record, 'weights'), weightsNames)
 }
 
-/** Tags of outcomes: with the second of their arrival, or without, as earlier versions stored them. */
-const outcomeTag = { arrived: 1, placedOnly: 0 } as const
-
 export function packOutcome({ placementId, record, arrivedAtMs }: OutcomeEntry): Uint8Array {
   const id = toJson(placementId)
-  if (arrivedAtMs === undefined)
-    return packRecord(outcomeTag.placedOnly, [numbers(id.byteLength), id, record])
-  const head = numbers(id.byteLength, Math.floor(arrivedAtMs / 1000))
-  return packRecord(outcomeTag.arrived, [head, id, record])
+  return packRecord(0, [numbers(id.byteLength, Math.floor(arrivedAtMs / 1000)), id, record])
 }
 
 export function readStoredOutcome(record: Uint8Array): OutcomeEntry {
-  const { tag, payload } = openRecord(record, 'outcome')
-  const hasArrival = tag === outcomeTag.arrived
-  if (!hasArrival && tag !== outcomeTag.placedOnly)
-    throw new StoreError('unusable', `the stored outcome has unknown tag ${tag}`)
+  const { payload } = openRecord(record, 'outcome')
   const view = viewOf(payload)
-  const idOffset = hasArrival ? 8 : 4
-  const recordOffset = idOffset + view.getUint32(0, true)
+  const recordOffset = outcomeHeadBytes + view.getUint32(0, true)
   return {
-    placementId: fromJson(payload.subarray(idOffset, recordOffset)) as string,
+    placementId: fromJson(payload.subarray(outcomeHeadBytes, recordOffset)) as string,
     record: payload.subarray(recordOffset),
-    ...(hasArrival ? { arrivedAtMs: view.getUint32(4, true) * 1000 } : {}),
+    arrivedAtMs: view.getUint32(4, true) * 1000,
   }
 }
 

@@ -27,12 +27,6 @@ export function weightsRecords(db: Databases, access: RecordAccess): WeightsReco
     return [...db.weights.getKeys({ reverse: true, limit: 1 })][0] ?? 0
   }
 
-  /** The newest entry hides none and is hidden by none. Earlier versions of this program stored no indexes. */
-  const isIndexed = (count: number): boolean => {
-    const [newest] = [...db.weightTimes.getKeys({ limit: 1 })]
-    return newest !== undefined && access.read(db.weightTimes, newest, records.readPosition) === count
-  }
-
   /** Within a transaction, in the order of the numbers. */
   const index = (number: number, { version, firstCycleMs }: WeightsEntry): void => {
     const record = records.packPosition(number)
@@ -58,8 +52,6 @@ export function weightsRecords(db: Databases, access: RecordAccess): WeightsReco
         const stored = weightsCount()
         if (count !== undefined && count !== stored)
           throw new StoreError('failed', `the history of weights has ${stored} entries, expected ${count}`)
-        if (!isIndexed(stored))
-          for (let number = 1; number <= stored; number++) index(number, indexed(number))
         db.weights.putSync(stored + 1, record)
         index(stored + 1, entry)
       })
@@ -67,10 +59,6 @@ export function weightsRecords(db: Databases, access: RecordAccess): WeightsReco
     weightsCount,
     readWeights,
     findWeights(version) {
-      if (!isIndexed(weightsCount())) {
-        for (const entry of listWeights()) if (entry.version === version) return entry
-        return undefined
-      }
       const number = access.read(db.weightVersions, nameHash(version), records.readPosition)
       if (number === undefined) return undefined
       const entry = indexed(number)
@@ -78,11 +66,6 @@ export function weightsRecords(db: Databases, access: RecordAccess): WeightsReco
       return entry
     },
     weightsAt(cycleAtMs) {
-      if (!isIndexed(weightsCount())) {
-        let last = readWeights(1)
-        for (const entry of listWeights()) if (entry.firstCycleMs <= cycleAtMs) last = entry
-        return last
-      }
       const [key] = [...db.weightTimes.getKeys({ start: weightsTimeKey(cycleAtMs), limit: 1 })]
       const number = key && access.read(db.weightTimes, key, records.readPosition)
       return number === undefined ? readWeights(1) : indexed(number)
