@@ -14,9 +14,9 @@ import {
   type ModelInputs,
 } from '../model/index.js'
 
-/** Of the whole search: a step takes at most seconds, and so does the restart of a process. */
+/** Time limit of the search: a step takes at most seconds, and so does the restart of a process. */
 const searchMsMax = 120_000
-/** Of one step. A posted row takes milliseconds; a batch of all posts passed its check with at most `modelLatencyMsMax`. */
+/** Time limit of one step. A posted row takes milliseconds; a batch of all posts passed its check with at most `modelLatencyMsMax`. */
 const stepMsMax = 3000
 const pauseMs = 50
 

@@ -64,7 +64,7 @@ export class ModelFailures {
     this.#listeners.push(listener)
   }
 
-  /** Of the model that would score now; null: it has scored since, another one has taken over, or one has been loaded. */
+  /** The failure of the model that would score now; null: it has scored since, another one has taken over, or one has been loaded. */
   get current(): ModelFailure | null {
     const failure = this.#failure
     if (failure === null) return null

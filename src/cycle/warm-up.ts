@@ -60,7 +60,7 @@ function bodyOf(cycle: object): Uint8Array {
   return buffer.subarray(0, buffer.write(text))
 }
 
-/** In each cycle, posts enter and as many of the oldest leave. */
+/** A cycle in which posts enter and as many of the oldest leave. */
 function cycleOf(index: number): object {
   const cycleAtMs = firstCycleMs + index * cycleBoundaryMs
   const earlier = formatInstant(cycleAtMs - 1)

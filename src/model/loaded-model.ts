@@ -66,7 +66,7 @@ interface Hosts {
   readonly image: EncoderHost | null
 }
 
-/** As `loadPackage`, for a version. */
+/** Reads the package of a version and loads it. */
 export async function loadModel(options: LoadOptions): Promise<LoadedModel> {
   return loadPackage(await readPackage(options.modelsDir, options.version), options)
 }
@@ -132,7 +132,7 @@ function assemble(
   const { manifest, features } = modelPackage
   const { codec = referenceCodec, timeLimitMs = timeLimitMsDefault } = options
   const fillFeatures = compileFeatures(features, { codec, missing: manifest.missing ?? 'imputed' })
-  // In the order of the replies.
+  // The order of the replies.
   const { heads } = plan
   const predict = async (rows: HeadRows, limitMs = timeLimitMs): Promise<HeadColumns> => {
     const { count } = rows

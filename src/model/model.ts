@@ -35,7 +35,7 @@ export interface TextEncoder {
 }
 
 export interface ImageEncoder {
-  /** Of everything that determines a vector: with the hash of the image, the key of stored vectors. */
+  /** Hash of everything that determines a vector: with the hash of the image, the key of stored vectors. */
   readonly hash: string
   readonly dim: number
   /** Pools the vectors of a post's images. */
@@ -49,7 +49,7 @@ export interface ImageEncoder {
 export interface Vectors {
   /** Row-major [items, dim]; zeros if not encoded. */
   readonly vectors: Float32Array
-  /** By item: 1 if its row is a vector. */
+  /** 1 for each item whose row is a vector. */
   readonly encoded: Uint8Array
   /** Items that the encoder cannot encode, such as one on which its graph returns an error. Absent: none. */
   readonly failures?: readonly ItemFailure[]

@@ -66,7 +66,7 @@ export class Embeddings {
     await this.#images.get(model.image)?.complete(state, ended)
   }
 
-  /** As `complete`, without images: nothing waits for those. */
+  /** `complete` without images: nothing waits for those. */
   async completeTexts(model: Model, state: () => PoolState, ended: () => boolean): Promise<void> {
     await this.#texts.get(model.text)?.complete(state, ended)
   }
@@ -107,7 +107,7 @@ export class Embeddings {
     return cache.encodeEntering(model.text, position, records, this.#parts.textEncodeMsMax)
   }
 
-  /** By slot of `state`. `imagesStored`: stored images of each post. */
+  /** The inputs by slot of `state`. `imagesStored`: stored images of each post. */
   inputs(model: Model, state: PoolState, imagesStored: Uint32Array): EmbeddingInputs {
     const texts = this.#texts.get(model.text)
     const text = texts?.column(state) ?? null
@@ -133,13 +133,13 @@ export class Embeddings {
     for (const cache of this.#images.all()) cache.cycleStored(state)
   }
 
-  /** To be called when any record of the store may have changed: other posts may have entered at a position. */
+  /** Forgets all vectors, because any record of the store may have changed: other posts may have entered at a position. */
   clear(): void {
     for (const cache of this.#texts.all()) cache.clear()
     for (const cache of this.#images.all()) cache.clear()
   }
 
-  /** To be called when the store has read what another process wrote: vectors of texts are read, and made as far as possible. */
+  /** Reads vectors of texts, and makes the missing ones as far as possible, when the store has read what another process wrote. */
   async followed(state: () => PoolState, ended: () => boolean): Promise<void> {
     for (const cache of this.#images.all()) cache.sweep(state())
     for (const cache of this.#texts.all()) {

@@ -13,12 +13,12 @@ import { VectorTable } from './vectors.js'
 
 /** Posts that are looked up between two turns of the event loop. */
 const postsPerTurn = 100
-/** With fewer posts than this, nothing is swept. */
+/** Fewer posts are not swept. */
 const sweepCountMin = 1000
 
 export interface ImageColumns {
   readonly column: EmbeddingColumn
-  /** By slot: encoded images of the post. */
+  /** Encoded images of the post, by slot. */
   readonly encoded: Uint32Array
 }
 
@@ -80,12 +80,12 @@ export class ImageCache {
     return this.#posts.get(gallId, postNo)?.positions ?? []
   }
 
-  /** To be called when an uploaded image is durable. Queues it, and the other images that its post lacks. */
+  /** Queues an uploaded image, once it is durable, and the other images that its post lacks. */
   add({ gallId, postNo }: ImageKey): void {
     this.#poolAndQueue(gallId, postNo)
   }
 
-  /** To be called when an image has been removed. The vector of its post is pooled again when the post is scored next. */
+  /** Forgets the post of an image that has been removed. Its vector is pooled again when it is scored next. */
   remove({ gallId, postNo }: ImageKey): void {
     const entry = this.#posts.get(gallId, postNo)
     if (entry === undefined) return
@@ -119,7 +119,7 @@ export class ImageCache {
     this.#vectors.retain(new Set())
   }
 
-  /** To be called when a cycle is stored. `state`: the pool after it. */
+  /** Continues and sweeps when a cycle is stored. `state`: the pool after it. */
   cycleStored(state: PoolState): void {
     this.#queue.resume()
     this.sweep(state)

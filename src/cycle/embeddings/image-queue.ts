@@ -24,7 +24,7 @@ export class ImageQueue {
   readonly #store: Store
   readonly #parts: CacheParts
   readonly #onEncoded: (post: Omit<ImageKey, 'position'>) => void
-  /** By image name, in order of arrival. */
+  /** Images that wait by name, in order of arrival. */
   readonly #queue = new Map<string, ImageKey>()
   #isWorking = false
   #working: Promise<void> = Promise.resolve()

@@ -85,14 +85,14 @@ export class TextCache {
     })
   }
 
-  /** By slot of `state`. */
+  /** The vectors by slot of `state`. */
   column(state: PoolState): EmbeddingColumn {
     const row = new Int32Array(state.count)
     for (let slot = 0; slot < state.count; slot++) row[slot] = this.#vectors.row(keyOf(state, slot))
     return { dim: this.encoder.dim, vectors: this.#vectors.vectors, row }
   }
 
-  /** By slot of `state`: 1 for a text that the encoder cannot encode. */
+  /** 1 for a text that the encoder cannot encode, by slot of `state`. */
   unencodable(state: PoolState): Uint8Array {
     const column = new Uint8Array(state.count)
     if (this.#unencodable.size > 0)

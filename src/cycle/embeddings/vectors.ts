@@ -62,7 +62,7 @@ export class VectorTable<Key> {
 }
 
 export class GatheredVectors {
-  /** By row: zeros and not encoded, until a call has encoded the row. */
+  /** A row has zeros and is not encoded until a call has encoded it. */
   readonly vectors: Vectors
   readonly #dim: number
 

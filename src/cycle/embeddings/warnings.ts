@@ -6,7 +6,7 @@ import type { Model } from '../../model/index.js'
 import { PostWarning, type CyclePlan } from '../../pool/index.js'
 import type { EmbeddingInputs } from './embeddings.js'
 
-/** For the posts that are scored. The inputs are by slot. */
+/** Counts the posts that are scored without their text or images. The inputs are by slot. */
 export function missingInputWarnings(
   { text, image }: Model,
   { scoring, next }: CyclePlan,

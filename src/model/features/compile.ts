@@ -32,7 +32,7 @@ export function compileFeatures(
   const expressions = features.map(({ value, missing }) =>
     missingValues === 'nan' || missing === null ? value : coalesce(value, missing),
   )
-  // In the program, constants come before instructions, so all of them are listed first.
+  // Constants come before instructions in a program, so all of them are listed first.
   const constants = new DistinctList<ConstantExpression>()
   for (const constant of expressions.flatMap(constantsOf)) constants.add(constant.name, constant)
   const columns = new DistinctList<ColumnExpression>()

@@ -52,7 +52,7 @@ export const equal = binary('equal')
 export const coalesce = binary('coalesce')
 /** The first if the second is above 0, else missing. */
 export const where = binary('where')
-/** To the nearest integer. */
+/** The nearest integer. */
 export const round = unary('round')
 /** log(1 + |x|) with the sign of x, so that shrinking counters keep their direction. */
 export const signedLog1p = unary('signedLog1p')

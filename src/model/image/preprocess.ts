@@ -27,7 +27,7 @@ export class Preprocessor {
   readonly valueCount: number
   readonly #options: PreprocessOptions
   readonly #size: Size
-  /** In the order of the tensor: the channel's offset in a pixel, and the value of each byte. */
+  /** The channel's offset in a pixel and the value of each byte, in the order of the tensor. */
   readonly #channels: readonly { readonly source: number; readonly values: Float32Array }[]
 
   constructor(options: PreprocessOptions) {
@@ -65,7 +65,7 @@ export class Preprocessor {
     return resample(image, size, { left, top, width, height }, this.#options.interpolation)
   }
 
-  /** As torchvision and Hugging Face do: the longer edge is rounded down. */
+  /** The size before the crop. The longer edge is rounded down, as in torchvision and Hugging Face. */
   #scaledSize({ width, height }: Size): Size {
     const { resize } = this.#options
     if (!('shortest_edge' in resize)) return resize

@@ -64,7 +64,7 @@ export function resample(
 interface Weights {
   /** Pixels of the result. */
   readonly count: number
-  /** Of each pixel of the result: the first source pixel, and the number of them. */
+  /** The first source pixel of each pixel of the result, and the number of them. */
   readonly starts: Int32Array
   readonly lengths: Int32Array
   /** Weights of each pixel of the result, at multiples of `weightsMax`. */

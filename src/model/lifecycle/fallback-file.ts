@@ -2,9 +2,10 @@
  * The fallback of a server in a file of its data directory: after a restart, the version that failed its cycles must not serve
  * again before `ACTIVE` is written.
  */
-import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Fallback } from './machine.js'
+import { replaceFile } from './status-file.js'
 
 export interface StoredFallback extends Fallback {
   /** Why the version failed its cycles, and when (milliseconds since 1970). */
@@ -32,14 +33,7 @@ export class FallbackFile {
 
   /** Replaces the file atomically, or removes it. One call at a time. */
   async save(fallback: StoredFallback | null): Promise<void> {
-    if (fallback === null) {
-      await rm(this.#file, { force: true })
-      return
-    }
-    const partial = `${this.#file}.partial`
-    // As in the file of states: a link of this name is not followed.
-    await rm(partial, { force: true })
-    await writeFile(partial, `${JSON.stringify(fallback)}\n`, { mode: 0o600, flag: 'wx' })
-    await rename(partial, this.#file)
+    if (fallback === null) await rm(this.#file, { force: true })
+    else await replaceFile(this.#file, `${JSON.stringify(fallback)}\n`)
   }
 }

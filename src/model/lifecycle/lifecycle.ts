@@ -10,6 +10,7 @@ import { ModelError, type Model } from '../model.js'
 import { activeStamp, activeVersion, shadowVersions } from '../package/selection.js'
 import { absenceOf, fallbackFacts, statusOf } from './facts.js'
 import type { StoredFallback } from './fallback-file.js'
+import { FileChanges } from './file-changes.js'
 import type {
   FailedCycles,
   FallbackFacts,
@@ -49,8 +50,7 @@ export class ModelLifecycle {
   #servedBefore: string | null = null
   /** Versions for which it was logged that no other one can take over. */
   readonly #withoutFallback = new Set<string>()
-  /** Logged differences of the files on disk. */
-  readonly #changes = new WeakMap<LoadedModel, string | null>()
+  readonly #changes: FileChanges
   /** Logged problems of `ACTIVE` and `SHADOW`, by file: each is logged once. */
   readonly #problems = new Map<string, string>()
   #timer: NodeJS.Timeout | undefined
@@ -60,6 +60,7 @@ export class ModelLifecycle {
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts
+    this.#changes = new FileChanges(parts.log)
   }
 
   /** The model that scores, or null while there is none. */
@@ -108,7 +109,7 @@ export class ModelLifecycle {
     )
   }
 
-  /** To be called when `version` has scored a cycle. */
+  /** Ends the failures of `version`: it has scored a cycle. */
   scored(version: string): void {
     this.#withoutFallback.delete(version)
     if (this.#machine.fallback?.failed === version) this.#dispatch({ kind: 'scored', version })
@@ -151,21 +152,8 @@ export class ModelLifecycle {
     }
   }
 
-  /** Logs a change of the files of a loaded version once. The copy of the files remains in use. */
   async #checkFiles(model: LoadedModel): Promise<void> {
-    const { version, files } = model
-    await files?.check()
-    const changed = files?.changed ?? null
-    if ((this.#changes.get(model) ?? null) === changed) return
-    this.#changes.set(model, changed)
-    const { log } = this.#parts
-    if (changed === null) log.info({ model_version: version }, 'model files are again those that were loaded')
-    else
-      log.warn(
-        { model_version: version, problem: changed },
-        'model files have changed on disk; the server keeps those that it has loaded, and a restart refuses the changed ones',
-      )
-    this.#publishing = this.#publishing.then(() => this.#publish())
+    if (await this.#changes.check(model)) this.#publishing = this.#publishing.then(() => this.#publish())
   }
 
   /** Cancels what is loading and ends all models. */
@@ -200,7 +188,7 @@ export class ModelLifecycle {
 
   async #read(): Promise<void> {
     const { modelsDir } = this.#parts
-    // Before the content: what is written in between is noticed at the next poll.
+    // The stamp is read before the content: what is written in between is noticed at the next poll.
     const stamp = await activeStamp(modelsDir)
     const [active, shadows] = await Promise.all([
       this.#readFile('ACTIVE', activeVersion(modelsDir)),
@@ -234,7 +222,7 @@ export class ModelLifecycle {
     const { next, commands } = transition(before, event, performance.now())
     this.#machine = next
     for (const command of commands) this.#track(this.#execute(command))
-    // In the next turn the problem is known.
+    // The problem is known in the next turn.
     if (next.fallback !== before.fallback)
       this.#publishing = this.#publishing.then(() => this.#saveFallback())
     this.#publishing = this.#publishing.then(() => this.#publish())
@@ -336,7 +324,7 @@ export class ModelLifecycle {
     const retryMs = this.#machine.entries.find((entry) => entry.id === id)?.failure?.retryMs
     const fields = {
       model_version: version,
-      // For an invalid package the stack is of no use.
+      // The stack is of no use for an invalid package.
       ...(error instanceof ModelError ? { problem } : { err: error }),
       role,
       ...this.#servingField(),

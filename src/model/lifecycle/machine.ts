@@ -28,7 +28,7 @@ export interface Entry {
   readonly version: string
   readonly role: Role
   readonly state: VersionState
-  /** After the last failure, kept while and after the version is tried again. A failed version without one waits for `ACTIVE`. */
+  /** The last failure, kept while and after the version is tried again. A failed version without one waits for `ACTIVE`. */
   readonly failure: Failure | null
 }
 
@@ -37,7 +37,7 @@ export interface Fallback {
   readonly version: string
   /** The version that failed its cycles. */
   readonly failed: string
-  /** As in `Selection`, when it failed. */
+  /** That of `Selection` when it failed. */
   readonly stamp: string | null
 }
 
@@ -52,7 +52,7 @@ export interface Selection {
 }
 
 export interface Failure {
-  /** By the clock of `Event`s. */
+  /** A time of the clock of `Event`s. */
   readonly retryAtMs: number
   readonly retryMs: number
 }
@@ -107,7 +107,7 @@ export const initialLifecycle: Lifecycle = {
 export function transition(before: Lifecycle, event: Event, nowMs: number): Step {
   const work = new Work(before)
   work.apply(event, nowMs)
-  // After the end there are no entries, and none is added.
+  // A closed lifecycle has no entries, and none is added.
   if (!work.next.closed) work.reconcile(nowMs)
   const { next, commands } = work
   assert(next.entries.filter(({ state }) => state === 'serving').length <= 1, 'one version serves at most')

@@ -50,17 +50,22 @@ export class StatusFile {
       await lutimes(this.#file, now, now)
       return
     }
-    const partial = `${this.#file}.partial`
-    // Root may run the server in a directory of another user: a link of this name is not followed.
-    await rm(partial, { force: true })
-    await writeFile(partial, text, { mode: 0o600, flag: 'wx' })
-    await rename(partial, this.#file)
+    await replaceFile(this.#file, text)
     this.#written = text
   }
 
   async remove(): Promise<void> {
     await rm(this.#file, { force: true })
   }
+}
+
+/** Replaces a file atomically. One call for a file at a time. */
+export async function replaceFile(file: string, text: string): Promise<void> {
+  const partial = `${file}.partial`
+  // Root may run the server in a directory of another user: a link of this name is not followed.
+  await rm(partial, { force: true })
+  await writeFile(partial, text, { mode: 0o600, flag: 'wx' })
+  await rename(partial, file)
 }
 
 /** null: no server uses the data directory. Rejects if the file cannot be read. */

@@ -18,7 +18,7 @@ const freeBytesMin = gibibyte
 
 export interface CopyOptions {
   readonly modelsDir: string
-  /** For private copies. */
+  /** The directory of private copies. */
   readonly copiesDir: string
   readonly log: Log
 }
@@ -34,7 +34,7 @@ export class PackageFiles {
   readonly #modelsDir: string
   readonly #copies: ReadonlyMap<string, string>
   readonly #copyDir: string | null
-  /** By path. */
+  /** The last comparison by path. */
   readonly #compared = new Map<string, Compared>()
   #changed: string | null = null
   #checking: Promise<void> | null = null
@@ -78,7 +78,7 @@ export class PackageFiles {
   async remove(): Promise<void> {
     if (this.#copyDir === null) return
     await rm(this.#copyDir, { recursive: true, force: true })
-    // Unless other versions have copies.
+    // It fails while other versions have copies.
     await rmdir(dirname(this.#copyDir)).catch(() => undefined)
   }
 
@@ -96,8 +96,8 @@ export class PackageFiles {
     const problems = [await this.#compare(manifest, () => this.#manifestProblem())]
     for (const file of scoringFiles(this.#package))
       problems.push(await this.#compare(file.path, () => hashProblem(file)))
-    const found = problems.filter((problem) => problem !== null)
-    this.#changed = found.length === 0 ? null : found.join('; ')
+    const differences = problems.filter((problem) => problem !== null)
+    this.#changed = differences.length === 0 ? null : differences.join('; ')
   }
 
   /** Compares again if the state of the file is another one than the last time. */
@@ -112,8 +112,10 @@ export class PackageFiles {
 
   async #manifestProblem(): Promise<string | null> {
     const { manifest } = this.#package
-    const { manifest: found, manifestFile } = await readManifest(this.#modelsDir, manifest.model_version)
-    return modelIdentity(found) === modelIdentity(manifest) ? null : `${manifestFile} describes another model`
+    const { manifest: onDisk, manifestFile } = await readManifest(this.#modelsDir, manifest.model_version)
+    return modelIdentity(onDisk) === modelIdentity(manifest)
+      ? null
+      : `${manifestFile} describes another model`
   }
 }
 
@@ -147,7 +149,7 @@ async function copyFiles(
     if (bavail * bsize - bytes < freeBytesMin) return withoutCopy(`there is no space for ${sizeText(bytes)}`)
     copyDir = await mkdtemp(join(copiesDir, `${version}-`))
     for (const [index, { path }] of files.entries())
-      // On a file system that can, the copy shares the blocks of the file until one of them changes.
+      // The copy shares the blocks of the file until one of them changes, on a file system that can.
       await copyFile(path, copyPath(copyDir, index), constants.COPYFILE_FICLONE)
     return copyDir
   } catch (error) {
@@ -163,7 +165,7 @@ function copyPath(copyDir: string, index: number): string {
   return join(copyDir, String(index))
 }
 
-/** Without golden cases, which affect no score. */
+/** The files that affect a score: all but golden cases. */
 function scoringFiles({ files }: ModelPackage): readonly PackageFileEntry[] {
   return files.filter(({ place }) => place !== 'golden')
 }
@@ -186,6 +188,6 @@ async function stateOf(path: string): Promise<string> {
 async function hashProblem({ path, sha256 }: PackageFileEntry): Promise<string | null> {
   const hash = createHash('sha256')
   await accessFile(path, () => pipeline(createReadStream(path), hash))
-  const found = hash.digest('hex')
-  return found === sha256 ? null : `${path} has SHA-256 ${found}; the server has loaded ${sha256}`
+  const actual = hash.digest('hex')
+  return actual === sha256 ? null : `${path} has SHA-256 ${actual}; the server has loaded ${sha256}`
 }

@@ -19,11 +19,11 @@ export function readBytes(file: string, absence?: string): Promise<Buffer> {
  */
 export async function readHashed(file: string, sha256: string, copy = file): Promise<Buffer> {
   const bytes = await readBytes(copy)
-  const found = createHash('sha256').update(bytes).digest('hex')
-  if (found === sha256) return bytes
+  const actual = createHash('sha256').update(bytes).digest('hex')
+  if (actual === sha256) return bytes
   const kind = file.endsWith('.json') ? null : foreignKind(bytes)
   const what = kind === null ? '' : `: ${kind}`
-  throw new ModelError(`${file} has SHA-256 ${found}; the manifest states ${sha256}${what}`)
+  throw new ModelError(`${file} has SHA-256 ${actual}; the manifest states ${sha256}${what}`)
 }
 
 /** Runs `access` on the file or directory `path`. Rejects with a `ModelError` if it fails. */

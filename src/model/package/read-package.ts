@@ -30,7 +30,7 @@ export interface PackageFileEntry {
   /** Relative to the package. */
   readonly file: string
   readonly path: string
-  /** As the manifest states it; `readHashed` compares it with the file. */
+  /** The hash that the manifest states; `readHashed` compares it with the file. */
   readonly sha256: string
   readonly bytes: number
 }

@@ -18,12 +18,12 @@ export const shadowCountMax = 8
 export async function listModels(modelsDir: string): Promise<string[]> {
   const entries = await accessFile(modelsDir, () => readdir(modelsDir, { withFileTypes: true }))
   const names = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map((e) => e.name)
-  const found = await Promise.all(
+  const hasManifest = await Promise.all(
     names.map(async (name) =>
       (await readdir(join(modelsDir, name)).catch((): string[] => [])).includes(manifestName),
     ),
   )
-  return names.filter((name, index) => isVersion(name) && found[index]).sort()
+  return names.filter((name, index) => isVersion(name) && hasManifest[index]).sort()
 }
 
 /** The version that `ACTIVE` names. */

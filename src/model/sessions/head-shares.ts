@@ -7,7 +7,7 @@ import { ModelRowError } from '../model.js'
 
 /** Eight units in the last place of a float32 at 1: larger than the error of a sigmoid or of a sum of a softmax. */
 const roundingMax = 1e-6
-/** For every value but NaN. */
+/** What helps against every value but NaN. */
 const remedy =
   '; let the graph end in a sigmoid, or set activation in the manifest: sigmoid for a logit, clip for a regressor'
 

@@ -79,7 +79,7 @@ async function findFailingRow(
   })
   await isolateErrors([Array.from({ length: count }, (_, row) => row)], {
     run: (rows) => run(rowsOf(rows)),
-    // As in the warm-up.
+    // A row of zeros, which passed in the warm-up.
     control: () => run({ count: 1, matrices: byMatrix((name) => new Float32Array(widths[name])) }),
     onError: (item, error) => (failure ??= { item, reason: itemReasonOf(error) }),
     isLate: () => failure !== null || performance.now() > endMs,

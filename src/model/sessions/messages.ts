@@ -31,7 +31,7 @@ export interface OutgoingMessage {
 export interface OwnerFormat<Request, Reply> {
   /** What the header of a reply states. */
   readonly replyKind: 'ready' | 'done'
-  /** For the error of a time limit, such as `a batch of 5 rows`. */
+  /** Names the request in the error of a time limit, such as `a batch of 5 rows`. */
   describe(request: Request): string
   encodeRequest(request: Request): OutgoingMessage
   /** The values may be views of the payload. */
@@ -48,7 +48,7 @@ export interface ChildFormat<Request, Reply> {
 export class PayloadFile {
   readonly descriptor: number
 
-  /** Without a descriptor, creates a file. Throws the error of the system when it cannot. */
+  /** Creates a file unless it gets a descriptor. Throws the error of the system when it cannot. */
   constructor(descriptor = openUnnamedFile()) {
     this.descriptor = descriptor
   }
@@ -186,7 +186,7 @@ const memoryDirectory = '/dev/shm'
 /** Containers have 64 MiB by default, and a batch with long embeddings has more than 10. */
 const memoryBytesMin = 256 * mebibyte
 
-/** In memory if there is enough of it and this user may write there. Readable for this user only. */
+/** The file is in memory if there is enough of it and this user may write there; only this user may read it. */
 function openUnnamedFile(): number {
   try {
     const { bavail, bsize } = statfsSync(memoryDirectory)

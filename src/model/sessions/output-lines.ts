@@ -36,16 +36,16 @@ export class OutputLines {
     if (performance.now() >= this.#periodEndsAt) this.#beginPeriod()
     let from = 0
     while (from < chunk.length && this.#lineCount < linesPerPeriodMax) {
-      const found = chunk.indexOf(lineFeed, from)
-      const to = found < 0 ? chunk.length : found
+      const end = chunk.indexOf(lineFeed, from)
+      const to = end < 0 ? chunk.length : end
       this.#append(chunk.subarray(from, to))
-      if (found >= 0) this.#endLine()
+      if (end >= 0) this.#endLine()
       from = to + 1
     }
     if (from < chunk.length) this.#skip(chunk.subarray(from))
   }
 
-  /** To be called when there is no more output. */
+  /** Ends the last line: there is no more output. */
   end(): void {
     this.#endLine()
     this.#reportDropped()

@@ -42,7 +42,7 @@ export interface HeadsPlan {
   readonly role: 'heads'
   readonly graphs: readonly HeadGraphPlan[]
   readonly widths: MatrixWidths
-  /** In the order of the reply; each is a head of exactly one graph. */
+  /** The heads in the order of the reply; each comes from exactly one graph. */
   readonly heads: readonly HeadName[]
 }
 
@@ -66,11 +66,11 @@ export const latencyMsMaxDefault = 1000
 export interface LoadOptions extends PlanOptions {
   readonly modelsDir: string
   readonly version: string
-  /** For private copies of the files, which processes read. Default: they read the package. */
+  /** The directory of private copies of the files, which processes read. Default: they read the package. */
   copiesDir?: string
-  /** For one batch; past it the process is replaced. Texts have it on top of their budget. Default 30 s. */
+  /** Time limit of one batch; past it the process is replaced. Texts have it on top of their budget. Default 30 s. */
   readonly timeLimitMs?: number
-  /** For the median batch of a full pool: a slower model fails its checks. Default 1 s. */
+  /** Time limit of the median batch of a full pool: a slower model fails its checks. Default 1 s. */
   readonly latencyMsMax?: number
   /** Resident memory of each process, in bytes; past it the process is replaced. Linux only. Default 4 GiB. */
   readonly processBytesMax?: number

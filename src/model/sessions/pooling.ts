@@ -17,7 +17,7 @@ export interface PoolOptions {
   readonly pool: 'mean' | 'cls' | null
   /** Tokens in front of the padding. Default: all. */
   readonly tokenCount?: number
-  /** To length 1 (L2). Default false. */
+  /** Whether the vector is scaled to length 1 (L2). Default false. */
   readonly normalize?: boolean
 }
 
@@ -59,7 +59,7 @@ export function poolVectors(vectors: readonly Float32Array[], pooling: 'mean' | 
   return Float32Array.from(pooled, (value) => (pooling === 'mean' ? value / vectors.length : value))
 }
 
-/** In float64: a sum of many values loses little precision. */
+/** The sum is in float64, so that one of many values loses little precision. */
 function mean(values: Float32Array, start: number, step: number, count: number): number {
   let sum = 0
   for (let index = 0, at = start; index < count; index++, at += step) sum += values[at] as number

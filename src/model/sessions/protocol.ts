@@ -33,6 +33,6 @@ export interface ReadyHeader {
   readonly kind: 'ready'
   /** Execution provider that serves, such as `cpu`; for several graphs, the distinct providers joined by `+`. */
   readonly provider: string
-  /** Of a `ports` process. */
+  /** What a `ports` process has found. */
   readonly report?: unknown
 }

@@ -15,7 +15,7 @@ export function planBatches<Row>(
   const batches: Row[][] = []
   for (const row of rows.toSorted((a, b) => lengthOf(a) - lengthOf(b))) {
     const last = batches.at(-1)
-    // In ascending order the new row is the longest.
+    // The new row is the longest: the order is ascending.
     if (last === undefined || (last.length + 1) * lengthOf(row) > tokensMax) batches.push([row])
     else last.push(row)
   }

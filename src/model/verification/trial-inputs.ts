@@ -143,7 +143,7 @@ function valueOf(kind: ColumnKind, row: TrialKind, random: () => number): number
   return typeof value === 'number' ? value : value(random)
 }
 
-/** In the order of `trialKinds`. */
+/** Values in the order of `trialKinds`. */
 type ColumnValues = readonly [
   ordinary: (random: () => number) => number,
   missing: number,

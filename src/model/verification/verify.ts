@@ -33,7 +33,7 @@ const providerToleranceDefault = 1e-3
 export interface VerifyOptions extends LoadOptions {
   /** Compare the outputs of this execution provider with those of the CPU, and let no other one serve. */
   readonly provider?: string
-  /** For that comparison. */
+  /** The largest difference in that comparison. */
   readonly providerTolerance?: number
   /** Called with each line when its check has finished. */
   readonly onCheck?: (line: CheckLine) => void
