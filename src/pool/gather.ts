@@ -37,13 +37,13 @@ export class Sources {
   }
 }
 
-// One loop for each type of array: a loop that sees several types runs several times slower.
+// One loop for each type of array: a loop that sees several types runs several times slower. `column` receives the rows.
 export function gatherFloat64(
   { rows, runs }: Sources,
   first: Float64Array,
   second: Float64Array,
+  column = new Float64Array(uninitializedBuffer(rows.length * 8)),
 ): Float64Array {
-  const column = new Float64Array(uninitializedBuffer(rows.length * 8))
   if (runs !== null) return copyRuns(rows, runs, first, second, column, NaN)
   for (let i = 0; i < rows.length; i++) {
     const source = rows[i] as number
@@ -53,8 +53,12 @@ export function gatherFloat64(
   return column
 }
 
-export function gatherUint32({ rows, runs }: Sources, first: Uint32Array, second: Uint32Array): Uint32Array {
-  const column = new Uint32Array(uninitializedBuffer(rows.length * 4))
+export function gatherUint32(
+  { rows, runs }: Sources,
+  first: Uint32Array,
+  second: Uint32Array,
+  column = new Uint32Array(uninitializedBuffer(rows.length * 4)),
+): Uint32Array {
   if (runs !== null) return copyRuns(rows, runs, first, second, column, 0)
   for (let i = 0; i < rows.length; i++) {
     const source = rows[i] as number

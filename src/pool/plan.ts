@@ -125,8 +125,12 @@ function entryColumns(
   const keptSources = new Sources(sources.subarray(0, keptCount))
   const enteredPosition = new Float64Array(sources.length).fill(position, keptCount)
   const enteredRow = new Float64Array(sources.length)
-  enteredPosition.set(gatherFloat64(keptSources, pool.enteredPosition, pool.enteredPosition))
-  enteredRow.set(gatherFloat64(keptSources, pool.enteredRow, pool.enteredRow))
+  const kept = [
+    [pool.enteredPosition, enteredPosition],
+    [pool.enteredRow, enteredRow],
+  ] as const
+  for (const [before, column] of kept)
+    gatherFloat64(keptSources, before, before, column.subarray(0, keptCount))
   for (let slot = keptCount; slot < sources.length; slot++) enteredRow[slot] = slot - keptCount
   return { enteredPosition, enteredRow }
 }

@@ -2,6 +2,7 @@
  * Groups of columns: what stays the same of a post, a reading, a snapshot. Makes empty groups, copies and gathers them,
  * and lists the columns of posts in a fixed order.
  */
+import { uninitializedBuffer } from '../base/index.js'
 import {
   counterNames,
   snapshotNames,
@@ -9,6 +10,7 @@ import {
   type PostColumns,
   type ReadingColumns,
   type SnapshotColumns,
+  type TextColumns,
 } from '../contract/index.js'
 import { gatherFloat64, gatherUint32, gatherUint8, type Sources } from './gather.js'
 
@@ -81,9 +83,17 @@ export function gatherPosts(sources: Sources, first: PostColumns, second: PostCo
       first.imagePositionsFingerprint,
       second.imagePositionsFingerprint,
     ),
-    title: group(textMeasureNames, (name) => gatherUint32(sources, first.title[name], second.title[name])),
-    body: group(textMeasureNames, (name) => gatherUint32(sources, first.body[name], second.body[name])),
+    title: gatherMeasures(sources, first.title, second.title),
+    body: gatherMeasures(sources, first.body, second.body),
   }
+}
+
+function gatherMeasures(sources: Sources, first: TextColumns, second: TextColumns): TextColumns {
+  const { length } = sources.rows
+  const block = uninitializedBuffer(textMeasureNames.length * length * 4)
+  return group(textMeasureNames, (name, index) =>
+    gatherUint32(sources, first[name], second[name], new Uint32Array(block, index * length * 4, length)),
+  )
 }
 
 /** Columns of doubles from rows of two groups; see gather.ts. */
@@ -93,7 +103,11 @@ export function gatherFloats<Name extends string>(
   first: FloatGroup<Name>,
   second: FloatGroup<Name>,
 ): Record<Name, Float64Array> {
-  return group(names, (name) => gatherFloat64(sources, first[name], second[name]))
+  const { length } = sources.rows
+  const block = uninitializedBuffer(names.length * length * 8)
+  return group(names, (name, index) =>
+    gatherFloat64(sources, first[name], second[name], new Float64Array(block, index * length * 8, length)),
+  )
 }
 
 /** A group with copies of all columns. */
@@ -106,9 +120,9 @@ export function copyFloats<Name extends string>(
 
 function group<Name extends string, Kind>(
   names: readonly Name[],
-  columnOf: (name: Name) => Kind,
+  columnOf: (name: Name, index: number) => Kind,
 ): Record<Name, Kind> {
   const columns: Partial<Record<Name, Kind>> = {}
-  for (const name of names) columns[name] = columnOf(name)
+  names.forEach((name, index) => (columns[name] = columnOf(name, index)))
   return columns as Record<Name, Kind>
 }
