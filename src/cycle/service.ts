@@ -137,6 +137,7 @@ export class CycleService {
     // Others may have set weights before the service followed them.
     await weights.reload()
     inBackground('image counts', service.images.load())
+    service.#snapshots.wake()
     return service
   }
 

@@ -122,7 +122,7 @@ export const cycleMutants: readonly MutantGroup[] = [
     killedBy: ['src/cycle/stored-pool/pool-snapshots.test.ts'],
     mutants: [
       {
-        breaks: 'a snapshot does not wait for a pause longer than eleven cycles',
+        breaks: 'a snapshot does not wait for a pause longer than eight cycles',
         find: 'cycles >= cyclesMax || ',
         replace: '',
       },

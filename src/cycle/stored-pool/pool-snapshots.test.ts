@@ -14,15 +14,28 @@ async function submitAll(memory: RecordedMemory, from: number, to: number): Prom
   for (let index = from; index < to; index++) await memory.submit(bodyOf(index))
 }
 
-test('a snapshot is written in the background after every eight cycles, and at shutdown', async () => {
+test('a snapshot is written in the background after every six cycles, and at shutdown', async () => {
   const memory = await RecordedMemory.open()
-  await submitAll(memory, 0, 8)
+  await submitAll(memory, 0, 5)
   expect(memory.store.poolSnapshots()).toEqual([])
+  await submitAll(memory, 5, 6)
   await vi.waitUntil(() => memory.store.poolSnapshots().length === 1)
-  await submitAll(memory, 8, 18)
-  expect(memory.store.poolSnapshots()).toEqual([16, 8])
+  await submitAll(memory, 6, 12)
+  await vi.waitUntil(() => memory.store.poolSnapshots().length === 2)
+  await submitAll(memory, 12, 14)
+  expect(memory.store.poolSnapshots()).toEqual([12, 6])
   await memory.service.close()
-  expect(memory.store.poolSnapshots()).toEqual([18, 16])
+  expect(memory.store.poolSnapshots()).toEqual([14, 12])
+})
+
+test('a start that had to plan many cycles again writes a snapshot', async () => {
+  const memory = await RecordedMemory.open()
+  await submitAll(memory, 0, 7)
+  await memory.service.close()
+  for (const position of memory.store.poolSnapshots()) memory.contents.pool.removeSync(position)
+  const restarted = await RecordedMemory.open({ contents: memory.contents })
+  await vi.waitUntil(() => restarted.store.poolSnapshots().length === 1)
+  expect(restarted.store.poolSnapshots()).toEqual([7])
 })
 
 test('a shutdown after a snapshot writes no other', async () => {
@@ -34,7 +47,7 @@ test('a shutdown after a snapshot writes no other', async () => {
   expect(write).toHaveBeenCalledOnce()
 })
 
-test('while cycles follow each other without a pause, a snapshot waits, but not longer than eleven cycles', async () => {
+test('while cycles follow each other without a pause, a snapshot waits, but not longer than eight cycles', async () => {
   const store = createMemoryStore()
   let position = 0
   const snapshots = new PoolSnapshots({
@@ -44,12 +57,12 @@ test('while cycles follow each other without a pause, a snapshot waits, but not 
     isIdle: () => false,
     log: { error: (fields) => expect.fail(JSON.stringify(fields)) },
   })
-  for (let number = 1; number <= 23; number++) {
+  for (let number = 1; number <= 17; number++) {
     position = await store.appendCycle(cycleSample(number))
     snapshots.wake()
     await snapshots.done()
   }
-  expect(store.poolSnapshots()).toEqual([22, 11])
+  expect(store.poolSnapshots()).toEqual([16, 8])
 })
 
 test('a snapshot that cannot be written is logged and tried again; cycles are scored meanwhile', async () => {
@@ -69,17 +82,18 @@ test('a snapshot that cannot be written is logged and tried again; cycles are sc
   expect(restarted.service.pool.newestCycleMs).toBe(cycleMs(9))
 })
 
-test('a damaged snapshot is the one that the next one replaces, and covers no cycle that expires', async () => {
+test('a damaged snapshot is the one that the next one replaces', async () => {
   const memory = await RecordedMemory.open()
   const { contents } = memory
-  await submitAll(memory, 0, 8)
+  await submitAll(memory, 0, 6)
   await vi.waitUntil(() => memory.store.poolSnapshots().length === 1)
-  await submitAll(memory, 8, 10)
+  await submitAll(memory, 6, 8)
   await memory.service.close()
-  contents.pool.putSync(10, Uint8Array.of(1, 2, 3))
+  expect(memory.store.poolSnapshots()).toEqual([8, 6])
+  contents.pool.putSync(8, Uint8Array.of(1, 2, 3))
   const restarted = await RecordedMemory.open({ contents })
-  await submitAll(restarted, 10, 12)
-  expect(restarted.store.poolSnapshots()).toEqual([10, 8])
+  await submitAll(restarted, 8, 10)
+  expect(restarted.store.poolSnapshots()).toEqual([8, 6])
   await restarted.service.close()
-  expect(restarted.store.poolSnapshots()).toEqual([12, 8])
+  expect(restarted.store.poolSnapshots()).toEqual([10, 6])
 })
