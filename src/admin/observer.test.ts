@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { dayMs } from '../base/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { endedRequest as request, observed } from '../../test/helpers/observed-cycles.js'
@@ -6,13 +6,9 @@ import { formatInstant, type CycleRequest } from '../contract/index.js'
 import type { EndedRequest } from '../server/index.js'
 import { picks, picksQuery } from './page-data/picks.js'
 import type { Titles } from './page-data/titles.js'
-import type * as scoreTracks from './score-tracks.js'
-import { rankOf } from './score-tracks.js'
 
-vi.mock('./score-tracks.js', async (original) => {
-  const module = await original<typeof scoreTracks>()
-  return { ...module, rankOf: vi.fn(module.rankOf) }
-})
+const untitled = { of: () => null, read: () => Promise.resolve() } as unknown as Titles
+const query = picksQuery(new URLSearchParams())
 
 const extracted = (ms: number) => ({ extracted_at: formatInstant(ms) })
 
@@ -46,19 +42,30 @@ test('first scores are those of the last 24 hours: none if all cycles are older,
 })
 
 test('a save has the rank of the cycle before it', async () => {
-  const { observer, post } = await observed()
+  const { sources, observer, post } = await observed()
   const candidates = [1, 2, 3].map((n) => candidate('g', n))
   const engagement = [10, 30, 20].map((views, i) => reading('g', i + 1, cycleMs(0), { views }))
   await post(cycleBody(0, { candidates, engagement }))
   const [track] = observer.tracks.all
-  expect(track && [0, 1, 2].map((row) => rankOf(track, row).rank)).toEqual([3, 1, 2])
+  expect(track && [0, 1, 2].map((row) => track.rankAt(row).rank)).toEqual([3, 1, 2])
   await post(
     cycleBody(1, {
       removals: [removal('g', 3, { reason: 'saved', tier: 'light' }), removal('g', 1)],
       engagement: [reading('g', 2, cycleMs(1))],
     }),
   )
-  expect(observer.saves.items).toMatchObject([{ post_no: 3, tier: 'light', rank: 2, of: 3 }])
+  const { saves } = await picks({ sources, observer, titles: untitled }, query)
+  expect(saves).toEqual([
+    {
+      cycle_id: '20240301T0005',
+      gall_id: 'g',
+      post_no: 3,
+      tier: 'light',
+      score: track?.scoreAt(2),
+      rank: 2,
+      of: 3,
+    },
+  ])
 })
 
 test('the recorder keeps the newest 1,000 cycles, and only the refusals of other operations', async () => {
@@ -96,17 +103,47 @@ test('a late cycle replaces neither the newest scores nor what is overdue', asyn
   expect(observer.tracks.last?.cycleId).toBe(cycleBody(4).cycle_id)
 })
 
-test('of many saves in one cycle only those that are kept are ranked', async () => {
+test('a track keeps its scores, ranks, counters and posts while later cycles change the pool', async () => {
   const { observer, post } = await observed()
+  const candidates = [1, 2, 3].map((n) => candidate('g', n))
+  const readings = (index: number, posts: readonly number[]) =>
+    posts.map((n) => reading('g', n, cycleMs(index), { views: 10 * n + index }))
+  await post(cycleBody(0, { candidates, engagement: readings(0, [1, 3]) }))
+  const first = observer.tracks.last
+  const seen = () =>
+    [1, 2, 3].map((n) => {
+      const slot = first?.find('g', n) ?? -1
+      return [
+        first?.scoreAt(slot),
+        first?.rankAt(slot),
+        first?.counterAt('views', slot),
+        first?.headAt('p_views', slot),
+      ]
+    })
+  await post(cycleBody(1, { engagement: readings(1, [1, 2, 3]), removals: [removal('g', 1)] }))
+  await post(cycleBody(2, { candidates: [candidate('h', 4)], engagement: readings(2, [2, 3]) }))
+  // Nobody has looked at the track before.
+  expect(seen()).toEqual([
+    [expect.any(Number), { rank: 2, of: 2 }, 10, expect.any(Number)],
+    [null, { rank: null, of: 2 }, null, null],
+    [expect.any(Number), { rank: 1, of: 2 }, 30, expect.any(Number)],
+  ])
+  expect(first?.find('h', 4)).toBe(-1)
+})
+
+test('the newest 200 saves are kept, and the newest 50 shown with their ranks', async () => {
+  const { sources, observer, post } = await observed()
   const posts = Array.from({ length: 250 }, (_, index) => index + 1)
   const engagement = posts.map((n) => reading('g', n, cycleMs(0), { views: n }))
   await post(cycleBody(0, { candidates: posts.map((n) => candidate('g', n)), engagement }))
-  vi.mocked(rankOf).mockClear()
+  const before = observer.tracks.last
   const removals = posts.map((n) => removal('g', n, { reason: 'saved', tier: 'light' }))
   await post(cycleBody(1, { removals }))
   expect(observer.saves.items).toHaveLength(200)
-  expect(observer.saves.last).toMatchObject({ post_no: 250, rank: expect.any(Number) as number })
-  expect(vi.mocked(rankOf)).toHaveBeenCalledTimes(200)
+  const { saves } = await picks({ sources, observer, titles: untitled }, query)
+  expect(saves.map(({ post_no, rank, of }) => [post_no, rank, of])).toEqual(
+    Array.from({ length: 50 }, (_, index) => [250 - index, before?.rankAt(249 - index).rank, 250]),
+  )
 })
 
 test('the points of the charts are those of a day, and the day ends with the newest one', async () => {
@@ -132,7 +169,7 @@ test('picks are those of the pool after a cycle that runs while their titles are
     of: () => null,
     read: () => (next === null ? Promise.resolve() : post(next)),
   } as unknown as Titles
-  const read = () => picks({ sources, observer, titles }, picksQuery(new URLSearchParams()))
+  const read = () => picks({ sources, observer, titles }, query)
   expect(await read()).toMatchObject({ cycle_id: '20240301T0000', pending: 2, matching: 2 })
   next = cycle(1, [3])
   expect(await read()).toMatchObject({ cycle_id: '20240301T0005', pending: 3, matching: 3 })

@@ -23,7 +23,13 @@ import type { CycleStored, StageClock } from '../cycle/index.js'
 import { roundedMs, stagesMs, type EndedRequest, type ServerSources } from '../server/index.js'
 import { FirstScoreWatch } from './first-scores.js'
 import { Ring } from './ring.js'
-import { rankOf, ScoreTracks, trackOf, trackOfResponse } from './score-tracks.js'
+import { ScoreTracks, trackOf, trackOfResponse } from './score-tracks.js'
+
+/** A save that is ranked when somebody looks: not the track is kept for it, only the scores. */
+export interface ObservedSave extends Omit<Save, 'rank' | 'of'> {
+  /** Of all posts that had a score, one cycle before. */
+  readonly scores: Float32Array
+}
 
 export interface ObserverEvents {
   readonly onCycle?: (point: CyclePoint) => void
@@ -54,7 +60,7 @@ export class Observer {
   readonly points = new Ring<CyclePoint>(pointCountMax)
   readonly calls = new Ring<CallRecord>(callCountMax)
   readonly otherCalls = new Ring<CallRecord>(otherCallCountMax)
-  readonly saves = new Ring<Save>(saveCountMax)
+  readonly saves = new Ring<ObservedSave>(saveCountMax)
   readonly tracks = new ScoreTracks()
   readonly #sources: ServerSources
   readonly #listeners: ObserverEvents[] = []
@@ -158,18 +164,17 @@ export class Observer {
     const { removals, galleries } = call.cycle
     const before = this.tracks.last
     const savedRows = plan.entries.leftRows.filter((row) => removals.reason[row] === savedCode)
-    // A rank takes time in proportion to the posts, and only the newest saves are kept.
     for (const row of savedRows.slice(-saveCountMax)) {
       const gallId = galleries[removals.gallery[row] as number] as string
       const postNo = removals.postNo[row] as number
-      const found = before === undefined ? -1 : before.index.findPost(gallId, postNo)
+      const slot = before?.find(gallId, postNo) ?? -1
       this.saves.add({
         cycle_id: response.cycleId,
         gall_id: gallId,
         post_no: postNo,
         tier: tierCodes[removals.tier[row] as number] ?? null,
-        score: before === undefined ? null : numberOrNull(before.score[found]),
-        ...(before === undefined ? { rank: null, of: 0 } : rankOf(before, found)),
+        score: before?.scoreAt(slot) ?? null,
+        scores: before?.scores ?? noScores,
       })
     }
   }
@@ -201,6 +206,7 @@ export class Observer {
   }
 }
 
+const noScores = new Float32Array(0)
 const savedCode = removalReasonCodes.indexOf('saved')
 
 function pointOf({ call, plan, response }: CycleStored): Omit<CyclePoint, 'first_scores'> {
@@ -278,9 +284,4 @@ function quantilesOf(scores: Float32Array): CyclePoint['score_quantiles'] {
 
 function totalMs(stages: StageClock): number {
   return roundedMs([...stages.ms].reduce((sum, [stage, ms]) => sum + (stage === 'send' ? 0 : ms), 0))
-}
-
-/** JSON has neither NaN nor infinities. */
-export function numberOrNull(value: number | undefined): number | null {
-  return value !== undefined && Number.isFinite(value) ? value : null
 }

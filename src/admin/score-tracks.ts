@@ -1,7 +1,7 @@
 /**
- * Scores of each post in the newest cycles, in columns that are copies: they stay valid after later cycles. The page's
- * ranking, sparklines and timelines read them. Bounded by cycles and by rows, and lost at a restart; the store keeps all
- * cycles.
+ * Scores of each post in the newest cycles. The page's ranking, sparklines and timelines read them. A track refers to the
+ * columns of its cycle, which never change, so it costs the cycle nothing; whatever is derived from them is made when
+ * somebody looks. Bounded by cycles and by rows, and lost at a restart; the store keeps all cycles.
  */
 import {
   GalleryTable,
@@ -9,39 +9,126 @@ import {
   outcome,
   type CounterName,
   type CycleResponse,
-  type GalleryIds,
+  type HeadColumns,
   type HeadName,
 } from '../contract/index.js'
 import type { CycleStored } from '../cycle/index.js'
-import { SlotIndex } from '../pool/index.js'
+import { SlotIndex, type PostKeys } from '../pool/index.js'
 
 export const trackCounters = ['views', 'up', 'down', 'comment_cnt'] as const satisfies readonly CounterName[]
 export type TrackCounter = (typeof trackCounters)[number]
 
-/** Pending posts after one cycle, in order of entry. A value that is missing is NaN. */
-export interface Track {
+interface TrackParts {
   readonly cycleId: string
   readonly cycleTime: string
   readonly modelVersion: string
   readonly weightsVersion: string
-  readonly count: number
-  readonly galleries: GalleryIds
-  readonly gallery: Uint32Array
-  readonly postNo: Float64Array
-  /** Rows by post. */
-  readonly index: SlotIndex
+  readonly keys: PostKeys & { readonly index: SlotIndex }
+  /** Index into `outcomeCodes`, by slot. */
+  readonly outcomes: Uint8Array
+  /** The slots that were scored; the other columns have a row for each. */
+  readonly scoredSlots: ArrayLike<number>
+  readonly scores: Float32Array
+  readonly heads: HeadColumns
+  /** Latest readings by slot; null: the response of a stored cycle does not have them. */
+  readonly counters: Readonly<Record<TrackCounter, Float64Array>> | null
+}
+
+export interface Rank {
+  /** 1 is the highest score, equal scores share a rank; null: the post has no score. */
+  readonly rank: number | null
+  /** Posts that have a score. */
+  readonly of: number
+}
+
+/** The pending posts after one cycle: slots in order of entry. A value that is missing is null. */
+export class Track {
+  readonly #parts: TrackParts
+  /** By slot; -1 for none. */
+  #scoredRows: Int32Array | null = null
+  #ascending: Float32Array | null = null
+
+  constructor(parts: TrackParts) {
+    this.#parts = parts
+  }
+
+  get cycleId(): string {
+    return this.#parts.cycleId
+  }
+
+  get cycleTime(): string {
+    return this.#parts.cycleTime
+  }
+
+  get modelVersion(): string {
+    return this.#parts.modelVersion
+  }
+
+  get weightsVersion(): string {
+    return this.#parts.weightsVersion
+  }
+
+  /** Pending posts. */
+  get count(): number {
+    return this.#parts.outcomes.length
+  }
+
+  get scores(): Float32Array {
+    return this.#parts.scores
+  }
+
+  /** The slot of a post; -1 for none. */
+  find(gallId: string, postNo: number): number {
+    return this.#parts.keys.index.findPost(gallId, postNo)
+  }
+
+  /** As `find`. `hint`: the slot that the post has in most cases. */
+  findNear(gallId: string, postNo: number, hint: number): number {
+    const { keys } = this.#parts
+    const isThere = keys.postNo[hint] === postNo && keys.galleries[keys.gallery[hint] as number] === gallId
+    return isThere ? hint : this.find(gallId, postNo)
+  }
+
   /** Index into `outcomeCodes`. */
-  readonly outcome: Uint8Array
-  readonly score: Float32Array
-  readonly heads: Readonly<Record<HeadName, Float32Array | null>>
-  /** The scores that are not missing, ascending: the ranks. */
-  readonly ascendingScores: () => Float32Array
-  /** Latest readings; null: the response of a stored cycle does not have them. */
-  readonly counters: Readonly<Record<TrackCounter, Float32Array>> | null
+  outcomeAt(slot: number): number {
+    return this.#parts.outcomes[slot] as number
+  }
+
+  scoreAt(slot: number): number | null {
+    return this.#valueAt(this.#parts.scores, slot)
+  }
+
+  headAt(name: HeadName, slot: number): number | null {
+    return this.#valueAt(this.#parts.heads[name], slot)
+  }
+
+  counterAt(name: TrackCounter, slot: number): number | null {
+    return numberOrNull(this.#parts.counters?.[name][slot])
+  }
+
+  rankAt(slot: number): Rank {
+    this.#ascending ??= this.#parts.scores.slice().sort()
+    const score = this.scoreAt(slot)
+    const of = this.#ascending.length
+    if (score === null) return { rank: null, of }
+    let [low, high] = [0, of]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#ascending[middle] as number) <= score) low = middle + 1
+      else high = middle
+    }
+    return { rank: of - low + 1, of }
+  }
+
+  #valueAt(column: Float32Array | null, slot: number): number | null {
+    this.#scoredRows ??= rowsBySlot(this.#parts.scoredSlots, this.count)
+    const row = this.#scoredRows[slot] ?? -1
+    return row < 0 ? null : numberOrNull(column?.[row])
+  }
 }
 
 const trackCountMax = 48
-/** About 48 bytes each. */
+/** About 70 bytes each. */
 const rowCountMax = 400_000
 
 export class ScoreTracks {
@@ -68,98 +155,63 @@ export class ScoreTracks {
   }
 }
 
-/**
- * The rank of a row among the posts that have a score, and how many these are. 1 is the highest score, equal scores share a
- * rank; null if the row has no score.
- */
-export function rankOf(
-  { score, ascendingScores }: Track,
-  row: number,
-): { readonly rank: number | null; readonly of: number } {
-  const own = score[row] ?? NaN
-  const ascending = ascendingScores()
-  const of = ascending.length
-  if (Number.isNaN(own)) return { rank: null, of }
-  let [low, high] = [0, of]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((ascending[middle] as number) <= own) low = middle + 1
-    else high = middle
-  }
-  return { rank: of - low + 1, of }
+function rowsBySlot(slots: ArrayLike<number>, count: number): Int32Array {
+  const rows = new Int32Array(count).fill(-1)
+  for (let row = 0; row < slots.length; row++) rows[slots[row] as number] = row
+  return rows
 }
 
-/** A copy of the scores of a cycle. */
+/** JSON has neither NaN nor infinities. */
+export function numberOrNull(value: number | undefined): number | null {
+  return value !== undefined && Number.isFinite(value) ? value : null
+}
+
 export function trackOf({ plan, response }: CycleStored): Track {
   const { next, outcomes, scoring } = plan
   const { cycleId, cycleTime, modelVersion, weightsVersion, results } = response
-  /** By slot. A loop: `Float32Array.from` with a function takes ten times as long. */
-  const spread = (values: Float32Array): Float32Array => {
-    const column = new Float32Array(next.count).fill(NaN)
-    for (let row = 0; row < scoring.count; row++) column[scoring.slots[row] as number] = values[row] as number
-    return column
-  }
-  return {
-    ...{ cycleId, cycleTime, modelVersion, weightsVersion },
-    ...keysOf(next.galleries, next.gallery.slice(), next.postNo.slice()),
-    outcome: outcomes.slice(),
-    ...rankedScores(spread(results.score)),
-    heads: headColumns((name) => results.heads[name] && spread(results.heads[name])),
-    counters: counterColumns((name) => new Float32Array(next.latest[name])),
-  }
+  const { galleries, gallery, postNo, index, latest } = next
+  const { views, up, down, comment_cnt } = latest
+  return new Track({
+    cycleId,
+    cycleTime,
+    modelVersion,
+    weightsVersion,
+    // Not the state itself: it has dozens of columns more.
+    keys: { galleries, gallery, postNo, index },
+    outcomes,
+    scoredSlots: scoring.slots,
+    scores: results.score,
+    heads: results.heads,
+    counters: { views, up, down, comment_cnt },
+  })
 }
 
 /** The track of a stored response, for the time until the next cycle. */
 export function trackOfResponse(response: CycleResponse): Track {
   // Unknown posts follow the pending ones.
-  const rows = response.results.filter((row) => row.status !== 'not_scored' || row.reason !== 'unknown_post')
-  const galleries = new GalleryTable()
-  const values = (name: HeadName | 'score'): Float32Array =>
-    Float32Array.from(rows, (row) => (row as Partial<Record<HeadName | 'score', number | null>>)[name] ?? NaN)
-  return {
+  const pending = response.results.filter(({ reason }) => reason !== 'unknown_post')
+  const galleryTable = new GalleryTable()
+  const gallery = Uint32Array.from(pending, ({ gall_id }) => galleryTable.code(gall_id))
+  const postNo = Float64Array.from(pending, ({ post_no }) => post_no)
+  const keys = { galleries: galleryTable.ids, gallery, postNo }
+  const scoredSlots = [...pending.keys()].filter((slot) => pending[slot]?.status === 'scored')
+  const column = (name: HeadName | 'score'): Float32Array =>
+    Float32Array.from(scoredSlots, (slot) => pending[slot]?.[name] ?? NaN)
+  return new Track({
     cycleId: response.cycle_id,
     cycleTime: response.cycle_time,
     modelVersion: response.model_version,
     weightsVersion: response.weights_version,
-    ...keysOf(
-      galleries.ids,
-      Uint32Array.from(rows, (row) => galleries.code(row.gall_id)),
-      Float64Array.from(rows, (row) => row.post_no),
+    keys: { ...keys, index: new SlotIndex(keys) },
+    outcomes: Uint8Array.from(pending, ({ status }) =>
+      status === 'scored' ? outcome.scored : outcome.waiting,
     ),
-    outcome: Uint8Array.from(rows, (row) => (row.status === 'scored' ? outcome.scored : outcome.waiting)),
-    ...rankedScores(values('score')),
-    heads: headColumns(values),
+    scoredSlots,
+    scores: column('score'),
+    heads: Object.fromEntries(headNames.map((name) => [name, column(name)])) as Record<
+      HeadName,
+      Float32Array
+    >,
     counters: null,
-  }
-}
-
-function keysOf(
-  galleries: GalleryIds,
-  gallery: Uint32Array,
-  postNo: Float64Array,
-): Pick<Track, 'count' | 'galleries' | 'gallery' | 'postNo' | 'index'> {
-  return {
-    count: postNo.length,
-    galleries,
-    gallery,
-    postNo,
-    index: new SlotIndex({ galleries, gallery, postNo }),
-  }
-}
-
-/** The scores are sorted at the first use: most tracks are never ranked. */
-function rankedScores(score: Float32Array): Pick<Track, 'score' | 'ascendingScores'> {
-  let ascending: Float32Array | null = null
-  return {
-    score,
-    ascendingScores: () => (ascending ??= score.filter((value) => !Number.isNaN(value)).sort()),
-  }
-}
-
-function headColumns(column: (name: HeadName) => Float32Array | null): Track['heads'] {
-  return Object.fromEntries(headNames.map((name) => [name, column(name)])) as Track['heads']
-}
-
-function counterColumns(column: (name: TrackCounter) => Float32Array): Track['counters'] {
-  return Object.fromEntries(trackCounters.map((name) => [name, column(name)])) as Track['counters']
+  })
 }

@@ -279,9 +279,9 @@ export const adminMutants: readonly MutantGroup[] = [
         replace: '',
       },
       {
-        breaks: 'only the saves that are kept are ranked',
+        breaks: 'only the newest saves of a cycle are looked up',
         find: 'savedRows.slice(-saveCountMax)',
-        replace: 'savedRows',
+        replace: 'savedRows.slice(0, saveCountMax)',
       },
       {
         breaks: 'the points are those of a day',

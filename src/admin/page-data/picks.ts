@@ -11,12 +11,13 @@ import {
   type CounterName,
   type Picks,
   type PostFacts,
+  type Save,
   type ScoreFacts,
 } from '../../contract/index.js'
 import { gallIdAt, type PoolState } from '../../pool/index.js'
 import type { ServerSources } from '../../server/index.js'
-import { numberOrNull, type Observer } from '../observer.js'
-import { rankOf, type Track } from '../score-tracks.js'
+import type { ObservedSave, Observer } from '../observer.js'
+import { numberOrNull, type Track } from '../score-tracks.js'
 import { imagesOf } from './images.js'
 import type { Titles } from './titles.js'
 
@@ -29,6 +30,7 @@ export interface PicksQuery {
   readonly search: string
 }
 
+const savesShown = 50
 const limitDefault = 100
 const limitMax = 500
 const searchCharsMax = 200
@@ -81,7 +83,7 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
     model_version: track?.modelVersion ?? null,
     weights_version: track?.weightsVersion ?? null,
     pending: pool.count,
-    scored: track === undefined ? 0 : track.ascendingScores().length,
+    scored: track === undefined ? 0 : track.scores.length,
     matching: ranked.length,
     offset: query.offset,
     galleries: [...pool.galleries].sort(),
@@ -90,14 +92,20 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
       ...scoreFacts(track, pool, slot),
       title: titles.of(pool, slot),
       sparkline: tracks.map((one) => {
-        const row = one.index.findPost(gallIdAt(pool, slot), pool.postNo[slot] as number)
-        return row < 0 ? null : numberOrNull(one.score[row])
+        const found = one.find(gallIdAt(pool, slot), pool.postNo[slot] as number)
+        return found < 0 ? null : one.scoreAt(found)
       }),
       images: imagesOf(sources, { gallId: gallIdAt(pool, slot), postNo: pool.postNo[slot] as number }, 1),
     })),
     started_at: new Date(performance.timeOrigin).toISOString(),
-    saves: observer.saves.items.toReversed().slice(0, 50),
+    saves: observer.saves.items.slice(-savesShown).reverse().map(rankedSave),
   }
+}
+
+function rankedSave({ scores, ...save }: ObservedSave): Save {
+  const { score } = save
+  const rank = score === null ? null : scores.filter((other) => other > score).length + 1
+  return { ...save, rank, of: scores.length }
 }
 
 interface Ranking {
@@ -136,28 +144,27 @@ function rankedSlots(
 }
 
 /** In most cases the slots of the pool are the rows of the last track. */
-function rowIn(track: Track, pool: PoolState, slot: number): number {
-  const postNo = pool.postNo[slot] as number
-  const gallId = gallIdAt(pool, slot)
-  const isSame = track.postNo[slot] === postNo && track.galleries[track.gallery[slot] as number] === gallId
-  return isSame ? slot : track.index.findPost(gallId, postNo)
+function slotIn(track: Track, pool: PoolState, slot: number): number {
+  return track.findNear(gallIdAt(pool, slot), pool.postNo[slot] as number, slot)
 }
 
 function scoreOf(track: Track | undefined, pool: PoolState, slot: number): number | null {
   if (track === undefined) return null
-  const row = rowIn(track, pool, slot)
-  return row < 0 ? null : numberOrNull(track.score[row])
+  const row = slotIn(track, pool, slot)
+  return row < 0 ? null : track.scoreAt(row)
 }
 
 /** Score, rank among all scored posts, heads and outcome in the last cycle. */
 export function scoreFacts(track: Track | undefined, pool: PoolState, slot: number): ScoreFacts {
-  const row = track === undefined ? -1 : rowIn(track, pool, slot)
+  const row = track === undefined ? -1 : slotIn(track, pool, slot)
   if (track === undefined || row < 0) return { score: null, rank: null, status: null, reason: null }
-  const { status, reason } = outcomeCodes[track.outcome[row] as number] ?? { status: null, reason: null }
+  const { status, reason } = outcomeCodes[track.outcomeAt(row)] ?? { status: null, reason: null }
   return {
-    score: numberOrNull(track.score[row]),
-    ...{ rank: rankOf(track, row).rank, status, reason },
-    ...Object.fromEntries(headNames.map((name) => [name, numberOrNull(track.heads[name]?.[row])])),
+    score: track.scoreAt(row),
+    rank: track.rankAt(row).rank,
+    status,
+    reason,
+    ...Object.fromEntries(headNames.map((name) => [name, track.headAt(name, row)])),
   }
 }
 

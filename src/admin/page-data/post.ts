@@ -11,8 +11,8 @@ import {
 import { readCandidates } from '../../cycle/index.js'
 import type { HistoryRequest } from '../../history/index.js'
 import type { ServerSources } from '../../server/index.js'
-import { numberOrNull, type Observer } from '../observer.js'
-import { rankOf, trackCounters } from '../score-tracks.js'
+import type { Observer } from '../observer.js'
+import { numberOrNull, trackCounters } from '../score-tracks.js'
 import { imagesOf } from './images.js'
 import { postFacts, scoreFacts } from './picks.js'
 
@@ -35,15 +35,15 @@ export async function post(
       snapshotNames.map((name) => [name, numberOrNull(pool.snapshot[name][slot])]),
     ),
     timeline: observer.tracks.all.flatMap((track) => {
-      const row = track.index.findPost(gallId, postNo)
-      if (row < 0) return []
+      const found = track.find(gallId, postNo)
+      if (found < 0) return []
       return {
-        ...{ cycle_id: track.cycleId, cycle_time: track.cycleTime, model_version: track.modelVersion },
-        score: numberOrNull(track.score[row]),
-        ...rankOf(track, row),
-        counters: Object.fromEntries(
-          trackCounters.map((name) => [name, numberOrNull(track.counters?.[name][row])]),
-        ),
+        cycle_id: track.cycleId,
+        cycle_time: track.cycleTime,
+        model_version: track.modelVersion,
+        score: track.scoreAt(found),
+        ...track.rankAt(found),
+        counters: Object.fromEntries(trackCounters.map((name) => [name, track.counterAt(name, found)])),
       }
     }),
     images: imagesOf(sources, { gallId, postNo }, Infinity),
