@@ -270,8 +270,8 @@ export const adminMutants: readonly MutantGroup[] = [
     mutants: [
       {
         breaks: 'calls of other operations that succeed are not recorded',
-        find: "else if (call.result !== 'done')",
-        replace: 'else',
+        find: "if (isCycle || result !== 'done') {",
+        replace: 'if (isCycle || result.length > 0) {',
       },
       {
         breaks: 'a request without a key is not a call of the client',
