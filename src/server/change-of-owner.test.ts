@@ -36,7 +36,11 @@ async function called(during: (store: typeof owner) => unknown, path = '/v1/weig
   const listener = await listen(
     { host: '127.0.0.1', port: 0 },
     {
-      connections: new ConnectionLimit(100, log),
+      connections: new ConnectionLimit(100, log, {
+        isTls: false,
+        adminConnectionsMax: 0,
+        descriptorsMax: 1000,
+      }),
       onRequest: (response, request) => handler.handle(response, request),
     },
   )

@@ -10,6 +10,14 @@ const otherDescriptorsMax = 256
 /** Between two log lines of one kind. */
 const logEveryMs = 60_000
 
+export interface ConnectionOptions {
+  readonly isTls: boolean
+  /** Connections of the admin listener, which are not counted here. */
+  readonly adminConnectionsMax: number
+  /** The file descriptors that the system grants this process. */
+  readonly descriptorsMax: number
+}
+
 export class ConnectionLimit {
   readonly #log: Log
   readonly #descriptorsMax: number
@@ -21,19 +29,7 @@ export class ConnectionLimit {
   /** No request has arrived since a connection was opened. */
   #awaitsRequest = false
 
-  /**
-   * `adminConnectionsMax`: connections of the admin listener, which are not counted here. `descriptorsMax`: the file
-   * descriptors that the system grants this process.
-   */
-  constructor(
-    max: number,
-    log: Log,
-    {
-      isTls = false,
-      adminConnectionsMax = 0,
-      descriptorsMax = grantedDescriptors(),
-    }: { isTls?: boolean; adminConnectionsMax?: number; descriptorsMax?: number } = {},
-  ) {
+  constructor(max: number, log: Log, { isTls, adminConnectionsMax, descriptorsMax }: ConnectionOptions) {
     this.#log = log
     this.#refused = new RateLimitedWarning(log, 'connections are refused: the limit is reached')
     this.#silent = isTls ? new RateLimitedWarning(log, silentMessage) : null
@@ -106,7 +102,7 @@ class RateLimitedWarning {
 }
 
 /** RLIMIT_NOFILE, which Node raises to the hard limit at startup. Infinity if /proc is missing. */
-function grantedDescriptors(): number {
+export function grantedDescriptors(): number {
   try {
     const granted = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
     return granted === undefined ? Infinity : Number(granted)

@@ -4,7 +4,7 @@
 import { closeSync, openSync, readFileSync, rmSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { LogOutput } from './log-output.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'understudy-log-'))
@@ -12,12 +12,21 @@ afterAll(() => rmSync(directory, { recursive: true }))
 
 type Done = (error: NodeJS.ErrnoException | null, written: number) => void
 
-/** An output with a fake `write`: `next` resolves with the text of the next write and the function that completes it. */
+let fakeWrite: ((bytes: Uint8Array, done: Done) => void) | null = null
+
+vi.mock(import('node:fs'), async (original) => {
+  const real = await original()
+  const write = (descriptor: number, bytes: Uint8Array, done: Done): void =>
+    fakeWrite === null ? real.write(descriptor, bytes, done) : fakeWrite(bytes, done)
+  return { ...real, write: write as typeof real.write }
+})
+
+/** An output whose writes are held: `next` resolves with the text of the next one and the function that completes it. */
 function createOutput() {
   const writes: { text: string; done: Done }[] = []
-  const output = new LogOutput(9, (_, bytes, done) =>
-    writes.push({ text: Buffer.from(bytes).toString(), done }),
-  )
+  fakeWrite = (bytes, done) => void writes.push({ text: Buffer.from(bytes).toString(), done })
+  onTestFinished(() => void (fakeWrite = null))
+  const output = new LogOutput(9)
   const next = async (): Promise<{ text: string; done: Done }> => {
     await turn()
     const write = writes.shift()

@@ -12,25 +12,16 @@ const waitingBytesMax = 512 * kibibyte
 /** Delay before the next attempt on a busy descriptor. */
 const retryMs = 100
 
-type Write = (
-  descriptor: number,
-  bytes: Uint8Array,
-  done: (error: NodeJS.ErrnoException | null, written: number) => void,
-) => void
-
 export class LogOutput {
   readonly #descriptor: number
-  readonly #write: Write
   #waiting: string[] = []
   #waitingBytes = 0
   #isWriting = false
   #lostCount = 0
   #onIdle: () => void = () => undefined
 
-  /** `write`: for tests. */
-  constructor(descriptor: number, writeTo: Write = (target, bytes, done) => write(target, bytes, done)) {
+  constructor(descriptor: number) {
     this.#descriptor = descriptor
-    this.#write = writeTo
   }
 
   /** Adds one line, with its line feed. */
@@ -84,7 +75,7 @@ export class LogOutput {
   }
 
   #writeBytes(bytes: Uint8Array, done: (error: Error | null) => void): void {
-    this.#write(this.#descriptor, bytes, (error, written) => {
+    write(this.#descriptor, bytes, (error, written) => {
       if (error?.code === 'EAGAIN') setTimeout(() => this.#writeBytes(bytes, done), retryMs).unref()
       else if (error === null && written < bytes.length) this.#writeBytes(bytes.subarray(written), done)
       else done(error)

@@ -55,7 +55,11 @@ beforeEach(async () => {
   listener = await listen(
     { host: '127.0.0.1', port: 0 },
     {
-      connections: new ConnectionLimit(100, log),
+      connections: new ConnectionLimit(100, log, {
+        isTls: false,
+        adminConnectionsMax: 0,
+        descriptorsMax: 1000,
+      }),
       onRequest: (response, received) => handler.handle(response, received),
     },
   )

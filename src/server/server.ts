@@ -30,7 +30,7 @@ import { ApiKeys } from './api-keys.js'
 import { logBackgroundFailures } from './background-log.js'
 import { BodyAdmission } from './body-admission.js'
 import { logDates } from './certificate-dates.js'
-import { ConnectionLimit } from './connection-limit.js'
+import { ConnectionLimit, grantedDescriptors } from './connection-limit.js'
 import { heldResources, type HeldResources } from './held-resources.js'
 import { authorityOf, listen } from './http-listener.js'
 import { ImageUploads } from './image-uploads.js'
@@ -219,6 +219,7 @@ async function startParts({
     const connections = new ConnectionLimit(settings.connectionsMax, log, {
       isTls: settings.tlsCertFile !== undefined,
       adminConnectionsMax: admin?.connectionsMax ?? 0,
+      descriptorsMax: grantedDescriptors(),
     })
     await models.open(cycles.models)
     await store.tryToOwn?.()

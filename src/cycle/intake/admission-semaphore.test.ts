@@ -1,5 +1,5 @@
 /** Which cycles get a slot, and the responses of refused calls. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 
 /** The id of a cycle without a slot. */
@@ -11,19 +11,8 @@ function acquired(slots: AdmissionSemaphore, cycleId: string): CallSlot {
   return slot
 }
 
-function createSlots(waitingMax = 1) {
-  const clock = { ms: 0 }
-  return {
-    clock,
-    slots: new AdmissionSemaphore(
-      () => waitingMax,
-      () => clock.ms,
-    ),
-  }
-}
-
 test('one cycle is in progress and waitingMax wait; the next is refused, and admitted when a slot is released', () => {
-  const { slots } = createSlots()
+  const slots = new AdmissionSemaphore(() => 1)
   const slot = acquired(slots, '20250303T0900')
   acquired(slots, '20250303T0905')
   expect(() => acquired(slots, '20250303T0910')).toThrow('too many cycles are queued')
@@ -35,7 +24,7 @@ test('one cycle is in progress and waitingMax wait; the next is refused, and adm
 })
 
 test('calls with one cycle id share a slot until the last of them releases it', () => {
-  const { slots } = createSlots(1)
+  const slots = new AdmissionSemaphore(() => 1)
   const shared = [acquired(slots, '20250303T0900'), acquired(slots, '20250303T0900')]
   acquired(slots, '20250303T0905')
   expect(slots.canAcquire('20250303T0900')).toBe(true)
@@ -47,10 +36,12 @@ test('calls with one cycle id share a slot until the last of them releases it', 
 })
 
 test('Retry-After follows how long cycles take', () => {
-  const { clock, slots } = createSlots(3)
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const slots = new AdmissionSemaphore(() => 3)
   for (let i = 0; i < 5; i++) {
     const slot = acquired(slots, '20250303T0900')
-    clock.ms += 700
+    vi.advanceTimersByTime(700)
     slot.release()
   }
   for (let i = 0; i < 4; i++) acquired(slots, `20250303T091${i}`)
@@ -59,7 +50,7 @@ test('Retry-After follows how long cycles take', () => {
 })
 
 test('a call holds one slot: that of the cycle which it named last', () => {
-  const { slots } = createSlots(0)
+  const slots = new AdmissionSemaphore(() => 0)
   const slot = slots.open()
   expect(slot.isHeld).toBe(false)
   slot.acquire('20250303T0900')

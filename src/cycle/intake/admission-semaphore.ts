@@ -6,17 +6,14 @@ import { assert, RetrySchedule, ServiceError } from '../../contract/index.js'
 
 export class AdmissionSemaphore {
   readonly #waitingMax: () => number
-  readonly #now: () => number
-  readonly #retrySchedule: RetrySchedule
+  readonly #retrySchedule = new RetrySchedule()
   /** Calls that hold a slot, by the cycle id of the slot. */
   readonly #holderCounts = new Map<string, number>()
   #releasedAtMs = 0
 
-  /** `waitingMax`, which may change: cycles that wait behind the one in progress. `now`: a monotonic clock in ms. */
-  constructor(waitingMax: () => number, now = (): number => performance.now()) {
+  /** `waitingMax`, which may change: cycles that wait behind the one in progress. */
+  constructor(waitingMax: () => number) {
     this.#waitingMax = waitingMax
-    this.#now = now
-    this.#retrySchedule = new RetrySchedule(undefined, now)
   }
 
   /** Slots that are held, each by one or more calls. */
@@ -38,7 +35,7 @@ export class AdmissionSemaphore {
   hold(cycleId: string): HeldSlot {
     if (!this.canAcquire(cycleId)) throw this.refusal()
     this.#holderCounts.set(cycleId, (this.#holderCounts.get(cycleId) ?? 0) + 1)
-    return { cycleId, acquiredAtMs: this.#now() }
+    return { cycleId, acquiredAtMs: performance.now() }
   }
 
   /** To be called by the `CallSlot` that holds it. */
@@ -50,7 +47,7 @@ export class AdmissionSemaphore {
       return
     }
     this.#holderCounts.delete(cycleId)
-    const nowMs = this.#now()
+    const nowMs = performance.now()
     this.#retrySchedule.recordWork(nowMs - Math.max(acquiredAtMs, this.#releasedAtMs))
     this.#releasedAtMs = nowMs
   }

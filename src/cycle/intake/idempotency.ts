@@ -4,7 +4,7 @@
  * bytes are compared as JSON values. Calls with the id of a cycle in progress are coalesced (single flight). A call whose
  * client has disconnected stops waiting.
  */
-import { abortable, Semaphore } from '../../base/index.js'
+import { abortable, mebibyte, Semaphore } from '../../base/index.js'
 import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
 import type { ExpiryRecords, Store, StoredCycle, StoredRequest } from '../../store/index.js'
@@ -22,6 +22,9 @@ const comparisonsWaiting = {
   waitingMax: 256,
   refusal: () => tooMany('too many repeated cycles are waiting to be compared'),
 }
+
+/** For the responses in memory: some thirty with 5,000 posts each. */
+const responseBytesMax = 32 * mebibyte
 
 /** A cycle in progress. */
 export interface Flight {
@@ -50,7 +53,7 @@ export class Idempotency {
 
   constructor(store: CycleRecords) {
     this.#store = store
-    this.#responses = new StoredResponses(store)
+    this.#responses = new StoredResponses(store, responseBytesMax)
   }
 
   /** Calls that wait for a cycle in progress. */

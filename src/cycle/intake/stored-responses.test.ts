@@ -54,6 +54,6 @@ test('the response of a cycle that was replaced in the store is read again', () 
 })
 
 test('a response that the store no longer has is not kept', () => {
-  const kept = new StoredResponses({ readResponse: () => undefined })
+  const kept = new StoredResponses({ readResponse: () => undefined }, 25)
   expect([kept.read(cycle(1)), kept.bytes]).toEqual([undefined, 0])
 })

@@ -2,12 +2,8 @@
  * Responses of stored cycles. Those that were read last stay in memory, up to a number of bytes: readers of the newest
  * scores and retries cost neither a copy nor a checksum each.
  */
-import { mebibyte } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
-
-/** Some thirty responses with 5,000 posts each. */
-const bytesMaxDefault = 32 * mebibyte
 
 interface Kept {
   readonly cycle: StoredCycle
@@ -21,7 +17,7 @@ export class StoredResponses {
   readonly #kept = new Map<string, Kept>()
   #bytes = 0
 
-  constructor(store: Pick<Store, 'readResponse'>, bytesMax = bytesMaxDefault) {
+  constructor(store: Pick<Store, 'readResponse'>, bytesMax: number) {
     this.#store = store
     this.#bytesMax = bytesMax
   }
