@@ -1,5 +1,5 @@
 /**
- * Padding after a body: native code reads whole vectors, and with padding it decodes a body without a copy.
+ * The bytes of a body: with padding after it, native code, which reads whole vectors, decodes it without a copy.
  */
 
 /** Bytes that native code may read beyond a body (`body_padding_bytes` in native/padded_bytes.h). */
@@ -13,6 +13,11 @@ export function bodyBufferBytes(length: number): number {
 /** The body, or a copy if its buffer does not continue far enough after it. */
 export function pad(body: Uint8Array): Uint8Array {
   return bodyBufferBytes(body.byteOffset + body.length) <= body.buffer.byteLength ? body : paddedCopy(body)
+}
+
+/** The same bytes as a Buffer. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 /** A copy in a separate buffer. */

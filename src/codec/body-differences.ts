@@ -4,6 +4,7 @@
  */
 import { isObject } from '../base/index.js'
 import { pathText, type FieldProblem } from '../contract/index.js'
+import { asBuffer } from './body-buffer.js'
 
 /** The first differences are enough to find the cause. */
 const differenceCountMax = 20
@@ -20,7 +21,7 @@ export function bodyDifferences(was: Uint8Array, is: Uint8Array): FieldProblem[]
 }
 
 function valueOf(body: Uint8Array): unknown {
-  return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')) as unknown
+  return JSON.parse(asBuffer(body).toString('utf8')) as unknown
 }
 
 /**

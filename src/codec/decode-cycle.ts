@@ -4,6 +4,7 @@
  */
 import {
   absentCode,
+  assert,
   checkCycle,
   counterNames,
   cycleShape,
@@ -29,6 +30,7 @@ import {
   type Removal,
   type RemovalColumns,
 } from '../contract/index.js'
+import { asBuffer } from './body-buffer.js'
 import { parseJson } from './json-text.js'
 import { sliceRows, type RowSlices } from './row-slices.js'
 import { allocateTextColumns, measureText } from './text-measures.js'
@@ -39,13 +41,14 @@ import { allocateTextColumns, measureText } from './text-measures.js'
  */
 export function decodeCycle(body: Uint8Array): CycleColumns {
   const value = parseJson(body)
-  const slices = sliceRows(Buffer.from(body.buffer, body.byteOffset, body.byteLength), 'candidates')
+  const slices = sliceRows(asBuffer(body), 'candidates')
   const problems = checkCycle(value)
   if (problems !== null) throw problems.toError('bad_request', 'the body is not a valid cycle')
   return columnsOf(value as CycleRequest, slices)
 }
 
 function columnsOf(request: CycleRequest, slices: RowSlices): CycleColumns {
+  assert(slices.rowStart.length === request.candidates.length, 'each candidate is a slice of the body')
   const memberOrder = Object.keys(request).filter((name) => knownMembers.has(name))
   const galleries = new GalleryTable()
   // Each gallery gets its code at its first appearance in the body.
@@ -162,7 +165,7 @@ function numberColumns<Name extends string>(
 
 function instantOf(text: string): Instant {
   const instant = parseInstant(text)
-  if (instant === null) throw new Error('a validated date-time does not parse')
+  assert(instant !== null, 'a date-time that was checked is one')
   return instant
 }
 
@@ -187,7 +190,7 @@ function positionsFingerprint(positions: readonly number[]): number {
 
 /** Longest part of an unknown name that a warning repeats. */
 const unknownNameCharsMax = 200
-/** decisions.md 6 lists at most 20; a body with millions of distinct names must not fill the memory. */
+/** More than a response lists; a body with millions of distinct names must not fill the memory. */
 const unknownNameCountMax = 100
 
 function unknownFields(request: CycleRequest): string[] {

@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { candidate, cycleBody, reading, removal, snapshot } from '../../test/helpers/bodies.js'
+import { addonOrNull } from '../../test/helpers/codecs.js'
 import { mutatedBody, validBody } from '../../test/fuzz/cycle-bodies.js'
 import { Random } from '../../test/fuzz/random.js'
 import { randomResponse } from '../../test/fuzz/responses.js'
@@ -13,7 +14,7 @@ import { bodyBufferBytes } from './body-buffer.js'
 import { nativeCodec } from './codec.js'
 import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse } from './encode-response.js'
-import { loadAddon, type NativeAddon } from './native-addon.js'
+import type { NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
 import { createNativeEncode } from './native-encode.js'
 
@@ -21,16 +22,7 @@ const caseCount = Number(process.env['DIFFERENTIAL_CASES'] ?? 4000)
 const firstSeed = Number(process.env['DIFFERENTIAL_SEED'] ?? 1)
 const timeoutMs = 3_600_000
 
-function addonOrNull(): NativeAddon | null {
-  try {
-    return loadAddon()
-  } catch {
-    return null
-  }
-}
-
-const built = addonOrNull()
-const addon = built as NativeAddon
+const addon = addonOrNull as NativeAddon
 
 function referenceOutcome(body: Uint8Array): object | ServiceError {
   return outcomeOf(() => decodeCycle(body))
@@ -72,7 +64,7 @@ function bodyOfTexts(random: Random, count: number): Buffer {
   return Buffer.from(JSON.stringify({ ...cycle, candidates }))
 }
 
-describe.skipIf(built === null)('native decoder (skipped when the addon is not built)', () => {
+describe.skipIf(addonOrNull === null)('native decoder (skipped when the addon is not built)', () => {
   test(
     'every valid cycle is decoded natively, with the columns of the reference',
     { timeout: timeoutMs },
@@ -298,7 +290,7 @@ describe.skipIf(built === null)('native decoder (skipped when the addon is not b
   })
 })
 
-describe.skipIf(built === null)('native encoder (skipped when the addon is not built)', () => {
+describe.skipIf(addonOrNull === null)('native encoder (skipped when the addon is not built)', () => {
   test('every response has the bytes of the reference', { timeout: timeoutMs }, () => {
     const encode = createNativeEncode(addon)
     for (let seed = firstSeed; seed < firstSeed + caseCount / 4; seed++) {
@@ -314,6 +306,7 @@ describe.skipIf(built === null)('native encoder (skipped when the addon is not b
     const encodeOne = (postNo: number, score: number): Uint8Array =>
       encode({
         ...response,
+        counts: { ...response.counts, scored_now: 1, results: 1 },
         results: {
           count: 1,
           galleries: ['a'],

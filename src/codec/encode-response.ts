@@ -1,8 +1,9 @@
 /**
- * Reference encoder: a cycle's results to the bytes of its response. The same input gives the same bytes
- * (decisions.md 20); members are in the order of interface.md 2.6 and 2.7.
+ * Reference encoder: a cycle's results to the bytes of its response. The same input gives the same bytes; members are in the
+ * order of docs/contract.md.
  */
 import {
+  assert,
   headNames,
   outcomeCodes,
   warningText,
@@ -61,13 +62,19 @@ export function galleryTexts(galleries: GalleryIds): string[] {
 }
 
 /** The columns of scored rows, and the string after each of them. */
-export function scoredColumns({ results, cycleTime }: ResponseColumns): {
+export function scoredColumns({ results, counts, cycleTime }: ResponseColumns): {
   readonly values: readonly Float32Array[]
   readonly labels: readonly string[]
 } {
   const names = headNames.filter((name) => results.heads[name] !== null)
+  const values = [results.score, ...names.map((name) => results.heads[name] as Float32Array)]
+  assert(counts.results === results.count, 'each result is counted')
+  assert(
+    values.every(({ length }) => length === counts.scored_now),
+    'each post that is scored has a value of each head',
+  )
   return {
-    values: [results.score, ...names.map((name) => results.heads[name] as Float32Array)],
+    values,
     labels: [...names.map((name) => `,"${name}":`), `,"scored_at_cycle":${JSON.stringify(cycleTime)}}`],
   }
 }

@@ -4,11 +4,12 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { ServiceError } from '../contract/index.js'
+import { asBuffer } from './body-buffer.js'
 import { checkJsonBounds } from './json-bounds.js'
 
 /** The value of a JSON body. Throws `bad_request` with the byte offset where UTF-8, JSON or its bounds are broken. */
 export function parseJson(body: Uint8Array): unknown {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  const bytes = asBuffer(body)
   if (!isUtf8(bytes)) {
     throw new ServiceError('bad_request', `the body is not valid UTF-8 at byte ${invalidUtf8Offset(bytes)}`)
   }

@@ -11,7 +11,7 @@ import {
   type EngagementColumns,
   type RemovalColumns,
 } from '../contract/index.js'
-import { pad } from './body-buffer.js'
+import { asBuffer, pad } from './body-buffer.js'
 import { shapeHash, type DecodeColumn, type NativeAddon, type NativeFindings } from './native-addon.js'
 
 /** Decodes a body, or returns null for a body that the reference decoder has to examine. */
@@ -40,7 +40,7 @@ function cycleColumns(
   const { cycleIdStart, cycleIdEnd, cycleTimeStart, cycleTimeEnd, cycleAtMs, cycleAtFraction } =
     root as unknown as RootColumns
   const text = ([start]: Uint32Array, [end]: Uint32Array): string =>
-    Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1', start, end)
+    asBuffer(body).toString('latin1', start, end)
   return {
     cycleId: text(cycleIdStart, cycleIdEnd),
     cycleTime: text(cycleTimeStart, cycleTimeEnd),

@@ -2,6 +2,7 @@
  * The native encoder: JavaScript makes the head and the texts that rows share, C++ writes the rows. The bytes are those of
  * the reference encoder.
  */
+import { asBuffer } from './body-buffer.js'
 import {
   galleryTexts,
   outcomeTexts,
@@ -18,8 +19,7 @@ export function createNativeEncode(addon: NativeAddon): (response: ResponseColum
   return (response) => {
     const head = responseHead(response)
     const rows = nativeRows(response, outcomes)
-    const encoded = addon.encodeRows(rows, Buffer.byteLength(head), rowsEnd.length)
-    const bytes = Buffer.from(encoded.buffer, encoded.byteOffset, encoded.length)
+    const bytes = asBuffer(addon.encodeRows(rows, Buffer.byteLength(head), rowsEnd.length))
     bytes.write(head)
     bytes.write(rowsEnd, bytes.length - rowsEnd.length)
     return bytes

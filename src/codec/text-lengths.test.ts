@@ -4,23 +4,14 @@
  */
 import { describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody } from '../../test/helpers/bodies.js'
+import { addonOrNull } from '../../test/helpers/codecs.js'
 import { textMeasureNames } from '../contract/index.js'
 import { decodeCycle } from './decode-cycle.js'
-import { loadAddon, type NativeAddon } from './native-addon.js'
+import type { NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
 
 const vectorBytes = 32
 const flushBytes = 255 * vectorBytes
-
-function addonOrNull(): NativeAddon | null {
-  try {
-    return loadAddon()
-  } catch {
-    return null
-  }
-}
-
-const addon = addonOrNull()
 
 /** At least one of each kind that is measured; HTML also has markup. */
 const kinds: readonly (readonly [kind: string, unit: string])[] = [
@@ -64,9 +55,9 @@ function textOf(unit: string, bytes: number): string {
   return unit.repeat(Math.floor(bytes / unitBytes)) + 'z'.repeat(bytes % unitBytes)
 }
 
-describe.skipIf(addon === null)('native text measures (skipped when the addon is not built)', () => {
+describe.skipIf(addonOrNull === null)('native text measures (skipped when the addon is not built)', () => {
   test.each(kinds)('a long text of %s has the measures of the reference at every length', (_, unit) => {
-    const decode = createNativeDecode(addon as NativeAddon)
+    const decode = createNativeDecode(addonOrNull as NativeAddon)
     const texts = lengths.map((bytes) => textOf(unit, bytes))
     const candidates = texts.map((text, i) => candidate('g', i + 1, { title: text, body_html: text }))
     const body = bytesOf(cycleBody(0, { candidates }))

@@ -3,6 +3,7 @@
  * Conventions: a null or absent number is NaN, an absent enum is `absentCode`, a time is whole milliseconds since
  * 1970 plus a fraction of a millisecond in a second column.
  */
+import { assert } from './assert.js'
 import type { GalleryIds } from './gallery-table.js'
 import { cycleShape, rowShape, type ValueShape } from './shape.js'
 import type { Instant } from './time.js'
@@ -210,5 +211,6 @@ export interface ResultColumns extends KeyColumns {
 function enumCodes(list: string, member: string): readonly string[] {
   const value = rowShape(cycleShape, list).members.find((m) => m.name === member)?.value as ValueShape
   if (value.kind !== 'enum') throw new Error(`${list}[].${member} is not an enum`)
+  assert(value.values.length <= absentCode, 'the code of an absent member is no position in the list')
   return value.values.map(String)
 }

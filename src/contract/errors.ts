@@ -1,10 +1,10 @@
 /**
  * Every error that a client can see: a table of codes and statuses, and the error class that carries one to the HTTP
- * response. interface.md 2.11 and section 7; decisions.md 2, 3 and 7.
+ * response. docs/contract.md describes them.
  */
 import type { ErrorRecord, FieldProblem } from './wire.js'
 
-/** HTTP status and `code` on the wire of each kind of error. A 503 shares its code with a 500 (section 7). */
+/** HTTP status and `code` on the wire of each kind of error. A 503 shares its code with a 500. */
 export const errorTable = {
   bad_request: { status: 400, code: 'bad_request' },
   unauthorized: { status: 401, code: 'unauthorized' },
@@ -22,11 +22,11 @@ export type ErrorKind = keyof typeof errorTable
 
 /**
  * The problem of a `cycle_time` that the service's clock has not reached. A 422 with no other problem is temporary: the
- * client sends the same bytes again (decisions.md 42).
+ * client sends the same bytes again.
  */
 export const futureProblem = 'must not be in the future'
 
-/** The most problems in `fields`; the message gives the number of the others (decisions.md 3). */
+/** The most problems in `fields`; the message gives the number of the others. */
 export const fieldCountMax = 100
 
 /** An error that becomes an error response. It is an expected failure, never a bug in this program. */

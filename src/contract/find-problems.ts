@@ -1,6 +1,5 @@
 /**
- * Finds every problem of a value that does not match a shape: in document order, missing members of an object last
- * (decisions.md 3). Time is linear in the value. Only listed problems take memory, however many there are.
+ * Finds every problem of a value that does not match a shape: in document order, missing members of an object last. Time is linear in the value. Only listed problems take memory, however many there are.
  */
 import { isObject } from '../base/json.js'
 import { pathText, type Problems } from './problems.js'

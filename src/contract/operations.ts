@@ -1,5 +1,5 @@
 /**
- * The operations of interface.md section 4, one table of pure data. Routing, the OpenAPI document and the typed client
+ * The operations of docs/contract.md, one table of pure data. Routing, the OpenAPI document and the typed client
  * derive from it. This file runs in browsers too, so it may import types only.
  */
 import type { ErrorKind } from './errors.js'

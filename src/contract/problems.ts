@@ -1,5 +1,5 @@
 /**
- * Collects the problems of a request: every failing path, up to the limits of decisions.md 3.
+ * Collects the problems of a request: every failing path, up to `fieldCountMax`.
  */
 import { fieldCountMax, ServiceError } from './errors.js'
 import type { FieldProblem } from './wire.js'

@@ -1,6 +1,6 @@
 /**
  * The wire types as data: the members of each object and the values that each accepts. Derived from typia's JSON schema
- * of `wire.ts`, so that error messages and the native decoder's plan have the types as their source.
+ * of `wire.ts`, so that error messages and the native decoder's table have the types as their source.
  */
 import typia from 'typia'
 import { assert } from './assert.js'
@@ -132,15 +132,9 @@ function valueShape(reference: WireSchema, nullable = false): ValueShape {
         unique: schema.uniqueItems ?? false,
       }
     case 'integer':
-      return {
-        kind: 'integer',
-        nullable,
-        minimum: schema.minimum ?? -Infinity,
-        maximum: schema.maximum ?? Infinity,
-      }
     case 'number':
       return {
-        kind: 'number',
+        kind: schema.type,
         nullable,
         minimum: schema.minimum ?? -Infinity,
         maximum: schema.maximum ?? Infinity,
@@ -175,41 +169,36 @@ function mergeShapes(shapes: readonly ValueShape[]): ValueShape {
   assert(first !== undefined, 'a union has a value that is not null')
   if (shapes.length === 1) return first
   const enums = shapes.filter((shape) => shape.kind === 'enum')
-  if (enums.length === shapes.length)
-    return {
-      ...first,
-      kind: 'enum',
-      values: [...new Set(enums.flatMap(({ values }) => values))].sort(inOrder),
-    }
+  if (enums.length === shapes.length) {
+    const values = new Set(enums.flatMap((shape) => shape.values))
+    return { ...first, kind: 'enum', values: [...values].sort(inOrder) }
+  }
   const variants = shapes.filter((shape) => shape.kind === 'object')
   assert(variants.length === shapes.length, 'a union is of constants or of objects')
   const names = new Set(variants.flatMap(({ members }) => members.map(({ name }) => name)))
   return { ...first, kind: 'object', members: [...names].map((name) => mergeMembers(name, variants)) }
 }
 
-/** A member that not all variants require is required when another member has the constant of a variant that does. */
+/** A member that only one variant requires is required when another member has the constant of that variant. */
 function mergeMembers(name: string, variants: readonly ObjectShape[]): MemberShape {
-  const found = variants.map(({ members }) => members.find((member) => member.name === name))
-  const members = found.filter((member) => member !== undefined)
-  const [first] = members
-  assert(first !== undefined && members.length === variants.length, 'variants have the same members')
-  const kinds = new Set(members.map(({ value }) => value.kind))
-  assert(kinds.size === 1, 'a member has one kind of value in all variants')
+  const members = variants.flatMap((variant) => variant.members.filter((member) => member.name === name))
+  assert(members.length === variants.length, 'variants have the same members')
   const requiring = variants.filter((_, index) => members[index]?.required === true)
   const required = requiring.length === variants.length
-  const value = first.value.kind === 'enum' ? mergeShapes(members.map((member) => member.value)) : first.value
+  assert(required || requiring.length <= 1, 'at most one variant requires more')
+  const [value, ...others] = members.map((member) => member.value)
+  assert(value !== undefined, 'a union has a variant')
   return {
     name,
     required,
-    requiredWhen: required || requiring.length === 0 ? undefined : constantMember(requiring),
-    value,
+    requiredWhen: required ? undefined : requiring.map(constantOf)[0],
+    value: value.kind === 'enum' ? mergeShapes([value, ...others]) : value,
   }
 }
 
-function constantMember(variants: readonly ObjectShape[]): MemberShape['requiredWhen'] {
-  const [variant] = variants
-  assert(variant !== undefined && variants.length === 1, 'at most one variant requires more')
-  for (const { name, value } of variant.members)
+/** The member that has one value in this variant. */
+function constantOf({ members }: ObjectShape): MemberShape['requiredWhen'] {
+  for (const { name, value } of members)
     if (value.kind === 'enum' && value.values.length === 1)
       return { member: name, value: String(value.values[0]) }
   throw new Error('a variant has a member with one value')

@@ -6,7 +6,7 @@ import { dayMs, hourMs, minuteMs, secondMs } from '../base/units.js'
 
 /**
  * A point in time. `ms` is whole milliseconds since 1970 in UTC, `fraction` is the rest in milliseconds,
- * 0 ≤ fraction < 1, so that two readings a microsecond apart still have an order (decisions.md 4).
+ * 0 ≤ fraction < 1, so that two readings a microsecond apart still have an order.
  */
 export interface Instant {
   readonly ms: number
@@ -17,7 +17,7 @@ export interface Instant {
 export const kstOffsetMs = 9 * hourMs
 export const cycleBoundaryMs = 5 * minuteMs
 
-/** The target of section 8: the share of posts that have their first score by `firstScoreDeadline`. */
+/** The target of the contract: the share of posts that have their first score by `firstScoreDeadline`. */
 export const firstScoreTarget = 0.99
 
 /** Two cycles: the second five-minute boundary at or after `extracted_at`, milliseconds since 1970. */

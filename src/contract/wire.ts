@@ -39,7 +39,7 @@ type Unicode = tags.TagBase<{
   schema: { format: 'unicode' }
 }>
 
-/** decisions.md 45. Names are kept for as long as the data, in memory too. */
+/** Names are kept for as long as the data, in memory too. */
 export const nameCharsMax = 1024
 type NameCharsMax = 1024
 export const noteCharsMax = 10_000
@@ -50,7 +50,7 @@ type NameRules = tags.MinLength<1> & CharsMax<NameCharsMax> & Unicode
 /** A word of an open list, which may be empty. */
 type Label = string & CharsMax<NameCharsMax>
 
-/** decisions.md 2: a double cannot hold every integer beyond 2^53-1. */
+/** A double cannot hold every integer beyond 2^53-1. */
 type IntegerMax = 9007199254740991
 type IntegerMin = -9007199254740991
 
@@ -69,9 +69,9 @@ type Count = number & tags.Type<'int64'> & tags.Minimum<0>
 /** Only the schema gives the range: the simulated client checks it with a message of its own. */
 type Share = number & tags.JsonSchemaPlugin<{ minimum: 0; maximum: 1 }>
 
-// ---- 2.1 to 2.5: a cycle
+// ---- a cycle
 
-/** Limits of section 8. A longer list is one problem, and its rows are not checked. */
+/** A longer list is one problem, and its rows are not checked. */
 export const rowCountMax = 5000
 type RowCountMax = 5000
 
@@ -184,7 +184,7 @@ interface OtherRemoval extends RemovedPost {
   tier?: Tier
 }
 
-// ---- 2.6 and 2.7: its response
+// ---- the response to a cycle
 
 export interface CycleResponse {
   cycle_id: CycleId
@@ -237,7 +237,7 @@ export interface ResultRow {
   reason?: ResultReason
 }
 
-// ---- 4.3: images
+// ---- images
 
 export interface ImageStored {
   /** `<gall_id>/<post_no>/<NN>.jpg` */
@@ -246,7 +246,7 @@ export interface ImageStored {
   bytes: Count
 }
 
-// ---- 2.8: outcomes
+// ---- outcomes
 
 export interface OutcomesRequest {
   outcomes: Outcome[] & tags.MaxItems<RowCountMax>
@@ -305,7 +305,7 @@ export interface OutcomesResponse {
   updated: Count
 }
 
-// ---- 2.9: weights
+// ---- weights
 
 // Finite, and small enough that a weighted sum of four shares is finite as a float32 too.
 type Weight = number & tags.Minimum<0> & tags.Maximum<1e30>
@@ -342,7 +342,7 @@ export interface WeightsState {
   previous: WeightsRecord | null
 }
 
-// ---- 2.10 and 2.11
+// ---- health and errors
 
 export interface Health {
   status: 'ok' | 'degraded'
