@@ -179,6 +179,8 @@ class Simulation {
       await this.#runUntilIdle()
     }
     this.#clients.probe(this.#random.pick(probeDays))
+    // What the call has begun belongs to the service before the crash.
+    await this.scheduler.settle()
     const stepCount = this.#random.below(60)
     for (let step = 0; step < stepCount; step++) await this.scheduler.next()
     this.#removalsFail = false
