@@ -124,7 +124,9 @@ export class CycleService {
     this.#pipeline = pipeline
     this.clocks = new ClockDifference(log)
     this.intake = new Intake({
-      ...{ codec, store, limits: parts.limits },
+      codec,
+      store,
+      limits: parts.limits,
       onTimes: (cycle, nowMs, skewMs) => this.clocks.observe(cycle, nowMs, skewMs),
       score: (call) => this.#score(call),
     })

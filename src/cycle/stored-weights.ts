@@ -1,6 +1,6 @@
 /**
  * The weights of the service. Memory has the few that almost every call needs; the store has the whole history. Weights are
- * set one at a time (decisions.md 25).
+ * set one at a time.
  */
 import type { Log } from '../base/index.js'
 import {
@@ -72,6 +72,7 @@ export class StoredWeights implements KnownWeights {
     const store = this.#store
     const count = store.weightsCount()
     const current = store.readWeights(count)
+    assert(count === 0 || current !== undefined, 'the numbers of weights have no gaps')
     if (current === undefined) return
     const before = store.weightsAt(current.firstCycleMs - 1)
     this.#count = count

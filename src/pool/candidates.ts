@@ -1,6 +1,6 @@
 /**
  * Which candidates of a cycle are new, and which were sent before: those that are pending, and those that an earlier
- * row of the same cycle names (decisions.md 13).
+ * row of the same cycle names (docs/contract.md, The pending pool).
  */
 import type { CycleColumns } from '../contract/index.js'
 import { listPostColumns, type Column } from './post-columns.js'

@@ -1,5 +1,5 @@
 /**
- * Which posts enter and leave with a cycle: candidates first, then removals (decisions.md 13 and 14).
+ * Which posts enter and leave with a cycle: candidates first, then removals (docs/contract.md, The pending pool).
  */
 import { assert, GalleryTable, type CycleColumns, type KeyColumns, type Warning } from '../contract/index.js'
 import { planCandidates } from './candidates.js'

@@ -6,6 +6,7 @@
  *   run        0              3          rows 1 to 3 are copied as a whole: posts mostly keep their neighbours
  */
 import { uninitializedBuffer } from '../base/index.js'
+import { assert } from '../contract/index.js'
 
 /** Source of a row that has no value: NaN in a column of doubles, 0 in one of integers. */
 export const noSource = -1
@@ -87,6 +88,7 @@ function copyRuns<Column extends Float64Array | Uint32Array | Uint8Array>(
   column: Column,
   missing: number,
 ): Column {
+  assert(column.length === rows.length, 'a column has a value for each row')
   for (let run = 0; run < runs.length; run++) {
     const slot = runs[run] as number
     const end = runs[run + 1] ?? rows.length

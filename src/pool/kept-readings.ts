@@ -1,8 +1,8 @@
 /**
  * The last two `ok` readings of each post after a cycle's engagement. A reading of a late cycle never replaces a newer
- * one (decisions.md 12).
+ * one (docs/contract.md, The pending pool).
  */
-import { statusOk, type EngagementColumns, type ReadingColumns } from '../contract/index.js'
+import { assert, statusOk, type EngagementColumns, type ReadingColumns } from '../contract/index.js'
 import { noSource, secondRow, Sources } from './gather.js'
 import { copyFloats, gatherFloats, readingNames } from './post-columns.js'
 import type { PoolState } from './state.js'
@@ -25,6 +25,7 @@ export function keepReadings(
   sources: Int32Array,
   rowOfSlot: Int32Array,
 ): KeptReadings {
+  assert(rowOfSlot.length === sources.length, 'each slot has a row that counts, or none')
   const latestSources = new Int32Array(sources.length)
   const previousSources = new Int32Array(sources.length)
   const lateSlots: number[] = []

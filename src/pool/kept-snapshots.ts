@@ -1,7 +1,7 @@
 /**
  * The latest admin snapshot of each post after a cycle's `candidate_scores`.
  */
-import type { CandidateScoreColumns, Instant, SnapshotColumns } from '../contract/index.js'
+import { assert, type CandidateScoreColumns, type Instant, type SnapshotColumns } from '../contract/index.js'
 import { noSource, secondRow, Sources } from './gather.js'
 import { copyFloats, gatherFloats, snapshotColumnNames } from './post-columns.js'
 import type { PoolState } from './state.js'
@@ -9,7 +9,10 @@ import type { PoolState } from './state.js'
 export interface KeptSnapshots {
   /** By slot of the next state: the latest snapshot. */
   readonly latest: SnapshotColumns
-  /** The snapshot to score with. A late cycle never uses one from after its time that another cycle sent (decisions.md 39). */
+  /**
+   * The snapshot to score with. A late cycle is scored from its own rows: it never uses one from after its time that
+   * another cycle sent.
+   */
   readonly used: SnapshotColumns
 }
 
@@ -21,6 +24,7 @@ export function keepSnapshots(
   rowOfSlot: Int32Array,
   cycleAt: Instant,
 ): KeptSnapshots {
+  assert(rowOfSlot.length === sources.length, 'each slot has a row that counts, or none')
   const latestSources = new Int32Array(sources.length)
   const laterSlots: number[] = []
   const [atMs, atFraction] = [scores.snapshotAtMs, scores.snapshotAtFraction]

@@ -1,5 +1,6 @@
 /**
- * Of several rows for one post, the one that counts: the latest, the last one on a tie (decisions.md 15).
+ * Of several rows for one post, the one that counts: the latest, the last one on a tie (docs/contract.md, The pending
+ * pool).
  */
 import type { GalleryIds, KeyColumns } from '../contract/index.js'
 import { PostMap } from './post-map.js'

@@ -1,7 +1,7 @@
 /**
  * The keys of the next state: its galleries, and the gallery and post number of each slot.
  */
-import type { CycleColumns, GalleryIds } from '../contract/index.js'
+import { assert, type CycleColumns, type GalleryIds } from '../contract/index.js'
 import { gatherFloat64, secondRow, type Sources } from './gather.js'
 import { SlotIndex, type PoolKeys, type PoolState } from './state.js'
 
@@ -26,6 +26,7 @@ export function nextKeys(
   sources: Sources,
   codesBefore: Uint32Array,
 ): NextKeys {
+  assert(codesBefore.length === requested.length, 'each gallery of a request has a code')
   const galleries: string[] = []
   /** New codes by codes of `codesBefore`; -1 if there is none yet. */
   const newCodes = new Int32Array(pool.galleries.length + requested.length).fill(-1)

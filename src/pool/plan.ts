@@ -158,7 +158,7 @@ function classifyOthers(
   return { unknownRows, removed }
 }
 
-/** Share of null counters among all counters of the engagement rows received (decisions.md 22). */
+/** `missing_feature_share`: null counters among all counters of the engagement rows received. */
 function missingShare(engagement: EngagementColumns): number {
   if (engagement.count === 0) return 0
   let nulls = 0

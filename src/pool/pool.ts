@@ -35,6 +35,7 @@ export class Pool {
   /** Makes the next state of a plan the current state. The plan must be one of the current state. */
   publish(plan: CyclePlan): void {
     assert(plan.base === this.#state, 'a plan is published to the state that it was made for')
+    assert(plan.next.newestCycleMs >= plan.base.newestCycleMs, 'the newest cycle time never falls')
     this.#state = plan.next
     this.#tombstones.delete(plan.entries.entered)
     this.#tombstones.add(plan.entries.left, plan.leftAtMs)

@@ -1,7 +1,7 @@
 /**
- * Which posts are scored, and why the others are not, in the precedence of decisions.md 18.
+ * Which posts are scored, and why the others are not, in the order of the table in docs/contract.md.
  */
-import { outcome, statusOk, type EngagementColumns } from '../contract/index.js'
+import { assert, outcome, statusOk, type EngagementColumns } from '../contract/index.js'
 import type { PoolState } from './state.js'
 
 export interface SlotOutcomes {
@@ -18,6 +18,7 @@ export function slotOutcomes(
   { status }: EngagementColumns,
   rowOfSlot: Int32Array,
 ): SlotOutcomes {
+  assert(rowOfSlot.length === count, 'each slot has a row that counts, or none')
   const { createdAtMs, extractedAtMs } = posts
   const { chars, spaces } = posts.title
   const outcomes = new Uint8Array(count)

@@ -131,7 +131,7 @@ export function findSlot(keys: PoolKeys, gallery: number, postNo: number, hint: 
 
 /** The invariant that a state violates, or null. */
 export function stateProblem(state: PoolState): string | null {
-  const { count, gallery, galleries, enteredPosition, enteredRow } = state
+  const { position, count, gallery, galleries, enteredPosition, enteredRow } = state
   const columns = [
     ...[gallery, state.postNo, enteredPosition, enteredRow],
     ...listPostColumns(state.posts),
@@ -141,6 +141,10 @@ export function stateProblem(state: PoolState): string | null {
   ]
   if (columns.some((column) => column.length !== count))
     return 'every column of a pool has a row for each post'
+  if (position > 0 && !Number.isFinite(state.newestCycleMs))
+    return 'a pool knows the time of its newest cycle'
+  if (count > 0 && (enteredPosition[count - 1] as number) > position)
+    return 'no post of a pool entered after its last cycle'
   for (let slot = 0; slot < count; slot++) {
     if ((gallery[slot] as number) >= galleries.length) return 'every post of a pool has a gallery'
     if (slot === 0) continue

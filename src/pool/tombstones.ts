@@ -1,6 +1,6 @@
 /**
  * Tombstones: posts that left the pool in the last seven days. They distinguish engagement of a removed post from
- * engagement of a post never seen (decisions.md 16).
+ * engagement of a post never seen (docs/contract.md, The pending pool).
  *
  *   departures   | left at 12:00: g/7, g/9 | left at 12:05: h/2, g/7 |   the oldest expire first
  *   newest       g/9 → 12:00, h/2 → 12:05, g/7 → 12:05                   a post that left twice has one tombstone

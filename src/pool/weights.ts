@@ -1,8 +1,8 @@
 /**
- * The weights of a score: what setting them does, which setting is in force at a time, and the score itself (decisions.md
- * 24 and 25). Pure; the time is an argument.
+ * The weights of a score: what setting them does, which setting is in force at a time, and the score itself
+ * (docs/contract.md, PUT /v1/weights). Pure; the time is an argument.
  */
-import { nextBoundary, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
+import { assert, nextBoundary, type HeadColumns, type HeadName, type Weights } from '../contract/index.js'
 
 /** Weights as requested. */
 export interface WeightsToSet {
@@ -65,6 +65,7 @@ export function planWeights(
     return { kind: 'conflict', used: used.weights }
   if (current?.version === version) return { kind: 'unchanged', setting: current }
   const firstCycleMs = nextBoundary(Math.max(nowMs, newestCycleMs))
+  assert(firstCycleMs > newestCycleMs, 'weights apply to no cycle that is stored')
   return { kind: 'appended', setting: { version, weights, note, setAtMs: nowMs, firstCycleMs } }
 }
 
@@ -74,6 +75,7 @@ export function scoreRows(heads: HeadColumns, weights: Weights, count: number): 
   for (const [head, weight] of headWeights(weights)) {
     const values = heads[head]
     if (values === null || weight === 0) continue
+    assert(values.length === count, 'a head has a value for each row')
     for (let row = 0; row < count; row++) sum[row] = (sum[row] as number) + weight * (values[row] as number)
   }
   return Float32Array.from(sum)

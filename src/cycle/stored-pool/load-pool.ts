@@ -58,6 +58,7 @@ export async function catchUp(pool: Pool, source: Pick<PoolSource, 'store' | 'co
   const positions = range(pool.state.position + 1, last)
   for await (const { plan } of planStored(pool, source, positions))
     assert(plan.base.position === plan.position - 1, 'no cycle is left out')
+  assert(pool.state.position === last, 'the pool has every stored cycle')
 }
 
 async function upToDate(pool: Pool, source: PoolSource): Promise<Pool> {

@@ -6,7 +6,7 @@
  *   columns   gallery, post_no, where the post entered, what never changes of it, both readings, admin snapshot
  */
 import { packTable, unpackTable } from '../../codec/index.js'
-import type { GalleryIds } from '../../contract/index.js'
+import { assert, type GalleryIds } from '../../contract/index.js'
 import {
   listPostColumns,
   Pool,
@@ -35,6 +35,7 @@ interface Header {
 
 export function packPool(state: PoolState): Uint8Array {
   const { position, newestCycleMs, galleries } = state
+  assert(position > 0, 'a snapshot has a cycle')
   const columns = [
     state.gallery,
     state.postNo,
