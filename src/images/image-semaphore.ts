@@ -2,9 +2,11 @@
  * The semaphore of image work: a fixed number of images is processed at a time, further uploads wait in order, and an
  * upload that would wait too long is refused with Retry-After. The memory of bodies is limited where they are received.
  */
-import { kibibyte, mebibyte, Semaphore } from '../base/index.js'
+import { kibibyte, Semaphore } from '../base/index.js'
 import { assert, RetrySchedule, ServiceError } from '../contract/index.js'
 
+/** Images processed at a time: libuv threads are left for commits and hashing. */
+const activeCountMax = 2
 /** An upload that would wait longer is refused: a later retry is served sooner than a long queue. */
 const waitMsMax = 500
 /** This many uploads may wait however long images take: one slow image must not cause refusals. */
@@ -15,15 +17,13 @@ const requestBytes = 16 * kibibyte
 export class ImageSemaphore {
   /** Bytes of uploads that may wait. May change at any time. Waiting uploads continue. */
   waitingBytesMax: number
-  readonly #permits: Semaphore
+  readonly #permits = new Semaphore(activeCountMax)
   #waitingBytes = 0
   readonly #retrySchedule = new RetrySchedule()
   /** When the last upload was processed. */
   #endedAtMs = 0
 
-  /** `activeCountMax`: images processed at a time. The default of two leaves libuv threads for commits and hashing. */
-  constructor({ activeCountMax = 2, waitingBytesMax = 256 * mebibyte } = {}) {
-    this.#permits = new Semaphore(activeCountMax)
+  constructor(waitingBytesMax: number) {
     this.waitingBytesMax = waitingBytesMax
   }
 

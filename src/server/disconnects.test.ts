@@ -94,7 +94,7 @@ beforeEach(async () => {
     initialWeights: { version: 'initial', weights },
   })
   const [requestBodies, responseBodies] = [new BodyAdmission(1e9), new BodyAdmission(1e9)]
-  const imageSemaphore = new ImageSemaphore()
+  const imageSemaphore = new ImageSemaphore(Infinity)
   const images = new ImageUploads(store, imageSemaphore, (image) => cycles.imageStored(image))
   const settings = (): Settings => ({ bodyReadMsMax: 60_000, clockSkewMs: 2000 }) as Settings
   handler = new RequestHandler({

@@ -23,7 +23,7 @@ function failingUploads(stored: boolean): { uploads: ImageUploads; created: Imag
   }
   const created: ImageKey[] = []
   return {
-    uploads: new ImageUploads(store, new ImageSemaphore(), (image) => created.push(image)),
+    uploads: new ImageUploads(store, new ImageSemaphore(Infinity), (image) => created.push(image)),
     created,
     store,
   }
@@ -63,7 +63,7 @@ test('a stored image that is uploaded again on a full disk is confirmed', async 
   const image = await normaliseImage(bytes)
   await store.putImage(key, { ...image, arrivedAtMs: 1000 })
   const created: ImageKey[] = []
-  const uploads = new ImageUploads(store, new ImageSemaphore(), (image) => created.push(image))
+  const uploads = new ImageUploads(store, new ImageSemaphore(Infinity), (image) => created.push(image))
   isFull = true
   expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: false })
   await expect(uploads.put({ ...key, position: 2 }, bytes, undefined)).rejects.toMatchObject({ status: 503 })
@@ -85,15 +85,15 @@ test('an image that is removed while it is uploaded again is stored again', asyn
 
 test('an image with the stored bytes needs neither a decoder nor a place in its queue', async () => {
   const store = createMemoryStore()
-  const semaphore = new ImageSemaphore({ activeCountMax: 1 })
+  const semaphore = new ImageSemaphore(Infinity)
   const uploads = new ImageUploads(store, semaphore, () => undefined)
   const bytes = await jpeg()
   await uploads.put(key, bytes, undefined)
-  let end = (): void => undefined
-  const busy = semaphore.run(1, () => new Promise<void>((resolve) => (end = resolve)))
+  const { promise: ended, resolve: end } = Promise.withResolvers<undefined>()
+  const busy = [1, 2].map(() => semaphore.run(1, () => ended))
   expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: false })
   const wrongHash = uploads.put(key, bytes, '0'.repeat(64))
   await expect(wrongHash).rejects.toMatchObject({ status: 400, fields: [{ path: 'X-Content-SHA256' }] })
-  end()
-  await busy
+  end(undefined)
+  await Promise.all(busy)
 })

@@ -48,7 +48,7 @@ beforeEach(async () => {
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights },
   })
-  const images = new ImageUploads(store, new ImageSemaphore(), (image) => cycles.imageStored(image))
+  const images = new ImageUploads(store, new ImageSemaphore(Infinity), (image) => cycles.imageStored(image))
   const settings = (): Settings => ({ bodyReadMsMax: 60_000, clockSkewMs: 2000 }) as Settings
   handler = new RequestHandler({
     ...{ apiKeys: new ApiKeys([authorization]), log },

@@ -58,7 +58,7 @@ test('a reload gives the new values to every part that holds one', () => {
     apiKeys: new ApiKeys(settings.apiKeys),
     requestBodies: new BodyAdmission(1),
     responseBodies: new BodyAdmission(1),
-    imageSemaphore: new ImageSemaphore({ waitingBytesMax: 1 }),
+    imageSemaphore: new ImageSemaphore(1),
     connections: { limit: limitConnections },
     listener: { renewCertificate: () => false, certificateDates: null },
     clock: () => 0,

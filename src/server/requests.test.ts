@@ -47,7 +47,7 @@ beforeEach(async () => {
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights },
   })
-  const images = new ImageUploads(store, new ImageSemaphore(), (image) => cycles.imageStored(image))
+  const images = new ImageUploads(store, new ImageSemaphore(Infinity), (image) => cycles.imageStored(image))
   const handler = new RequestHandler({
     ...{ apiKeys: new ApiKeys([key]), requestBodies: bodies, responseBodies: new BodyAdmission(1e9), log },
     operationParts: { cycles, images, store, model, clock, log, settings: () => settings as Settings },

@@ -202,7 +202,7 @@ async function startParts({
   })
   cycles.failures.onScored(({ version }) => models.scored(version))
 
-  const imageSemaphore = new ImageSemaphore({ waitingBytesMax: waitingImageBytesMax(settings) })
+  const imageSemaphore = new ImageSemaphore(waitingImageBytesMax(settings))
   const images = new ImageUploads(store, imageSemaphore, (key) => cycles.imageStored(key))
   const apiKeys = new ApiKeys(settings.apiKeys)
   const requestBodies = new BodyAdmission(settings.bodiesBytesMax)
