@@ -1,7 +1,7 @@
 /**
  * The durable storage that the service needs. It is intentionally small: LMDB implements it, memory implements it, and a
  * journal in PostgreSQL, with LMDB as a view of it. A write that has resolved survives a power cut, and no read shows a
- * record earlier than that (decisions.md 23). A write that rejects has changed nothing and may be tried again.
+ * record earlier than that (docs/contract.md). A write that rejects has changed nothing and may be tried again.
  */
 
 import type { Weights } from '../contract/index.js'
@@ -73,7 +73,7 @@ export interface ImageKey {
 }
 
 export interface StoredImage {
-  /** SHA-256 of the uploaded bytes: an image's identity (decisions.md 26). 32 bytes. */
+  /** SHA-256 of the uploaded bytes: an image's identity (docs/contract.md). 32 bytes. */
   readonly sha256: Uint8Array
   readonly uploadedBytes: number
   /** Size of the uploaded image, after its orientation is applied. */

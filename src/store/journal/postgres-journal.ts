@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 import { cyclesOf, packChanges, PartJoiner, type PartRow } from './changes.js'
 import { JournalConnection, UnknownOutcome, type Row } from './connection.js'
@@ -146,6 +147,7 @@ export class PostgresJournal implements Journal {
           return { kind: 'diverged' }
         }
       }
+      assert(from.number <= head.number, 'an entry that the journal has is not after its head')
       if (head.number > from.number) await this.#readChanges(connection, from, head, apply)
       await connection.query('commit')
       return { kind: 'followed', head }

@@ -139,6 +139,7 @@ export class Replica implements EnvironmentRole {
       this.#extend(lease, startedAt)
       this.#problems.endRefusal()
       try {
+        assert(this.#view.mark.number === after, 'one commit at a time moves the view')
         await this.#view.apply(changes, { number: after + 1, token })
       } catch (error) {
         this.#becomeUncertain(lease, error)
@@ -260,6 +261,7 @@ export class Replica implements EnvironmentRole {
       if (isUncertain) await journal.release(renewed.epoch)
       return
     }
+    assert(isUncertain || renewed.epoch === lease.epoch, 'a renewal does not change the epoch')
     this.#hold(renewed, startedAt)
     if (isUncertain) this.#settle(renewed)
     else if (this.#phase === 'owner') {

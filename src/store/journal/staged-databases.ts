@@ -3,6 +3,7 @@
  * those of the writes before it in the same batch; all other readers see the view alone. The changes are what the journal
  * stores.
  */
+import { assert } from '../../contract/index.js'
 import {
   kinds,
   orderOf,
@@ -33,6 +34,7 @@ export class StagedDatabases {
 
   /** Runs one write. When it throws, its changes are forgotten, and those of the writes before it stay. */
   apply<T>(write: () => T): T {
+    assert(this.#progress.undo === null, 'one write is applied at a time')
     const undo: (() => void)[] = []
     this.#progress.undo = undo
     try {

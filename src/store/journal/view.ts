@@ -120,6 +120,7 @@ export class View {
   async apply(changes: readonly Change[], progress: Partial<ViewState>): Promise<void> {
     const { view } = this.#parts
     const next: ViewState = { ...this.#state, ...progress }
+    assert(next.number >= this.#state.number, 'a view never goes back to an earlier entry')
     const apply = (): void => {
       applyChanges(view.databases, changes)
       writeViewState(view.databases, next)

@@ -72,7 +72,7 @@ function openEnvironment(path: string, mapBytesMax: number): Root {
     ...environmentOptions,
     // Address space, not memory and not disk. At its full size from the start, the map never moves under a reader.
     mapSize: mapBytesMax,
-    // A commit flushes before it becomes visible: no read shows what a power cut could take back (decisions.md 23).
+    // A commit flushes before it becomes visible: no read shows what a power cut could take back (docs/contract.md).
     overlappingSync: false,
     // Writer batches by itself. With lmdb-js's own batching, a commit that fails also rejects a promise that nobody
     // can reach, and Node ends the process for it.

@@ -119,7 +119,7 @@ test('a response that has expired cannot be read', async () => {
     const cycle = cycleSample(1)
     const position = await store.appendCycle(cycle)
     const response = store.readResponse(cycle.cycleId)
-    await store.putPoolSnapshot(position, bytesOf())
+    await store.putPoolSnapshot(await store.appendCycle(cycleSample(2)), bytesOf())
     await store.expiry.removeCycles([{ position, keepEntry: false }])
     expect(store.readResponse(cycle.cycleId)).toBeUndefined()
     expect(response).toEqual(cycle.response)

@@ -44,12 +44,15 @@ export class OwnCycles {
       this.#unconfirmed.set(position, cycleId)
       last = position
     }
+    assert(
+      last === this.#lastStored || last === lastPosition({ cycles: this.#cycles }),
+      'positions of cycles have no gaps',
+    )
     return last
   }
 
   /** The transaction that ended at this position is stored. */
   confirm(last: Position): void {
-    assert(last >= this.#lastStored, 'a commit removes no last cycle')
     this.#lastStored = last
     for (const position of this.#unconfirmed.keys()) if (position <= last) this.#unconfirmed.delete(position)
   }

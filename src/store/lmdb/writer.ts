@@ -8,6 +8,7 @@
  */
 import { channel } from 'node:diagnostics_channel'
 import { firstLineOf, mebibyte } from '../../base/index.js'
+import { assert } from '../../contract/index.js'
 import { WriteQueue, type Write } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import type { OwnCycles } from './own-cycles.js'
@@ -77,6 +78,7 @@ export class Writer extends WriteQueue {
         ownCycles.check()
         settles = writes.map((write) => this.#apply(write))
         lastPosition = ownCycles.noteWritten()
+        assert(settles.length === writes.length, 'each write of a commit is settled')
       })
       ownCycles.confirm(lastPosition)
       publishCommit(startedAt, false)

@@ -4,7 +4,7 @@
  */
 import { kibibyte } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
-import { firstPosition, poolSnapshots } from './cycles.js'
+import { firstPosition, lastPosition, poolSnapshots } from './cycles.js'
 import { keyAfter, pageAfter, type Databases } from './databases.js'
 import {
   cycleIdKey,
@@ -44,8 +44,12 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
       remove(() => {
         const encoders = encodersOf(db)
         const [covered = 0] = poolSnapshots(db)
+        const last = lastPosition(db)
+        let oldest = firstPosition(db)
         for (const { position, keepEntry } of cycles) {
           assert(position <= covered, 'a snapshot of the pool contains each cycle that expires')
+          assert(position === oldest++, 'cycles expire in the order of arrival')
+          assert(position < last, 'the newest cycle never expires')
           db.cycles.removeSync(position)
           db.responses.removeSync(position)
           db.left.removeSync(position)

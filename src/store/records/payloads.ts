@@ -21,6 +21,7 @@
  *
  * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
  */
+import { assert } from '../../contract/index.js'
 import { openRecord, packRecord, viewOf } from './envelope.js'
 import { StoreError } from '../store-error.js'
 import type {
@@ -84,6 +85,7 @@ export function readPosition(record: Uint8Array): Position {
 
 export function packRequest(request: StoredRequest): Uint8Array {
   const tag = requestEncodings.indexOf(request.encoding)
+  assert(tag >= 0, 'a request has an encoding that can be read back')
   return packRecord(tag, [numbers(request.bodyBytes, 0), request.bytes])
 }
 
@@ -113,6 +115,7 @@ export interface ImageIdentity extends Required<Omit<StoredImage, 'normalised'>>
 
 export function packImageIdentity(image: ImageIdentity): Uint8Array {
   const { uploadedBytes, width, height, arrivedAtMs } = image
+  assert(image.sha256.length === sha256Bytes, 'an image is identified by a whole SHA-256')
   const head = numbers(uploadedBytes, width, height, Math.floor(arrivedAtMs / 1000))
   return packRecord(0, [head, image.sha256, toJson(image.gallId)])
 }
@@ -202,7 +205,10 @@ export function readStoredOutcome(record: Uint8Array): OutcomeEntry {
 function numbers(...values: readonly number[]): Uint8Array {
   const bytes = new Uint8Array(values.length * 4)
   const view = viewOf(bytes)
-  values.forEach((value, index) => view.setUint32(index * 4, value, true))
+  values.forEach((value, index) => {
+    assert(Number.isInteger(value) && value >= 0 && value < 2 ** 32, 'a number of a record has 32 bits')
+    view.setUint32(index * 4, value, true)
+  })
   return bytes
 }
 

@@ -50,6 +50,7 @@ export abstract class WriteQueue {
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'the store is closed'))
     if (this.#waitingBytes > 0 && this.#waitingBytes + bytes > waitingBytesMax)
       return Promise.reject(new StoreError('busy', 'the write queue is full'))
+    assert(bytes >= 0, 'a write has no less than no bytes')
     this.#waitingBytes += bytes
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ bytes, isCycle, apply, resolve: resolve as (value: unknown) => void, reject })
