@@ -1,0 +1,87 @@
+/**
+ * Mutation tests of the pure folders of src: Stryker changes each expression, and a unit test of the same folder must fail.
+ * `floors.json` has the score of each file that was measured: a lower score fails the run.
+ *
+ *   npm run test:mutants                        all files (hours)
+ *   npm run test:mutants -- src/pool src/client/retry.ts
+ *   npm run test:mutants -- --changed           some files that differ from the main branch; some of all without one
+ *   npm run test:mutants -- --record src/pool   writes the scores into floors.json
+ */
+import { execFileSync } from 'node:child_process'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { chooseFiles, scoresOf, type Mutant } from './scores.js'
+
+const rooms = ['contract', 'pool', 'records', 'client', 'cycle/intake', 'history/evaluation']
+/** Of a run of changed files: about five minutes on two cores. */
+const changedLinesMax = 300
+const floorsFile = 'test/mutation/floors.json'
+const reportFile = 'build/mutants.json'
+
+interface Report {
+  readonly files: Readonly<Record<string, { readonly mutants: readonly { readonly status: string }[] }>>
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { changed: { type: 'boolean' }, record: { type: 'boolean' } },
+})
+const files = rooms
+  .flatMap((room) => globSync(`src/${room}/**/*.ts`))
+  .filter((file) => !file.endsWith('.test.ts') && !file.endsWith('/index.ts'))
+  .filter((file) => positionals.length === 0 || positionals.some((start) => file.startsWith(start)))
+  .sort()
+const chosen = values.changed === true ? someChanged() : files
+const floors = JSON.parse(readFileSync(floorsFile, 'utf8')) as Record<string, number>
+
+const scores = new Map<string, number>()
+for (const room of rooms) {
+  const mutated = chosen.filter((file) => file.startsWith(`src/${room}/`))
+  if (mutated.length === 0) continue
+  for (const [file, score] of scoresOf(mutate(room, mutated))) scores.set(file, score)
+}
+
+const fallen = [...scores].filter(([file, score]) => score < (floors[file] ?? 0))
+for (const [file, score] of scores) console.log(`${file}: ${score} % (floor: ${floors[file] ?? 'none'})`)
+for (const [file, score] of fallen)
+  console.error(
+    `mutants: ${file} fell from ${floors[file]} to ${score} %: test what survived, or lower its floor`,
+  )
+if (values.record === true) {
+  const sorted = Object.entries({ ...floors, ...Object.fromEntries(scores) }).sort(([a], [b]) =>
+    a < b ? -1 : 1,
+  )
+  writeFileSync(floorsFile, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`)
+} else if (fallen.length > 0) process.exitCode = 1
+
+/** The mutants of the files. Stryker prints what survived. */
+function mutate(room: string, mutated: readonly string[]): Mutant[] {
+  execFileSync('stryker', ['run', 'test/mutation/stryker.config.mjs'], {
+    stdio: 'inherit',
+    env: { ...process.env, MUTATED_ROOM: room, MUTATED_FILES: mutated.join(','), MUTANT_REPORT: reportFile },
+  })
+  const report = JSON.parse(readFileSync(reportFile, 'utf8')) as Report
+  return mutated.flatMap((file) =>
+    (report.files[file]?.mutants ?? []).map(({ status }) => ({ file, status })),
+  )
+}
+
+/** Another part for each commit, when not all fit. */
+function someChanged(): string[] {
+  const commit = Number.parseInt(git('rev-parse', '--short=6', 'HEAD') || '0', 16)
+  const base = git('merge-base', 'HEAD', 'origin/main') || git('rev-parse', 'HEAD~1')
+  const changed = new Set(base === '' ? files : git('diff', '--name-only', base).split('\n'))
+  const lineCounts = files
+    .filter((file) => changed.has(file))
+    .map((file) => ({ file, lines: readFileSync(file, 'utf8').split('\n').length }))
+  return chooseFiles(lineCounts, commit, changedLinesMax)
+}
+
+/** Empty without a repository, and for a commit that a shallow clone does not have. */
+function git(...args: string[]): string {
+  try {
+    return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,30 @@
+import { readFileSync, existsSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { chooseFiles, scoresOf } from './scores.js'
+
+test('the score of a file is the share of its mutants that a test noticed, rounded down', () => {
+  const of = (file: string, ...statuses: string[]) => statuses.map((status) => ({ file, status }))
+  const mutants = [
+    ...of('src/pool/a.ts', 'Killed', 'Timeout', 'Survived', 'Ignored', 'CompileError', 'RuntimeError'),
+    ...of('src/pool/b.ts', 'NoCoverage', 'Killed'),
+    ...of('src/pool/c.ts', 'Ignored'),
+  ]
+  expect([...scoresOf(mutants)]).toEqual([
+    ['src/pool/a.ts', 66],
+    ['src/pool/b.ts', 50],
+  ])
+})
+
+test('files are chosen in a circle up to the limit of lines, and at least one', () => {
+  const files = ['a', 'b', 'c'].map((file) => ({ file, lines: 100 }))
+  expect(chooseFiles(files, 0, 300)).toEqual(['a', 'b', 'c'])
+  expect(chooseFiles(files, 5, 200)).toEqual(['c', 'a'])
+  expect(chooseFiles(files, 1, 10)).toEqual(['b'])
+  expect(chooseFiles([], 1, 10)).toEqual([])
+})
+
+test('every floor is that of a file that exists', () => {
+  const floors = JSON.parse(readFileSync('test/mutation/floors.json', 'utf8')) as Record<string, number>
+  expect(Object.keys(floors).filter((file) => !existsSync(file))).toEqual([])
+  expect(Object.keys(floors).length).toBeGreaterThan(0)
+})
