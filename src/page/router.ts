@@ -20,7 +20,7 @@ export function useAddress(): Address {
   return parseHash(useWatched(() => location.hash, eventsOf(window, 'hashchange')))
 }
 
-function parseHash(hash: string): Address {
+export function parseHash(hash: string): Address {
   const [name = '', ...segments] = hash.replace(/^#\/?/, '').split('/').map(decodeSegment)
   const view = viewNames.find((one) => one === name) ?? 'now'
   return { view, segments: segments.filter((segment) => segment !== '') }

@@ -38,16 +38,38 @@ export function usePickWindow({ search, gallery }: PickFilter): PickWindow {
   }).toString()
   const path = `/api/picks?offset=${offset}&limit=${windowSize}&${filter}`
   const { data, error } = useQuery<Picks>(path, { refreshOn: ['cycle'] })
-  const last = useRef<{ readonly filter: string; readonly picks: Picks } | null>(null)
+  const last = useRef<ReadPicks | null>(null)
   if (data !== null) last.current = { filter, picks: data }
-  const isOfFilter = last.current?.filter === filter
-  const picks = isOfFilter || error === null ? (last.current?.picks ?? null) : null
+  return {
+    ...shownPicks(last.current, filter, data === null ? error : null),
+    onRange: useCallback((first) => setOffset(windowStart(first)), []),
+  }
+}
+
+/** Picks with the filter for which they were read. */
+interface ReadPicks {
+  readonly filter: string
+  readonly picks: Picks
+}
+
+/** The offset of the window for a screen whose first row is `first`. */
+export function windowStart(first: number): number {
+  return first - (first % windowStep)
+}
+
+/** `error`: of the request for the window, if it has failed. */
+export function shownPicks(
+  last: ReadPicks | null,
+  filter: string,
+  error: ApiError | null,
+): Omit<PickWindow, 'onRange'> {
+  const isOfFilter = last?.filter === filter
+  const picks = isOfFilter || error === null ? (last?.picks ?? null) : null
   return {
     picks,
-    error: data === null ? error : null,
+    error,
     isOfOtherFilter: picks !== null && !isOfFilter,
-    galleries: last.current?.picks.galleries ?? [],
+    galleries: last?.picks.galleries ?? [],
     at: (index) => picks?.picks[index - picks.offset],
-    onRange: useCallback((first) => setOffset(first - (first % windowStep)), []),
   }
 }
