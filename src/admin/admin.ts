@@ -129,10 +129,10 @@ function routesOf(parts: Parts): Route[] {
   return [
     route('open', '/livez', () => json({ status: 'ok' })),
     route('open', '/readyz', async ({ query }) => {
-      const found = await checks.run(query.get('standbyok') === 'true')
-      const isReady = found.every(({ status }) => status !== 'fail')
+      const lines = await checks.run(query.get('standbyok') === 'true')
+      const isReady = lines.every(({ status }) => status !== 'fail')
       const status = isReady ? 'ready' : 'not ready'
-      return json({ status, role: sources.store.role, checks: found }, isReady ? 200 : 503)
+      return json({ status, role: sources.store.role, checks: lines }, isReady ? 200 : 503)
     }),
     route('open', '/metrics', async () => ({
       status: 200,
@@ -198,7 +198,7 @@ function watcher({ sources, streams, checks }: Parts): () => Promise<void> {
     if (streams.count === 0) return
     const versions = { models: sources.models.versions, failures: sources.models.status.failures }
     sendIfChanged('models', versions, JSON.stringify(versions))
-    const found = await checks.run()
-    sendIfChanged('status', { checks: found }, found.map(({ status }) => status).join())
+    const lines = await checks.run()
+    sendIfChanged('status', { checks: lines }, lines.map(({ status }) => status).join())
   }
 }

@@ -54,18 +54,18 @@ export class HealthChecks {
     const { replication, role } = this.#sources.store
     if (replication === null || storage.status === 'fail') return storage
     const { epoch, entry, problem, isSynchronous } = replication
-    const place = `${role} of the environment, epoch ${epoch}, entry ${entry}`
+    const journalState = `${role} of the environment, epoch ${epoch}, entry ${entry}`
     if (problem !== null)
       return {
         ...storage,
         status: role === 'standby' ? 'fail' : 'warn',
-        reason: `the journal cannot be used: ${problem}; ${place}`,
+        reason: `the journal cannot be used: ${problem}; ${journalState}`,
       }
-    if (isSynchronous) return { ...storage, reason: place }
+    if (isSynchronous) return { ...storage, reason: journalState }
     return {
       ...storage,
       status: 'warn',
-      reason: `PostgreSQL has no synchronous standby: if its disk fails, acknowledged cycles are lost; ${place}`,
+      reason: `PostgreSQL has no synchronous standby: if its disk fails, acknowledged cycles are lost; ${journalState}`,
     }
   }
 
@@ -86,7 +86,8 @@ export class HealthChecks {
       const failures = check === 'model' ? failedVersions(models).filter(({ kind }) => kind !== 'cycles') : []
       for (const { version, problem } of failures) reasons.push(`${version} failed to load: ${problem}`)
       return {
-        ...{ check, reason: reasons.join('; ') },
+        check,
+        reason: reasons.join('; '),
         status: status === 'ok' && failures.length > 0 ? 'warn' : status,
       }
     })

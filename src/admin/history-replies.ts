@@ -5,7 +5,7 @@
 import { constants, setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gibibyte, mebibyte, minuteMs, type ChildProcess, type Log } from '../base/index.js'
-import { ServiceError } from '../contract/index.js'
+import { assert, ServiceError } from '../contract/index.js'
 import type { HistoryRequest, StartWorker, WorkerEnd } from '../history/index.js'
 import { watchMemory } from '../model/index.js'
 import { json, type Reply } from './routes.js'
@@ -109,6 +109,7 @@ export class HistoryReplies {
 
   #leave(result: Result, gone: AbortSignal): void {
     result.waitingCount--
+    assert(result.waitingCount >= 0, 'a request leaves the result once')
     if (result.ended !== null) return
     if (!gone.aborted) {
       result.repeatingCount++
@@ -187,6 +188,7 @@ export class HistoryReplies {
   }
 
   async #run(request: HistoryRequest, abandoned: AbortSignal): Promise<Uint8Array> {
+    assert(this.#running === null, 'one worker runs at a time')
     if (this.#isClosed) throw new ServiceError('unavailable', 'the service is stopping')
     abandoned.throwIfAborted()
     const { log } = this.#options

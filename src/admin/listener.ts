@@ -10,7 +10,7 @@ import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { inBackground, kibibyte, type Log, mebibyte } from '../base/index.js'
-import { ServiceError } from '../contract/index.js'
+import { assert, ServiceError } from '../contract/index.js'
 import { acceptsCoding, gzipResponse } from '../server/index.js'
 import { securityHeaders, type Access } from './access.js'
 import { loginPage } from './login-page.js'
@@ -221,7 +221,10 @@ export class AdminListener {
       return
     }
     this.#unreadBytes += body.length
-    response.once('close', () => (this.#unreadBytes -= body.length))
+    response.once('close', () => {
+      this.#unreadBytes -= body.length
+      assert(this.#unreadBytes >= 0, 'the bytes of a response are released once')
+    })
     // The body of a request is never read.
     const hasBody =
       request.headers['transfer-encoding'] !== undefined || request.headers['content-length'] !== undefined

@@ -121,9 +121,9 @@ export class Observer {
   }
 
   #requestEnded(request: EndedRequest): void {
-    const own = this.#stored.findIndex(({ call }) => call.stages === request.stages)
+    const cycleIndex = this.#stored.findIndex(({ call }) => call.stages === request.stages)
     // Earlier ones first: their clients have disconnected.
-    this.#processFirst(own + 1)
+    this.#processFirst(cycleIndex + 1)
     const result = resultOf(request)
     const isCycle = isCycleCall(request)
     // Refusals of other operations are the ones to look at, not each of thousands of images.
@@ -234,7 +234,12 @@ function callRecord(id: number, request: EndedRequest, result: CallRecord['resul
   const summary = stages?.summary ?? null
   const warnings = summary?.warnings ?? []
   return {
-    ...{ id, at: new Date(request.receivedAtMs).toISOString(), method, path, operation, status },
+    id,
+    at: new Date(request.receivedAtMs).toISOString(),
+    method,
+    path,
+    operation,
+    status,
     result,
     cycle_id: summary?.cycleId ?? stages?.cycleId ?? null,
     code: request.code ?? null,
@@ -246,7 +251,9 @@ function callRecord(id: number, request: EndedRequest, result: CallRecord['resul
     is_late: isLate(warnings),
     model_version: summary?.modelVersion ?? null,
     weights_version: summary?.weightsVersion ?? null,
-    ...{ bytes_in: bytesIn, bytes_out: bytesOut, trace_id: request.trace?.traceId ?? null },
+    bytes_in: bytesIn,
+    bytes_out: bytesOut,
+    trace_id: request.trace?.traceId ?? null,
   }
 }
 

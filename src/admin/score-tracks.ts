@@ -4,6 +4,7 @@
  * somebody looks. Bounded by cycles and by rows, and lost at a restart; the store keeps all cycles.
  */
 import {
+  assert,
   GalleryTable,
   headNames,
   outcome,
@@ -49,6 +50,13 @@ export class Track {
   #ascending: Float32Array | null = null
 
   constructor(parts: TrackParts) {
+    const { keys, outcomes, scoredSlots, scores, counters } = parts
+    assert(keys.postNo.length === outcomes.length, 'a track has an outcome for each post')
+    assert(scoredSlots.length === scores.length, 'a track has a score for each scored post')
+    assert(
+      counters === null || counters.views.length === outcomes.length,
+      'a track has counters of each post',
+    )
     this.#parts = parts
   }
 

@@ -57,7 +57,11 @@ export function gaugeValues({ now, sources, streams }: MetricState): Record<Read
     },
     build: [{ version: now.version, node: process.versions.node }],
     models: models.versions.map(({ version, role, state, kind, provider }) => ({
-      ...{ version, role, state, kind: kind ?? 'none', provider: provider ?? 'none' },
+      version,
+      role,
+      state,
+      kind: kind ?? 'none',
+      provider: provider ?? 'none',
     })),
     weights: [{ version: now.weights_version }],
     loadFailures: models.loadFailureCounts,

@@ -110,7 +110,10 @@ async function manifestFacts(modelsDir: string, version: string): Promise<Manife
     const { manifest } = await readManifest(modelsDir, version)
     const { kind, provenance = null, note = null, text, image } = manifest
     return {
-      ...{ problem: null, kind, provenance: provenance && { ...provenance }, note },
+      problem: null,
+      kind,
+      provenance: provenance && { ...provenance },
+      note,
       heads: headsOf(manifest),
       features: featureNames(manifest),
       reads: [...(text === undefined ? [] : ['text']), ...(image === undefined ? [] : ['images'])],
@@ -121,8 +124,8 @@ async function manifestFacts(modelsDir: string, version: string): Promise<Manife
 }
 
 async function memoryOf(processes: readonly { readonly pid: number }[]): Promise<number | null> {
-  const found = await Promise.all(processes.map(({ pid }) => residentBytes(pid, 'VmRSS')))
-  const known = found.filter((bytes) => bytes !== null)
+  const sizes = await Promise.all(processes.map(({ pid }) => residentBytes(pid, 'VmRSS')))
+  const known = sizes.filter((bytes) => bytes !== null)
   return known.length === 0 ? null : known.reduce((sum, bytes) => sum + bytes, 0)
 }
 

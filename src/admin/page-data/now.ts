@@ -17,7 +17,7 @@ export interface NowParts {
 }
 
 export async function now({ sources, observer, checks, version }: NowParts): Promise<Now> {
-  const found = await checks.run()
+  const checkLines = await checks.run()
   const { freeBytes: free_bytes, fileBytes: size_bytes } = await checks.disk.read()
   const { cycles, models, clock, settings } = sources
   const nowMs = clock()
@@ -37,7 +37,7 @@ export async function now({ sources, observer, checks, version }: NowParts): Pro
     started_at: new Date(performance.timeOrigin).toISOString(),
     version,
     status: cycles.problems().length === 0 ? 'ok' : 'degraded',
-    checks: found,
+    checks: checkLines,
     model:
       serving === undefined
         ? null

@@ -92,8 +92,8 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
       ...scoreFacts(track, pool, slot),
       title: titles.of(pool, slot),
       sparkline: tracks.map((one) => {
-        const found = one.find(gallIdAt(pool, slot), pool.postNo[slot] as number)
-        return found < 0 ? null : one.scoreAt(found)
+        const trackSlot = one.find(gallIdAt(pool, slot), pool.postNo[slot] as number)
+        return trackSlot < 0 ? null : one.scoreAt(trackSlot)
       }),
       images: imagesOf(sources, { gallId: gallIdAt(pool, slot), postNo: pool.postNo[slot] as number }, 1),
     })),

@@ -35,15 +35,15 @@ export async function post(
       snapshotNames.map((name) => [name, numberOrNull(pool.snapshot[name][slot])]),
     ),
     timeline: observer.tracks.all.flatMap((track) => {
-      const found = track.find(gallId, postNo)
-      if (found < 0) return []
+      const trackSlot = track.find(gallId, postNo)
+      if (trackSlot < 0) return []
       return {
         cycle_id: track.cycleId,
         cycle_time: track.cycleTime,
         model_version: track.modelVersion,
-        score: track.scoreAt(found),
-        ...track.rankAt(found),
-        counters: Object.fromEntries(trackCounters.map((name) => [name, track.counterAt(name, found)])),
+        score: track.scoreAt(trackSlot),
+        ...track.rankAt(trackSlot),
+        counters: Object.fromEntries(trackCounters.map((name) => [name, track.counterAt(name, trackSlot)])),
       }
     }),
     images: imagesOf(sources, { gallId, postNo }, Infinity),

@@ -41,7 +41,10 @@ async function report(flags: Flags, context: CommandContext): Promise<void> {
       ...(versions && {
         versions,
         replayed: await replayScores(store, {
-          ...{ ...range, versions, codec, load },
+          ...range,
+          versions,
+          codec,
+          load,
           onExcluded: (version, excluded) =>
             context.printMessage(`${version}: ${excludedInputText(excluded)}`),
         }),

@@ -68,10 +68,10 @@ function groups(
   valueOf: (visit: number) => string | null,
   ofPick: (pick: RankerEvaluation['picks'][number]) => string | null,
 ): Group[] {
-  const found = new Map<string | null, GroupSums>()
+  const byValue = new Map<string | null, GroupSums>()
   const groupOf = (value: string | null): GroupSums => {
-    const known = found.get(value) ?? new GroupSums()
-    found.set(value, known)
+    const known = byValue.get(value) ?? new GroupSums()
+    byValue.set(value, known)
     return known
   }
   for (const pick of picks) {
@@ -89,7 +89,7 @@ function groups(
     const percentile = rankPercentile[visit] as number
     if (!Number.isNaN(percentile)) group.percentiles.add(units.ofVisit(visit), percentile)
   }
-  const figures = [...found].map(([value, group]) => ({
+  const figures = [...byValue].map(([value, group]) => ({
     value,
     visits: group.visits,
     saved: group.saved,

@@ -44,7 +44,7 @@ export function evaluate(store: Store, options: EvaluationOptions = {}): Report 
   const units = new Units(window, options.draws)
   const days = new Set(cycles.map(({ cycleAtMs }) => kstDay(cycleAtMs))).size
   const shadows = others.slice(0, versions.length)
-  const pairs = shadows.flatMap((a, place) => shadows.slice(place + 1).map((b) => [a, b] as const))
+  const pairs = shadows.flatMap((a, index) => shadows.slice(index + 1).map((b) => [a, b] as const))
   return {
     window: {
       from: timeOf(cycles[0]),

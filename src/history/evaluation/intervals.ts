@@ -44,7 +44,7 @@ export class UnitSums {
     const ratios: number[] = []
     for (let draw = 0; draw < draws; draw++) {
       let [numerator, denominator] = [0, 0]
-      for (let place = 0; place < units.length; place++) {
+      for (let drawn = 0; drawn < units.length; drawn++) {
         const unit = units[Math.floor(random() * units.length)] as (typeof units)[number]
         numerator += unit.numerator
         denominator += unit.denominator

@@ -76,6 +76,9 @@ function ageFigures(
   return {
     age_h: age,
     n: readings.filter((reading) => reading !== undefined).length,
-    ...{ views: figure('views'), up: figure('up'), down: figure('down'), comment_cnt: figure('comment_cnt') },
+    views: figure('views'),
+    up: figure('up'),
+    down: figure('down'),
+    comment_cnt: figure('comment_cnt'),
   }
 }

@@ -90,8 +90,12 @@ export function poolOf(
     } else negatives[negativeCount++] = row
   }
   return {
-    ...{ rows: rows.subarray(0, count), negatives: negatives.subarray(0, negativeCount) },
-    ...{ isPick, picks, deciding, first },
+    rows: rows.subarray(0, count),
+    negatives: negatives.subarray(0, negativeCount),
+    isPick,
+    picks,
+    deciding,
+    first,
   }
 }
 

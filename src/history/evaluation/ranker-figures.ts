@@ -2,14 +2,15 @@
  * The figures of one ranker, from its evaluation over a window: means with intervals, and the picks at the same budget.
  */
 import { minuteMs } from '../../base/index.js'
-import type {
-  BudgetFigures,
-  ByDepth,
-  Difference,
-  Estimate,
-  Fate,
-  Interval,
-  Ranker,
+import {
+  assert,
+  type BudgetFigures,
+  type ByDepth,
+  type Difference,
+  type Estimate,
+  type Fate,
+  type Interval,
+  type Ranker,
 } from '../../contract/index.js'
 import { averagePrecision, quantile, rocAuc } from '../ranking.js'
 import type { Units } from './estimates.js'
@@ -29,6 +30,8 @@ export function rankerFigures(
   units: Units,
 ): Ranker {
   const { rankPercentile, rank } = evaluation
+  assert(rank.length === window.fates.count, 'a ranker has a rank for each visit')
+  assert(cycles <= window.cycles.length, 'a ranker has scores in cycles of the window')
   const percentiles = new UnitSums()
   const inTop = topDepths.map((depth) => [depth, new UnitSums()] as const)
   let withoutNegatives = 0
@@ -39,10 +42,10 @@ export function rankerFigures(
     else percentiles.add(unit, rankPercentile[visit] as number)
     for (const [depth, sums] of inTop) sums.add(unit, (rank[visit] as number) <= depth ? 1 : 0)
   }
-  const gains = ndcgDepths.map((depth, place) => {
+  const gains = ndcgDepths.map((depth, depthIndex) => {
     const sums = new UnitSums()
     for (const { cycleIndex, values } of evaluation.ndcg)
-      sums.add(units.ofCycle(cycleIndex), values[place] as number)
+      sums.add(units.ofCycle(cycleIndex), values[depthIndex] as number)
     return [depth, units.estimate(sums)] as const
   })
   const tops = inTop.map(([depth, sums]) => [depth, units.estimate(sums)] as const)

@@ -144,33 +144,33 @@ async function explainCycles(
   { chosen, other, codec, load }: ChosenCycles,
 ): Promise<{ readonly explained: ExplainedCycle; readonly against: ExplainedAgainst | null }> {
   const weights = weightsOf(store, chosen.weights_version)
-  const own = await load(chosen.model_version)
-  const earlier = other === null ? own : await load(other.model_version)
+  const laterModel = await load(chosen.model_version)
+  const earlierModel = other === null ? laterModel : await load(other.model_version)
   const inputsOf = await replayedInputsOf(store, codec, key, {
     cycles: [chosen, other ?? chosen],
-    scorers: [own, earlier],
+    scorers: [laterModel, earlierModel],
   })
-  const inputs = inputsOf(chosen, own)
-  const score = own.scorer && inputs && (await explainScore(own.scorer, weights, inputs))
+  const inputs = inputsOf(chosen, laterModel)
+  const score = laterModel.scorer && inputs && (await explainScore(laterModel.scorer, weights, inputs))
   const explained = {
     ...chosen,
     weights,
     score_now: score?.score ?? null,
-    problem: inputs === undefined ? notReplayed : own.problem,
+    problem: inputs === undefined ? notReplayed : laterModel.problem,
     inputs: score?.inputs ?? (inputs === undefined ? [] : describeInputs(catalogue, inputs)),
   }
   if (other === null) return { explained, against: null }
   const otherWeights = weightsOf(store, other.weights_version)
-  const [before, after] = [inputsOf(other, earlier), inputsOf(chosen, earlier)]
+  const [before, after] = [inputsOf(other, earlierModel), inputsOf(chosen, earlierModel)]
   const change =
-    own.scorer === null || earlier.scorer === null || !before || !after || !inputs
+    laterModel.scorer === null || earlierModel.scorer === null || !before || !after || !inputs
       ? null
       : await explainChange(
-          { scorer: earlier.scorer, weights: otherWeights },
-          { scorer: own.scorer, weights },
+          { scorer: earlierModel.scorer, weights: otherWeights },
+          { scorer: laterModel.scorer, weights },
           { before: before.own, after: after.own, afterOwn: inputs.own },
         )
-  const problem = own.problem ?? earlier.problem ?? (change === null ? notReplayed : null)
+  const problem = laterModel.problem ?? earlierModel.problem ?? (change === null ? notReplayed : null)
   return { explained, against: { ...other, weights: otherWeights, problem, change } }
 }
 

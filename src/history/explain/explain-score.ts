@@ -2,7 +2,13 @@
  * Why a post has its score: each input with its place in the pool and the change of the score when it has the pool's
  * median or is missing; and for two cycles of one post, the change when the input of one cycle replaces that of the other.
  */
-import type { ChangedInput, ExplainedChange, ExplainedInput, Weights } from '../../contract/index.js'
+import {
+  assert,
+  type ChangedInput,
+  type ExplainedChange,
+  type ExplainedInput,
+  type Weights,
+} from '../../contract/index.js'
 import type { Feature } from '../../model/index.js'
 import {
   median,
@@ -26,7 +32,8 @@ export interface ExplainedScore {
 export function describeInputs(features: readonly Feature[], inputs: CycleInputs): ExplainedInput[] {
   return inputParts({ features, model: { text: null, image: null } }, inputs).map(({ part }) => ({
     ...part,
-    ...{ to_median: null, to_missing: null },
+    to_median: null,
+    to_missing: null,
   }))
 }
 
@@ -55,6 +62,7 @@ async function scoreChanges(
 ): Promise<{ readonly score: number; readonly changes: readonly (number | null)[] }> {
   const rows = [row, ...others.filter((other) => other !== null)]
   const [score = NaN, ...scores] = await scoreInputs(scorer, weights, rows)
+  assert(scores.length === rows.length - 1, 'each row has a score')
   const changes = others.map((other) => (other === null ? null : (scores.shift() as number) - score))
   return { score, changes }
 }
@@ -79,7 +87,9 @@ function inputParts({ features, model }: ScorerInputs, inputs: CycleInputs): Par
     const isMissing = Number.isNaN(value)
     return {
       part: {
-        ...{ kind: 'feature', name, missing: isMissing },
+        kind: 'feature',
+        name,
+        missing: isMissing,
         value: isMissing ? null : value,
         percentile: isMissing ? null : percentileOf(present, value),
         median: Number.isNaN(middle) ? null : middle,
@@ -95,7 +105,7 @@ function inputParts({ features, model }: ScorerInputs, inputs: CycleInputs): Par
   ] as const) {
     if (model[kind] === null) continue
     parts.push({
-      part: { ...{ kind, name: kind, missing: own[kind] === null }, ...unranked },
+      part: { kind, name: kind, missing: own[kind] === null, ...unranked },
       atMedian: middle === null ? null : { ...own, [kind]: middle },
       atMissing: own[kind] === null ? null : { ...own, [kind]: null },
     })

@@ -18,7 +18,8 @@ export interface ChartSeries {
 /** Makes series of what a function returns for each point. */
 export function seriesOf<Point>(points: readonly Point[]) {
   return (label: string, color: number, value: (point: Point) => number | null | undefined): ChartSeries => ({
-    ...{ label, color },
+    label,
+    color,
     values: points.map((point) => value(point) ?? null),
   })
 }

@@ -14,7 +14,8 @@ export const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer',
 /** The stages of a call, in the colours of the charts. */
 export function stageParts(stagesMs: Call['stages_ms']): BarPart[] {
   return Object.entries(stagesMs).map(([name, value]) => ({
-    ...{ name, value },
+    name,
+    value,
     color: (stages.indexOf(name) % 8) + 1,
   }))
 }
@@ -50,7 +51,7 @@ export function CallDetails({ call, onClose }: { readonly call: Call; readonly o
   const { cycle_id, problem, warnings, counts } = call
   const title = cycle_id === null ? call.path : `Cycle ${cycleLabel(cycle_id)}`
   return (
-    <Details label="Details of the call" {...{ title, onClose }}>
+    <Details label="Details of the call" title={title} onClose={onClose}>
       {problem !== null && (
         <p class="notice warn">
           <strong>{call.code ?? call.status}</strong> <Text>{problem}</Text>
@@ -75,7 +76,7 @@ interface StoredDetailsProps {
 export function StoredDetails({ cycleId, onClose }: StoredDetailsProps) {
   const { data, error } = useQuery<StoredResponse>(`/api/cycles/${encodeURIComponent(cycleId)}`)
   return (
-    <Details label="Details of the stored cycle" title={`Cycle ${cycleLabel(cycleId)}`} {...{ onClose }}>
+    <Details label="Details of the stored cycle" title={`Cycle ${cycleLabel(cycleId)}`} onClose={onClose}>
       {data === null ? (
         <Missing error={error} what="response" />
       ) : (

@@ -122,7 +122,8 @@ const tones: Readonly<Record<Call['result'], Tone>> = {
 
 function columnsOf(onSelect: (call: Call) => void): readonly VirtualColumn<Call>[] {
   const count = (title: string, name: keyof Counts, from: number): VirtualColumn<Call> => ({
-    ...{ title, from },
+    title,
+    from,
     class: 'number',
     width: '72px',
     cell: ({ counts }) => integer(counts?.[name]),

@@ -23,7 +23,7 @@ export function NowCharts({ startedAt }: NowChartsProps) {
   return points === null ? (
     <Missing error={error} what="charts" />
   ) : (
-    <PointCharts {...{ points, startedAt }} />
+    <PointCharts points={points} startedAt={startedAt} />
   )
 }
 

@@ -39,7 +39,8 @@ const columns: readonly VirtualColumn<Pick>[] = [
 
 function counterColumn(title: string, counter: CounterName, from: number): VirtualColumn<Pick> {
   return {
-    ...{ title, from },
+    title,
+    from,
     class: 'number',
     width: 'minmax(54px, 68px)',
     cell: ({ counters, rates_per_hour }) => (
@@ -62,7 +63,13 @@ export function Picks() {
       isLoading={isOfOtherFilter}
       head={
         <>
-          <Filters {...{ search, setSearch, gallery, setGallery, galleries }} />
+          <Filters
+            search={search}
+            setSearch={setSearch}
+            gallery={gallery}
+            setGallery={setGallery}
+            galleries={galleries}
+          />
           <p class="muted list-note">{isOfOtherFilter ? 'Loading picks' : picks && noteOf(picks)}</p>
         </>
       }
@@ -79,7 +86,9 @@ export function Picks() {
           count={picks.matching}
           rowHeights={[52, 76]}
           rowKey={(index) => index}
-          {...{ columns, at, onRange }}
+          columns={columns}
+          at={at}
+          onRange={onRange}
         />
       )}
     </ListView>

@@ -81,7 +81,9 @@ function OnePost({ gallId, postNo }: PostKey) {
         <Pending post={post} />
       ) : (
         history.data !== null &&
-        pending.error?.status === 404 && <LeftPost {...{ gallId, postNo }} explanation={history.data} />
+        pending.error?.status === 404 && (
+          <LeftPost gallId={gallId} postNo={postNo} explanation={history.data} />
+        )
       )}
       {history.data !== null ? (
         <>
@@ -113,7 +115,7 @@ function Pending({ post }: { readonly post: Post }) {
             ...heads.map(({ name, label }): Fact => [label, post[name]?.toFixed(3) ?? null]),
           ]}
         />
-        <CountersTile title="Counters" {...{ counters, rates }} readAt={post.observed_at} />
+        <CountersTile title="Counters" counters={counters} rates={rates} readAt={post.observed_at} />
         <Tile
           title="Origin"
           value={post.age_s === null ? '–' : duration(post.age_s * 1000)}

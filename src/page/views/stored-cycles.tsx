@@ -78,7 +78,9 @@ export function StoredCycles({ choice }: { readonly choice: ComponentChildren })
           rowHeights={[44, 84]}
           rowKey={(index) => at(index)?.position ?? -index}
           isSelected={({ cycleId }) => cycleId === selected}
-          {...{ count, at, onRange }}
+          count={count}
+          at={at}
+          onRange={onRange}
         />
       )}
     </ListView>
