@@ -7,7 +7,7 @@ import { loadPackage, type LoadedModel } from '../loaded-model.js'
 import { ModelError } from '../model.js'
 import { removeCopies } from '../package/package-files.js'
 import { readPackage } from '../package/read-package.js'
-import type { LoadOptions } from '../sessions/plans.js'
+import type { LoadOptions, Role } from '../sessions/plans.js'
 import { cancelled } from '../sessions/session-process.js'
 import { assertChecksPass } from './run-checks.js'
 
@@ -47,12 +47,17 @@ export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions
  */
 export async function loadVerifiedModel(options: LoadOptions): Promise<LoadedModel> {
   const modelPackage = await readPackage(options.modelsDir, options.version)
-  const model = await loadPackage(modelPackage, options)
+  let mayServe = false
+  const onProcessLost = (role: Role): void => {
+    if (mayServe) options.onProcessLost?.(role)
+  }
+  const model = await loadPackage(modelPackage, { ...options, onProcessLost })
   const cancel = (): void => inBackground('model process', model.close())
   options.signal?.addEventListener('abort', cancel)
   try {
     await assertChecksPass(model, modelPackage, options)
     options.signal?.throwIfAborted()
+    mayServe = true
     return model
   } catch (error) {
     await ignoringErrors(() => model.close())

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { silentLog } from '../../base/index.js'
 import {
   modelsDir as shippedDir,
@@ -200,6 +200,19 @@ describe('a model that is loaded to score', () => {
         /^{"role":"heads","provider":"abacus"} execution provider abacus cannot serve .*v1\/head\.onnx: this ONNX/,
       ),
     ])
+  })
+
+  test('whose process ends during the checks is refused, and only a process that may serve is reported as lost', async () => {
+    const onProcessLost = vi.fn()
+    const info = (fields: object): void => void process.kill((fields as { pid: number }).pid, 'SIGKILL')
+    const ending = { ...options(packaged(sigmoidGraph), { ...silentLog, info }), onProcessLost }
+    await expect(loadVerifiedModel(ending)).rejects.toThrow(/was ended by SIGKILL/)
+    expect(onProcessLost).not.toHaveBeenCalled()
+    const model = await loadVerifiedModel({ ...options(packaged(sigmoidGraph)), onProcessLost })
+    onTestFinished(() => model.close())
+    process.kill(model.processes[0]?.pid ?? expect.fail(), 'SIGKILL')
+    await vi.waitUntil(() => onProcessLost.mock.calls.length === 1)
+    expect(onProcessLost).toHaveBeenCalledWith('heads')
   })
 
   test('is not loaded when the load is cancelled, before the checks or during them', async () => {
