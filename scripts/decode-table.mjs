@@ -79,17 +79,20 @@ function kindOf({ name, value }, columns) {
   return require(false, name)
 }
 
-/** The least and the largest number, or the most characters of a text. */
+/** Kinds whose columns have no value for an absent member; and those that have one for null. */
+const requiredKinds = ['cycle_id', 'enum_number', 'key', 'rows']
+const nullableKinds = ['date_time', 'integer']
+
+/** The least and the largest number, or the most characters of a text; nothing without a limit. */
 function limitsOf({ value }) {
   if (value.kind === 'integer') return [value.minimum, value.maximum]
   if (value.kind === 'array' && value.items.kind === 'integer')
     return [value.items.minimum, value.items.maximum]
   if (value.kind === 'enum' && typeof value.values[0] === 'number')
     return [value.values[0], value.values.at(-1)]
-  return [0, value.charsMax ?? Infinity]
+  return (value.charsMax ?? Infinity) === Infinity ? [] : [0, value.charsMax]
 }
 
-const number = (value) => (value === Infinity ? 'unlimited' : String(value))
 const list = (items) => `{${items.join(', ')}}`
 const text = (value) => {
   require(/^[\x21-\x7e]{1,30}$/.test(value) && !/["\\]/.test(value), `the text ${value}`)
@@ -100,6 +103,10 @@ function memberLine(member, columns, firstColumn, members) {
   const { name, required, requiredWhen, value } = member
   const kind = kindOf(member, columns)
   const flags = [...(required ? ['required'] : []), ...(value.nullable ? ['nullable'] : [])]
+  require(required || !requiredKinds.includes(kind), `${name} as an optional member`)
+  require(!value.nullable || nullableKinds.includes(kind), `null for ${name}`)
+  const limits = limitsOf(member)
+  require(limits.every((limit) => Math.abs(limit) <= Number.MAX_SAFE_INTEGER), `the limits of ${name}`)
   const values = kind === 'enum_text' ? value.values.map(text) : []
   if (kind === 'enum_number')
     require(value.values.every(
@@ -108,15 +115,10 @@ function memberLine(member, columns, firstColumn, members) {
   const condition = members.findIndex((other) => other.name === requiredWhen?.member)
   const code = members[condition]?.value.values.indexOf(requiredWhen.value)
   require(columns.length <= entryBytes[kind].length, `the columns of ${name}`)
-  return `{${[
-    text(name),
-    `value_kind::${kind}`,
-    flags.join(' | ') || 'optional',
-    list([firstColumn, columns.length]),
-    list(limitsOf(member).map(number)),
-    list(values),
-    list(condition < 0 ? [] : [condition, code]),
-  ].join(', ')}},`
+  const head = [text(name), `value_kind::${kind}`, flags.join(' | ') || 'optional']
+  const rest = [[firstColumn, columns.length], limits, values, condition < 0 ? [] : [condition, code]]
+  while (rest.at(-1).length === 0) rest.pop()
+  return `${list([...head, ...rest.map(list)])},`
 }
 
 /** A required member takes two quotes, a colon, a byte for its value, and a comma or bracket besides its name. */

@@ -40,7 +40,6 @@ inline constexpr uint8_t absent_code = 255;
 
 enum member_flags : uint32_t { optional = 0, required = 1, nullable = 2 };
 
-inline constexpr double unlimited = std::numeric_limits<double>::infinity();
 inline constexpr uint32_t no_row_limit = ~uint32_t{0};
 inline constexpr uint32_t no_column = ~uint32_t{0};
 
@@ -56,15 +55,15 @@ struct member_rule {
   } columns;
   /// Of an integer. For a text, the most characters: one with more bytes is left to the reference decoder, which counts them.
   struct {
-    double minimum;
-    double maximum;
-  } limits;
-  std::vector<std::string_view> values;
+    double minimum = 0;
+    double maximum = std::numeric_limits<double>::infinity();
+  } limits = {};
+  std::vector<std::string_view> values = {};
   /// The member must be there when the enum member with this index has this code.
   struct {
     int32_t member = -1;
     uint8_t code = 0;
-  } condition;
+  } condition = {};
 };
 
 struct object_rule {
