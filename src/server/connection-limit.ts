@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import type { Log } from '../base/index.js'
+import { assert } from '../contract/index.js'
 
 /** Descriptors reserved for the database, model processes, logs, model files, settings and commands of the admin listener. */
 const otherDescriptorsMax = 256
@@ -61,6 +62,7 @@ export class ConnectionLimit {
   /** Counts a connection that was opened (1) or closed (-1). Returns false for one past the limit. */
   count(change: number): boolean {
     this.#openCount += change
+    assert(this.#openCount >= 0, 'each connection is closed once')
     if (change < 0) {
       if (this.#awaitsRequest) this.#silent?.add({})
       this.#awaitsRequest = false

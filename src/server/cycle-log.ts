@@ -25,7 +25,7 @@ export class CycleLog extends StageClock {
     return this.#cycleId
   }
 
-  /** From the end of `wait` on, a cycle is finished and its response sent, even during a shutdown (decisions.md 40). */
+  /** From the end of `wait` on, a cycle is finished and its response sent, even during a shutdown. */
   override lap(stage: StageName): void {
     super.lap(stage)
     if (stage === 'wait') this.#log.debug({}, 'cycle started')
@@ -39,10 +39,18 @@ export class CycleLog extends StageClock {
     const { scored_now, waiting, not_scored, candidates, engagement, candidate_scores, removals } = counts
     return {
       cycle_id: cycleId,
-      ...{ scored: scored_now, waiting, not_scored, candidates, engagement, candidate_scores, removals },
+      scored: scored_now,
+      waiting,
+      not_scored,
+      candidates,
+      engagement,
+      candidate_scores,
+      removals,
       warnings: warnings.length,
       warning_kinds: [...new Set(warnings.map(({ code }) => code))],
-      ...{ model_version: modelVersion, weights_version: weightsVersion, stages_ms },
+      model_version: modelVersion,
+      weights_version: weightsVersion,
+      stages_ms,
     }
   }
 }

@@ -213,6 +213,7 @@ export class Exchange {
     this.#ended = true
     clearInterval(this.#retryTimer)
     if (this.#isSending) piecesCount--
+    assert(piecesCount >= 0, 'each response in pieces is counted once')
     this.body.refuse(disconnected)
     this.body.endDrain()
     this.#abortController?.abort(disconnected)

@@ -6,6 +6,7 @@
  */
 import { kibibyte } from '../base/index.js'
 import { bodyBufferBytes } from '../codec/index.js'
+import { assert } from '../contract/index.js'
 
 const firstBytes = 64 * kibibyte
 /** Growth factor past the first buffer: a large body is copied twice, not twenty times. */
@@ -40,6 +41,7 @@ export class GrowingBody {
       this.#buffer.copy(grown, 0, 0, this.#length)
       this.#buffer = grown
     }
+    assert(needed <= this.#buffer.length, 'a body has room for what arrives')
     this.#buffer.set(new Uint8Array(chunk), this.#length)
     this.#length = needed
   }

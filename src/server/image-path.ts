@@ -1,6 +1,6 @@
 /**
  * Parses the key of an image from its path, `/v1/images/{gall_id}/{post_no}/{NN}`, and checks the form of the hash in its
- * header (decisions.md 26, 30, 37 and 38).
+ * header (docs/contract.md).
  */
 import { isWithinChars, nameCharsMax, Problems } from '../contract/index.js'
 import type { ImageKey } from '../store/index.js'

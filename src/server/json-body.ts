@@ -1,5 +1,5 @@
 /**
- * Reads JSON bodies, limited on the wire and after decompression (decisions.md 5). Decompression runs in the thread pool.
+ * Reads JSON bodies, limited on the wire and after decompression (docs/contract.md). Decompression runs in the thread pool.
  */
 import { gunzip, type Gunzip } from 'node:zlib'
 import { kibibyte, Semaphore } from '../base/index.js'

@@ -1,5 +1,5 @@
 /**
- * Checks the media type and the content encoding of a request (decisions.md 5 and 30).
+ * Checks the media type and the content encoding of a request (docs/contract.md).
  */
 import { ServiceError } from '../contract/index.js'
 

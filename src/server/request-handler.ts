@@ -1,5 +1,5 @@
 /**
- * The request pipeline: authentication, routing, operation, compression and response, in the order of decisions.md 1. It
+ * The request pipeline: authentication, routing, operation, compression and response, in the order of docs/contract.md. It
  * turns errors into responses and writes one log line per request. Read `#respond` first.
  */
 import type { Logger } from 'pino'
@@ -251,8 +251,17 @@ function logFields(exchange: Exchange, endedAt: number): object {
 function endedRequest(exchange: Exchange, endedAt: number): EndedRequest {
   const { method, operation, status, errorCode, problem, receivedAtMs, startedAt, stages, trace } = exchange
   return {
-    ...{ method, path: loggedPath(exchange), operation, status, code: errorCode, problem },
-    ...{ receivedAtMs, startedAt, endedAt, stages, trace },
+    method,
+    path: loggedPath(exchange),
+    operation,
+    status,
+    code: errorCode,
+    problem,
+    receivedAtMs,
+    startedAt,
+    endedAt,
+    stages,
+    trace,
     bytesIn: exchange.body.bytesReceived,
     bytesOut: exchange.bytesSent,
   }

@@ -189,8 +189,15 @@ async function startParts({
   serving.model = model
   const { initialWeights, textEncodeMsMax } = settings
   const cycleParts: CycleServiceParts = {
-    ...{ store, codec, model, clock, log, initialWeights, textEncodeMsMax },
-    ...{ limits: inForce, retention: inForce },
+    store,
+    codec,
+    model,
+    clock,
+    log,
+    initialWeights,
+    textEncodeMsMax,
+    limits: inForce,
+    retention: inForce,
     modelAbsence: () => models.absence,
     fallback: () => models.fallback,
   }
@@ -208,7 +215,10 @@ async function startParts({
   const requestBodies = new BodyAdmission(settings.bodiesBytesMax)
   const responseBodies = new BodyAdmission(settings.bodiesBytesMax)
   const handler = new RequestHandler({
-    ...{ apiKeys, requestBodies, responseBodies, log },
+    apiKeys,
+    requestBodies,
+    responseBodies,
+    log,
     operationParts: { cycles, images, store, model, clock, settings: inForce, log },
     onEnded: (request) => admin?.requestEnded(request),
   })
@@ -234,18 +244,23 @@ async function startParts({
     log.info(fields, 'listening')
     inBackground('warm-up', warmUp(cycles, cycleParts, log))
     return running({
-      ...{
-        current,
-        apiKeys,
-        requestBodies,
-        responseBodies,
-        imageSemaphore,
-        connections,
-        listener,
-        clock,
-        log,
-      },
-      ...{ url, store, models, cycles, handler, admin, endLog, flushLog },
+      current,
+      apiKeys,
+      requestBodies,
+      responseBodies,
+      imageSemaphore,
+      connections,
+      listener,
+      clock,
+      log,
+      url,
+      store,
+      models,
+      cycles,
+      handler,
+      admin,
+      endLog,
+      flushLog,
     })
   } catch (error) {
     await ignoringErrors(() => admin?.stop())
@@ -269,7 +284,11 @@ function openModels({
 }): ModelLifecycle {
   const { modelsDir, executionProviders, intraOpThreads } = settings
   const load = versionLoader({
-    ...{ modelsDir, executionProviders, codec, log, onProcessLost },
+    modelsDir,
+    executionProviders,
+    codec,
+    log,
+    onProcessLost,
     ...(intraOpThreads === undefined ? {} : { intraOpThreads }),
     timeLimitMs: settings.predictMsMax,
     latencyMsMax: settings.modelLatencyMsMax,
@@ -279,7 +298,10 @@ function openModels({
   })
   const { dataDir } = settings
   return new ModelLifecycle({
-    ...{ modelsDir, load, log, clock },
+    modelsDir,
+    load,
+    log,
+    clock,
     statusFile: new StatusFile(dataDir),
     fallbackFile: new FallbackFile(dataDir),
     scoredBefore: (version) => scoredBefore(store, version),
@@ -324,7 +346,7 @@ async function shutDown(parts: Parts): Promise<void> {
   await parts.endLog()
 }
 
-/** Lets requests in progress finish for at most `msMax`, then closes all connections (decisions.md 40). */
+/** Lets requests in progress finish for at most `msMax`, then closes all connections. */
 async function stopServing({ cycles, handler, listener }: Parts, msMax: number): Promise<void> {
   listener.stopListening()
   handler.close()

@@ -1,5 +1,5 @@
 /**
- * Turns a failed write to storage into 503: the same call may succeed later (decisions.md 7).
+ * Turns a failed write to storage into 503: the same call may succeed later.
  */
 import { ServiceError } from '../contract/index.js'
 import { StoreError } from '../store/index.js'

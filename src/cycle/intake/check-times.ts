@@ -1,6 +1,6 @@
 /**
  * Checks the times of a well-formed cycle: not in the future, on the five-minute grid, no row later than the cycle
- * (decisions.md 2). Compares instants, not strings.
+ * (docs/contract.md). Compares instants, not strings.
  */
 import {
   compareInstants,

@@ -93,6 +93,7 @@ export class Idempotency {
       return await abortable(flight.response, signal)
     } finally {
       this.#coalescedCount--
+      assert(this.#coalescedCount >= 0, 'each call that waits stops waiting once')
     }
   }
 

@@ -21,7 +21,7 @@ import { Idempotency } from './idempotency.js'
 import { peekCycleId } from './peek-cycle-id.js'
 
 export interface CycleLimits {
-  /** How far in the future a `cycle_time` may be (decisions.md 4). */
+  /** How far in the future a `cycle_time` may be. */
   readonly clockSkewMs: number
   /** Cycles that wait behind the one in progress. */
   readonly cyclesWaitingMax: number

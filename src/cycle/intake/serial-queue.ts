@@ -3,6 +3,7 @@
  * model runs in it.
  */
 import { Semaphore } from '../../base/index.js'
+import { assert } from '../../contract/index.js'
 
 export type WorkKind = 'cycle' | 'weights' | 'model'
 
@@ -30,6 +31,7 @@ export class SerialQueue {
       return await this.#permit.run(work, signal)
     } finally {
       this.#counts[kind]--
+      assert(this.#counts[kind] >= 0, 'each piece of work ends once')
     }
   }
 
