@@ -23,7 +23,7 @@ import {
   type Settings,
 } from '../settings/index.js'
 
-/** Added to the server's own time limit before the process is ended. The sum stays below 5 s (decisions.md 40). */
+/** Added to the server's own time limit before the process is ended. The sum stays below 5 s. */
 const shutdownGraceMs = 300
 
 /**

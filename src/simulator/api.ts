@@ -252,7 +252,7 @@ export class Api {
     this.fail(call, 'status', statuses.join(' or '), `${reply.status} (${text}${where})`)
   }
 
-  /** A 503 of the service has an error code and Retry-After (decisions.md 7); that of a proxy need not. */
+  /** A 503 of the service has an error code and Retry-After (docs/contract.md, Errors); that of a proxy need not. */
   private checkRefusal(call: Call, reply: Reply): void {
     const record = parseJson(reply.body)
     if (reply.status !== 503 || !isErrorRecord(record)) return

@@ -126,7 +126,7 @@ class ResponseCheck {
       if (index >= unknownFrom) this.row(path, row, unknown[index - unknownFrom])
       else if (this.context.isOwn(row.gall_id)) this.row(path, row, pending[next++])
       else if (this.context.exclusive) this.fail(path, 'only posts of this client', key)
-      // A pending post of another client: this call has no reading of it (decisions.md 17).
+      // A pending post of another client: this call has no reading of it.
       else this.row(path, row, { gall_id: row.gall_id, post_no: row.post_no, status: 'waiting' })
     }
     const lost = pending[next]
@@ -144,7 +144,7 @@ class ResponseCheck {
     if (!scored) this.equal(`${path}.score`, null, row.score)
   }
 
-  /** decisions.md 24. Without the weights or a prediction, which is optional, only the range of a score is checked. */
+  /** Without the weights or a prediction, which is optional, only the range of a score is checked. */
   score(path: string, row: ResultRow, record: WeightsRecord | null): void {
     for (const name of headNames) {
       const share = row[name]

@@ -116,7 +116,7 @@ function reserialize(api: Api, request: CycleRequest, faults: CycleFaults): Prom
 }
 
 /**
- * Responses of past cycles never change (interface.md 3.3, decisions.md 11). This keeps a digest of each response and
+ * Responses of past cycles never change (docs/contract.md, Idempotency). This keeps a digest of each response and
  * compares every later response for the same cycle with it.
  */
 export class ResponseDigests {

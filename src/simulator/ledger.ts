@@ -1,6 +1,6 @@
 /**
  * The expected response to a cycle, derived from the requests alone: the contract's rules on pending posts, statuses
- * and reasons (decisions.md 13 to 22), written for clarity. It does not predict scores.
+ * and reasons (docs/contract.md, The pending pool), written for clarity. It does not predict scores.
  */
 import {
   assert,
@@ -42,7 +42,7 @@ export class Ledger {
     this.apply(request)
     const statuses = new Map<string, EngagementStatus>()
     for (const row of request.engagement) {
-      // This client sends one reading per post; the result of two would depend on their times (interface.md 2.1).
+      // This client sends one reading per post; the result of two would depend on their times.
       assert(!statuses.has(keyOf(row)), `one reading of ${keyOf(row)} in ${request.cycle_id}`)
       statuses.set(keyOf(row), row.status)
     }
@@ -72,7 +72,7 @@ export class Ledger {
     return this.pending.get(keyOf({ gall_id: gallId, post_no: postNo }))?.title
   }
 
-  /** decisions.md 14: candidates first, then removals. */
+  /** Candidates first, then removals. */
   private apply(request: CycleRequest): void {
     for (const candidate of request.candidates) {
       const { gall_id, post_no, title, created_at, extracted_at } = candidate
@@ -83,7 +83,7 @@ export class Ledger {
   }
 }
 
-/** decisions.md 17 to 19, in their order of precedence. */
+/** The reasons, in their order of precedence (docs/contract.md, Response). */
 function expectedRow(post: PendingPost, reading: EngagementStatus | undefined): ExpectedRow {
   const { gall_id, post_no, title, created_at, extracted_at } = post
   const notScored = (reason: ResultReason): ExpectedRow => ({
@@ -99,7 +99,6 @@ function expectedRow(post: PendingPost, reading: EngagementStatus | undefined): 
   return { gall_id, post_no, status: 'scored' }
 }
 
-/** decisions.md 22. */
 function missingShare({ engagement }: CycleRequest): number {
   const counters = engagement.flatMap((row) => [row.views, row.up, row.down, row.comment_cnt, row.rtb_vote])
   return counters.length === 0 ? 0 : counters.filter((counter) => counter === null).length / counters.length

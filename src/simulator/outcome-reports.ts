@@ -1,6 +1,6 @@
 /**
  * Outcome records of saved posts on their boards. Each record is sent again, whole, when a new reading is due
- * (interface.md 2.8 and 3.4).
+ * (docs/contract.md, POST /v1/outcomes).
  */
 import { hourMs, minuteMs } from '../base/index.js'
 import { assert, type CycleResponse, type Outcome, type OutcomeReading } from '../contract/index.js'
@@ -105,7 +105,7 @@ function recordOf(
           cycle_id: lastResponse.cycle_id,
         }
       : { type: 'operator' },
-    // A field that is a number if it is present (interface.md 2.8): omitted for a post without a score.
+    // A field that is a number if it is present: omitted for a post without a score.
     ...(typeof ranked?.score === 'number' ? { score_at_placement: ranked.score } : {}),
     views_at_placement: counters.views,
     up_at_placement: counters.up,

@@ -14,7 +14,7 @@ import {
 } from '../contract/index.js'
 import type { Rng } from './rng.js'
 
-/** interface.md 8: the client's age filter. */
+/** The client removes a post at this age. */
 export const ageFilterMs = 24 * hourMs
 
 export interface PostGrowth {

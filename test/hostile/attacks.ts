@@ -144,7 +144,7 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
     })
     await attack('pipelining', async () => {
       const responses = await pipelined(target, size.pipelines, size.pipelined)
-      // A connection may be closed instead (decisions.md 41).
+      // A connection may be closed instead (docs/contract.md, HTTP).
       if (responses.some((count) => count > size.pipelined))
         note([`pipelined: ${responses.join(', ')} responses`])
       return `${size.pipelines} × ${size.pipelined} requests`

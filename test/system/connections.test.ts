@@ -1,5 +1,5 @@
 /**
- * What a client may expect of its connection (decisions.md 41): refusals that arrive while it sends, responses that it reads
+ * What a client may expect of its connection (docs/contract.md, HTTP): refusals that arrive while it sends, responses that it reads
  * slowly, pipelined requests, and requests that arrive in parts. Real processes, real sockets, ordinary clients.
  */
 import { execFile, spawnSync } from 'node:child_process'
