@@ -13,15 +13,13 @@ import { join } from 'node:path'
 import type * as Codec from '../src/codec/index.js'
 import { cycleIdOf, formatInstant } from '../src/contract/time.js'
 import type { CycleRequest } from '../src/contract/wire.js'
-import type * as EvaluationRecord from '../src/cycle/evaluation-record.js'
-import type * as SavedState from '../src/cycle/saved-state.js'
+import type * as CycleRecords from '../src/cycle/cycle-record.js'
 import type * as PoolFolder from '../src/pool/index.js'
 import type * as Store from '../src/store/index.js'
 import { builtModule, projectDir } from './project.js'
 
 const { loadCodec } = await builtModule<typeof Codec>('codec/index.js')
-const { packEvaluation } = await builtModule<typeof EvaluationRecord>('cycle/evaluation-record.js')
-const { saveCycle } = await builtModule<typeof SavedState>('cycle/saved-state.js')
+const { cycleRecordOf } = await builtModule<typeof CycleRecords>('cycle/cycle-record.js')
 const { Pool } = await builtModule<typeof PoolFolder>('pool/index.js')
 const { openLmdbStore } = await builtModule<typeof Store>('store/index.js')
 const { codec } = loadCodec('auto')
@@ -79,33 +77,51 @@ function bodyOf(index: number): CycleRequest {
   }
 }
 
+const weights = {
+  ...{ version: 'initial', note: '', setAtMs: 0, firstCycleMs: 0 },
+  weights: { views: 1, comments: 0.5, up: 0.25, downvote_share: 0.1 },
+}
+const none = new Float64Array(0)
+const nothingEncoded = (count: number) => ({
+  ...{ textEncoder: null, imageEncoder: null, textEncoded: new Float64Array(count) },
+  images: { count: 0, row: none, position: none, encoded: none },
+})
+
 async function fill(): Promise<number> {
   const store = await openLmdbStore({ dataDir: directory })
   const pool = new Pool()
-  let evaluationBytes = 0
+  let columnBytes = 0
   let writing: Promise<unknown> = Promise.resolve()
   for (let index = 0; index < cycleCount; index++) {
-    const cycle = codec.decodeCycle(Buffer.from(JSON.stringify(bodyOf(index))))
+    const json = Buffer.from(JSON.stringify(bodyOf(index)))
+    const cycle = codec.decodeCycle(json)
     const plan = pool.plan(cycle, index + 1)
-    const scores = Float32Array.from(
+    const head = Float32Array.from(
       { length: plan.scoring.count },
       (_, row) => 1 / (1 + Math.exp(-4 * ((posts[row]?.popularity ?? 0) + random() - 1))),
     )
-    const evaluation = packEvaluation(cycle, plan)(scores)
-    evaluationBytes += evaluation.length
+    const other = (): Float32Array => head.map((value) => value * random())
+    const heads = { p_views: head, p_comments: other(), p_up: other(), downvote_share: other() }
+    const columns = cycleRecordOf({
+      cycle,
+      json,
+      plan,
+      weights,
+      available: nothingEncoded(plan.scoring.count),
+    })(heads)
+    columnBytes += columns.length
     await writing
     writing = store.appendCycle({
       ...{ cycleId: cycle.cycleId, cycleAtMs: cycle.cycleAt.ms, receivedAt: cycle.cycleTime },
-      ...{ modelVersion: 'bench', weightsVersion: 'initial', response: new Uint8Array(), evaluation },
+      ...{ modelVersion: 'bench', weightsVersion: 'initial', response: new Uint8Array(), columns },
       requestSha256: '',
       request: { encoding: 'identity', bytes: new Uint8Array(), bodyBytes: 0 },
-      ...saveCycle(cycle, plan),
     })
     pool.publish(plan)
   }
   await writing
   await store.close()
-  return evaluationBytes
+  return columnBytes
 }
 
 const bytes = await fill()

@@ -23,15 +23,16 @@ async function backup(dir: string, flags: Flags, context: CommandContext): Promi
   const target = resolve(context.directory, dir)
   keepFilesPrivate()
   const startedAt = performance.now()
-  const { counts, lastCycleId, bytes } = await backUp(dataDir, target)
+  const { counts, lastCycleId, lastHash, bytes } = await backUp(dataDir, target)
   const seconds = Math.round(performance.now() - startedAt) / 1000
-  const result = { directory: target, counts, lastCycleId, bytes, seconds }
+  const result = { directory: target, counts, lastCycleId, lastHash, bytes, seconds }
   printResult(
     context,
     flags,
     result,
     () =>
       `${target}: ${contentsText(counts, lastCycleId, bytes)}, ${seconds} s. It has no API keys. ` +
+      (lastHash === null ? '' : `Hash of cycle ${lastCycleId}: ${lastHash}. `) +
       `To verify it, run \`understudy verify --data-dir ${shellWord(target)}\`.\n`,
   )
 }

@@ -70,11 +70,11 @@ async function exportTo(directory: string, flags: Flags, context: CommandContext
   const features = featuresOf(flags)
   const options = { directory, ...timeRangeOf(flags), features, texts: flags['texts'] === true }
   const startedAt = performance.now()
-  const { cycles, rows } = await writeTables(options, flags, context)
+  const { cycles, rows, last_hash } = await writeTables(options, flags, context)
   const seconds = (performance.now() - startedAt) / 1000
   writeFileSync(
     join(directory, 'export.json'),
-    `${JSON.stringify({ schema_version: exportSchemaVersion, cycles, rows }, null, 2)}\n`,
+    `${JSON.stringify({ schema_version: exportSchemaVersion, cycles, rows, last_hash }, null, 2)}\n`,
   )
   // Paths are relative, so that a copy of the directory works: run duckdb inside it.
   const views = tableNames.map((name) => viewSql(name, directory).replaceAll(`${directory}/`, ''))
@@ -83,7 +83,8 @@ async function exportTo(directory: string, flags: Flags, context: CommandContext
     ['table', 'rows'],
     Object.entries(rows).map(([name, count]) => [name, String(count)]),
   )
-  context.print(`${cycles} cycles written to ${directory} in ${seconds.toFixed(1)} s\n\n${table}`)
+  const hash = last_hash === null ? '' : `Hash of cycle ${last_hash.cycle_id}: ${last_hash.hash}\n`
+  context.print(`${cycles} cycles written to ${directory} in ${seconds.toFixed(1)} s\n${hash}\n${table}`)
 }
 
 async function writeTables(

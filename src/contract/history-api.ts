@@ -45,6 +45,14 @@ export interface ReportWindow {
   readonly unit: 'day' | 'cycle'
   /** `model_version / weights_version` that served, in order of their first cycle. */
   readonly versions: readonly string[]
+  /** The cycle of the window that arrived last; null in an empty window. */
+  readonly last_hash: CycleHash | null
+}
+
+/** A cycle and its hash, which depends on all cycles up to it: see docs/data.md. */
+export interface CycleHash {
+  readonly cycle_id: string
+  readonly hash: string
 }
 
 /** An order of the posts. */

@@ -2,16 +2,8 @@
  * One cycle from bytes to bytes, and the weights that it is scored with: the only folder that combines codec, pool, model
  * and store.
  */
-export { packAvailability, readAvailability, type Availability } from './availability.js'
-export {
-  eventsOf,
-  readEvaluationEvents,
-  readEvaluationRows,
-  readEvaluationScores,
-  rowsOf,
-  type EvaluationEvents,
-  type EvaluationRows,
-} from './evaluation-record.js'
+export { availabilityIn, type Availability } from './availability.js'
+export { plannedTables } from './cycle-record.js'
 export {
   encodingChannel,
   imageBatchEncoder,
@@ -26,14 +18,6 @@ export { checkTimes, findCycleId, Idempotency, type CycleRecords } from './intak
 export { placedFailure } from './model-failure.js'
 export { hashBody, unpackRequest, type RequestBody } from './request-body.js'
 export type { CycleStored } from './pipeline.js'
-export {
-  postName,
-  saveCycle,
-  savedDepartures,
-  savedEntries,
-  savedNames,
-  type SavedEntries,
-} from './saved-state.js'
 export { scoredBefore } from './scored-before.js'
 export { CycleService, type CycleServiceParts, type Fallback, type ServiceProblem } from './service.js'
 export { packHeads, unpackHeads } from './shadows.js'

@@ -16,8 +16,8 @@ import {
 import { ModelError, type Model } from '../model/index.js'
 import type { CyclePlan, Pool, PoolState, WeightsSetting } from '../pool/index.js'
 import { StoreError, type CycleRecord, type Position, type Store } from '../store/index.js'
-import { availabilityOf, packAvailability } from './availability.js'
-import { packEvaluation } from './evaluation-record.js'
+import { availabilityOf } from './availability.js'
+import { cycleRecordOf } from './cycle-record.js'
 import { missingInputWarnings, modelKindWarnings, type Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
 import type { CycleLimits, NewCycle } from './intake/index.js'
@@ -26,7 +26,6 @@ import type { ModelFailures } from './model-failures.js'
 import { nextTurn } from './next-turn.js'
 import { checkPendingCount } from './pending-limit.js'
 import { countsOf, resultsOf } from './results.js'
-import { saveCycle } from './saved-state.js'
 import { catchUp, loadPool } from './stored-pool/index.js'
 import type { StoredWeights } from './stored-weights.js'
 
@@ -112,10 +111,9 @@ export class CyclePipeline {
       })
     try {
       const planned: PlannedCycle = { call, model, plan, weights }
-      const { columns, saved, imagesStored, evaluationOf } = await this.#predict(planned)
+      const { columns, imagesStored, recordColumns } = await this.#predict(planned)
       const response = this.#parts.codec.encodeResponse(columns)
       const { request, sha256 } = await call.packed()
-      const evaluation = evaluationOf(columns.results.score)
       stages.lap('encode')
       await this.#commit(plan, {
         cycleId: cycle.cycleId,
@@ -127,8 +125,7 @@ export class CyclePipeline {
         requestSha256: sha256,
         request,
         response,
-        ...saved,
-        evaluation,
+        columns: recordColumns,
         texts: texts?.encoded ?? null,
       })
       stages.lap('commit')
@@ -144,7 +141,7 @@ export class CyclePipeline {
     }
   }
 
-  /** Predicts in the model's process, and meanwhile packs what the store keeps of the plan. */
+  /** Predicts in the model's process, and meanwhile packs the record of the cycle. */
   async #predict({ call, model, plan, weights }: PlannedCycle): Promise<PredictedCycle> {
     const { clock, images, embeddings, failures } = this.#parts
     const { cycle, json, receivedAtMs, stages } = call
@@ -159,9 +156,7 @@ export class CyclePipeline {
     call.packed().catch(() => undefined)
     predicting.catch(() => undefined)
     await yieldIfLarge(json)
-    const availability = scoring.count === 0 ? null : packAvailability(available)
-    const saved = { ...saveCycle(cycle, plan), availability }
-    const evaluationOf = packEvaluation(cycle, plan)
+    const recordOf = cycleRecordOf({ cycle, json, plan, weights, available })
     const heads = await predicting.catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error
       const attempt = { version: model.version, what: `cycle ${cycle.cycleId}`, plan }
@@ -191,7 +186,7 @@ export class CyclePipeline {
       warnings: [...modelKindWarnings(model), ...plan.warnings, ...missingInputWarnings(model, plan, inputs)],
       results,
     }
-    return { columns, saved, imagesStored, evaluationOf }
+    return { columns, imagesStored, recordColumns: recordOf(heads) }
   }
 
   /** Stores the cycle, then publishes its plan. */
@@ -247,9 +242,8 @@ interface PlannedCycle {
 
 interface PredictedCycle {
   readonly columns: Parameters<Codec['encodeResponse']>[0]
-  readonly saved: Pick<CycleRecord, 'entered' | 'left' | 'availability'>
   readonly imagesStored: Uint32Array
-  readonly evaluationOf: ReturnType<typeof packEvaluation>
+  readonly recordColumns: Uint8Array
 }
 
 /** Each step of a cycle with a body this large takes milliseconds. */

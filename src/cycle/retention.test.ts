@@ -121,32 +121,31 @@ test('an image whose removal fails after it is stored is not counted', async () 
   expect(service.images.positions('g', 1)).toEqual([])
 })
 
-test('the evaluation record of a cycle is kept as long as outcomes, and as long as its cycle', async () => {
+test('the record of a cycle is kept as long as outcomes, and as long as its cycle', async () => {
   retainOutcomesDays = 20
   await submit(cycleBody(0))
   await submit(cycleBody(15 * perDay))
   expect(isStored(0)).toBe(false)
-  expect(store.readEvaluation(1)).toBeDefined()
-  expect([...store.evaluatedCycles()].map(({ cycleId }) => cycleId)).toEqual([
+  expect(store.readColumns(1)).toBeDefined()
+  expect([...store.recordedCycles()].map(({ cycleId }) => cycleId)).toEqual([
     cycleBody(0).cycle_id,
     cycleBody(15 * perDay).cycle_id,
   ])
   await submit(cycleBody(20 * perDay))
-  expect(store.readEvaluation(1)).toBeDefined()
+  expect(store.readColumns(1)).toBeDefined()
   await submit(cycleBody(20 * perDay + 1))
-  expect(store.readEvaluation(1)).toBeUndefined()
+  expect(store.readColumns(1)).toBeUndefined()
   retainOutcomesDays = 1
   await submit(cycleBody(25 * perDay))
-  expect(store.readEvaluation(2)).toBeDefined()
+  expect(store.readColumns(2)).toBeDefined()
 })
 
-test('after expiry nothing is left of a cycle but its id and its evaluation record, and nothing of an image', async () => {
+test('after expiry nothing is left of a cycle but its id and its record, and nothing of an image', async () => {
   await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
   service.imageStored(key)
   const scored = [reading('g', 1, cycleMs(0))]
   await submit(cycleBody(0, { candidates: [candidate('g', 1)], engagement: scored }))
   await submit(cycleBody(1, { removals: [removal('g', 1)] }))
-  expect(store.readLeft(2)).toBeDefined()
   // The post left seven days ago: its image is kept until then.
   await submit(cycleBody(1 + 7 * perDay))
   expect(store.findImage(key)).toBeDefined()
@@ -157,7 +156,7 @@ test('after expiry nothing is left of a cycle but its id and its evaluation reco
   const counts = inspectRecords(snapshot, (problem) => expect.fail(problem))
   await snapshot.store.close()
   expect(counts).toMatchObject({
-    ...{ cycles: 3, requests: 3, responses: 3, cycleIds: 5 },
-    ...{ evaluations: 5, entered: 0, left: 0, availability: 0, images: 0, imageBytes: 0, imageUses: 0 },
+    ...{ cycles: 5, cycleColumns: 5, requests: 3, responses: 3, cycleIds: 5, chain: 0 },
+    ...{ images: 0, imageBytes: 0, imageUses: 0 },
   })
 })

@@ -22,11 +22,11 @@ import { nextTurn } from './next-turn.js'
 
 /** How many days records are kept; 0 keeps them without limit. */
 export interface RetentionLimits {
-  /** Requests, responses and all other records of a cycle; values below 8 count as 8. */
+  /** Requests and responses; values below 8 count as 8. */
   readonly retainCyclesDays: number
   /** Images, from their arrival; never those of a post that is pending or left in the last 7 days. */
   readonly retainImagesDays: number
-  /** Outcomes, from their placement, and evaluation records of cycles. */
+  /** Outcomes, from their placement, and records of cycles. */
   readonly retainOutcomesDays: number
 }
 
@@ -97,7 +97,7 @@ export class Retention {
     const nowMs = Math.min(Date.parse(last.receivedAt), this.#parts.state().newestCycleMs)
     await this.#cycles(expiry, nowMs)
     await this.#entries(expiry)
-    await this.#evaluations(expiry, nowMs)
+    await this.#records(expiry, nowMs)
     await this.#images(expiry, nowMs)
     await this.#outcomes(expiry, nowMs)
   }
@@ -129,13 +129,13 @@ export class Retention {
   }
 
   /** They are kept at least as long as their cycles: a stored cycle can be evaluated. */
-  async #evaluations(expiry: ExpiryRecords, nowMs: number): Promise<void> {
+  async #records(expiry: ExpiryRecords, nowMs: number): Promise<void> {
     const { retainCyclesDays, retainOutcomesDays } = this.#parts.limits()
     if (retainOutcomesDays === 0 || retainCyclesDays === 0) return
     const beforeMs = nowMs - Math.max(retainOutcomesDays, retainCyclesDays, cycleDaysMin) * dayMs
     for (let step = 0; step < stepsPerCycle && (await this.#mayContinue()); step++) {
-      const old = oldOnes(expiry.oldestEvaluations(cyclesPerStep), beforeMs)
-      if (old.length > 0) await expiry.removeEvaluations(old.map(({ position }) => position))
+      const old = oldOnes(expiry.oldestRecords(cyclesPerStep), beforeMs)
+      if (old.length > 0) await expiry.removeRecords(old.map(({ position }) => position))
       if (old.length < cyclesPerStep) return
     }
   }

@@ -1,10 +1,11 @@
 /**
- * Visits in the order in which their cycles arrived, from the records of entered and left posts. The
+ * Visits in the order in which their cycles arrived. The
  * report takes cycles in order of `cycle_time`, which differs only if cycles arrived late.
  */
 import type { Candidate } from '../contract/index.js'
-import { readCandidates, readEvaluationEvents, savedDepartures, savedEntries } from '../cycle/index.js'
+import { readCandidates } from '../cycle/index.js'
 import { PostMap } from '../pool/index.js'
+import { readCycleHeader, readCycleTable } from '../records/index.js'
 import type { Position, Store } from '../store/index.js'
 import type { PostKey } from './pool-list.js'
 
@@ -12,11 +13,8 @@ import type { PostKey } from './pool-list.js'
 export interface ArrivalVisit {
   readonly gallId: string
   readonly postNo: number
-  /**
-   * The cycle that brought the post, and its row among the posts that entered with it: null for a post that left with the
-   * same call. Null if that cycle has expired.
-   */
-  readonly entered: { readonly position: Position; readonly row: number | null } | null
+  /** The cycle that brought the post, and its row among the candidates of that cycle. Null if that cycle has expired. */
+  readonly entered: { readonly position: Position; readonly row: number } | null
   /** Null while the post is pending. */
   left: Departure | null
 }
@@ -44,7 +42,7 @@ export function isPendingAt({ entered, left }: ArrivalVisit, position: Position)
 
 /** The candidate with which a visit began; null if its record has expired. */
 export async function candidateOf(store: Store, { entered }: ArrivalVisit): Promise<Candidate | null> {
-  if (entered === null || entered.row === null) return null
+  if (entered === null || store.readRequest(entered.position) === undefined) return null
   const [record] = await readCandidates(store, entered.position, [entered.row])
   return JSON.parse(Buffer.from(record ?? []).toString()) as Candidate
 }
@@ -59,27 +57,40 @@ export class ArrivalVisits {
   constructor(store: Store, only: PostKey | null = null) {
     this.#store = store
     this.#only = only
-    for (const position of store.expiry.keptEntries(Number.MAX_SAFE_INTEGER)) this.#enter(position)
+    for (const position of store.expiry.keptEntries(Number.MAX_SAFE_INTEGER)) {
+      const record = store.readColumns(position)
+      if (record !== undefined) this.#enter(position, record)
+    }
   }
 
   /** Adds the next stored cycle in order of arrival. Returns the visits that ended with it. */
   add(position: Position): readonly ArrivalVisit[] {
-    const departures = savedDepartures(this.#store.readLeft(position))
     const ended: ArrivalVisit[] = []
-    for (const [row, gallId] of (departures?.gallIds ?? []).entries()) {
-      const postNo = departures?.postNo[row] as number
-      if (this.#isOther(gallId, postNo)) continue
-      const visit = this.open(gallId, postNo) ?? this.#withoutEntry(gallId, postNo, position)
+    const record = this.#store.readColumns(position)
+    if (record === undefined) throw new Error(`the store has no record at position ${position}`)
+    const removals = readCycleTable(record, 'removals')
+    for (let row = 0; row < removals.count; row++) {
+      const entered = removals.entered_position[row] as number
+      const [gallId, postNo] = [removals.gall_id[row] ?? '', removals.post_no[row] as number]
+      if (Number.isNaN(entered) || this.#isOther(gallId, postNo)) continue
+      const isSameCall = entered === position
+      const visit =
+        this.open(gallId, postNo) ??
+        this.#begin(
+          gallId,
+          postNo,
+          isSameCall ? { position, row: removals.entered_row[row] as number } : null,
+        )
       visit.left = {
         position,
-        reason: departures?.reason[row] as number,
-        tier: departures?.tier[row] as number,
-        decidedMs: departures?.decidedAtMs[row] as number,
+        reason: removals.reason[row] as number,
+        tier: removals.tier[row] as number,
+        decidedMs: removals.decided_at[row] as number,
       }
       this.#open.delete(gallId, postNo)
       ended.push(visit)
     }
-    this.#enter(position)
+    this.#enter(position, record)
     return ended
   }
 
@@ -92,25 +103,17 @@ export class ArrivalVisits {
     return this.#only !== null && (postNo !== this.#only.post_no || gallId !== this.#only.gall_id)
   }
 
-  #enter(position: Position): void {
-    const entries = savedEntries(this.#store.readEntered(position))
-    for (const [row, gallId] of (entries?.gallIds ?? []).entries()) {
-      const postNo = entries?.postNo[row] as number
-      if (this.#isOther(gallId, postNo)) continue
-      const visit = { gallId, postNo, entered: { position, row }, left: null }
-      this.visits.push(visit)
-      this.#open.set(gallId, postNo, visit)
+  #enter(position: Position, record: Uint8Array): void {
+    const { gall_id, post_no } = readCycleTable(record, 'candidates')
+    const { entered } = readCycleHeader(record)
+    for (let row = 0; row < entered; row++) {
+      const [gallId, postNo] = [gall_id[row] ?? '', post_no[row] as number]
+      if (!this.#isOther(gallId, postNo))
+        this.#open.set(gallId, postNo, this.#begin(gallId, postNo, { position, row }))
     }
   }
 
-  /** The visit of a post that came and left with one call, or whose entry has expired. */
-  #withoutEntry(gallId: string, postNo: number, position: Position): ArrivalVisit {
-    const record = this.#store.readEvaluation(position)
-    const candidates = record && readEvaluationEvents(record).candidates
-    const isCandidate = candidates?.postNo.some(
-      (each, row) => each === postNo && candidates.galleries[candidates.gallery[row] as number] === gallId,
-    )
-    const entered = isCandidate === true ? { position, row: null } : null
+  #begin(gallId: string, postNo: number, entered: ArrivalVisit['entered']): ArrivalVisit {
     const visit = { gallId, postNo, entered, left: null }
     this.visits.push(visit)
     return visit

@@ -148,8 +148,9 @@ export class BodyChecker {
     if (await this.#idempotency.findRepeat(cycleId, json)) return true
     const position = ++this.#lastPosition
     this.#requests.set(position, { encoding: 'identity', bytes: json, bodyBytes: json.length })
-    const labels = { cycleAtMs: NaN, receivedAt: '', modelVersion: '', weightsVersion: '', requestSha256: '' }
-    this.#cycles.set(cycleId, { position, cycleId, ...labels })
+    const labels = { cycleAtMs: NaN, receivedAt: '', modelVersion: '', weightsVersion: '' }
+    const hashes = { requestSha256: '', responseSha256: '', hash: '' }
+    this.#cycles.set(cycleId, { position, cycleId, ...labels, ...hashes })
     return false
   }
 

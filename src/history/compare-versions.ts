@@ -11,7 +11,6 @@ import {
   type MoverFigures,
   type ScoreSource,
 } from '../contract/index.js'
-import { postName } from '../cycle/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { candidateOf, isPendingAt, visitsOf } from './arrival-visits.js'
 import { compareScores, largestMovers, overlapDepths, rankDistance, scoreFigures } from './comparison.js'
@@ -27,6 +26,7 @@ import {
   type SourcedCycle,
   type SourcedScores,
 } from './version-scores.js'
+import { postName } from './records.js'
 
 const moversMax = 20
 

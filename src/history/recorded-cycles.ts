@@ -1,15 +1,10 @@
 /**
- * Stored cycles as columns, in order of cycle_time, from their evaluation records, which are kept longer than the bodies.
- * Read-only; the server of the store may be running. Cycles without an evaluation record are ignored.
+ * Stored cycles as columns, in order of cycle_time, from their records, which are kept longer than the bodies. Read-only;
+ * the server of the store may be running.
  */
-import {
-  readEvaluationEvents,
-  readEvaluationRows,
-  readEvaluationScores,
-  type EvaluationEvents,
-  type EvaluationRows,
-} from '../cycle/index.js'
-import { outcome } from '../contract/index.js'
+import { assert, outcome } from '../contract/index.js'
+import { scoreRows } from '../pool/index.js'
+import { readCycleHeader, readCycleTable, type CycleRows } from '../records/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { RecordedEntries } from './recorded-entries.js'
 
@@ -26,12 +21,9 @@ export interface RecordedCycle extends StoredCycle, RecordedEvents {
 }
 
 /** Removals of the request, in its order. */
-export interface RecordedRemovals extends Pick<
-  EvaluationEvents['removals'],
-  'reason' | 'tier' | 'decidedMs'
-> {
+export interface RecordedRemovals extends Pick<CycleRows<'removals'>, 'reason' | 'tier' | 'decided_at'> {
   readonly post: Int32Array
-  /** The entry that ended in the order of arrival; -1 for a post that was not pending before the cycle. */
+  /** The entry that ended in the order of arrival; -1 for a removal without effect. */
   readonly entry: Int32Array
 }
 
@@ -43,7 +35,10 @@ export interface RecordedRows {
 }
 
 /** The scored rows, in the order of the response's results. Counters are those that the scoring used; NaN for null. */
-export interface RecordedScores extends Pick<EvaluationRows, 'views' | 'up' | 'comment_cnt' | 'rtb_vote'> {
+export interface RecordedScores extends Pick<
+  CycleRows<'scored'>,
+  'views' | 'up' | 'comment_cnt' | 'rtb_vote'
+> {
   readonly score: Float32Array
 }
 
@@ -57,7 +52,7 @@ export class RecordedCycles {
   constructor(store: Store) {
     this.#store = store
     this.entries = new RecordedEntries(store)
-    const cycles = [...store.evaluatedCycles()]
+    const cycles = [...store.recordedCycles()]
     this.#byPosition = new Map(cycles.map((cycle) => [cycle.position, cycle]))
     this.cycles = cycles.sort((a, b) => a.cycleAtMs - b.cycleAtMs || a.position - b.position)
   }
@@ -74,12 +69,16 @@ export class RecordedCycles {
   /** Throws if the record of the cycle is damaged. */
   read(cycle: StoredCycle): RecordedCycle {
     const record = this.#recordOf(cycle)
-    const rows = readEvaluationRows(record, cycle.position)
+    const results = readCycleTable(record, 'results')
+    const scored = scoredOf(record)
+    const scoredCount = results.outcome.filter((code) => code === outcome.scored).length
+    if (scored.score.length !== scoredCount)
+      throw new Error(`cycle ${cycle.cycleId} has ${scored.score.length} scores for ${scoredCount} posts`)
     return {
       ...cycle,
       ...this.#eventsOf(cycle.position, record),
-      rows: { entry: this.entries.ofRows(rows), outcome: rows.outcome },
-      scored: scoredOf(cycle, record, rows),
+      rows: { entry: this.entries.ofRows(results), outcome: results.outcome },
+      scored,
     }
   }
 
@@ -90,46 +89,41 @@ export class RecordedCycles {
 
   /** The scored rows alone. */
   readScored(cycle: StoredCycle): RecordedScores {
-    const record = this.#recordOf(cycle)
-    return scoredOf(cycle, record, readEvaluationRows(record, cycle.position))
+    return scoredOf(this.#recordOf(cycle))
   }
 
   #eventsOf(position: Position, record: Uint8Array): RecordedEvents {
-    const events = readEvaluationEvents(record)
-    return { candidates: this.entries.add(position, events.candidates), removals: this.#removals(events) }
+    return {
+      candidates: this.entries.add(position, readCycleTable(record, 'candidates')),
+      removals: this.#removals(readCycleTable(record, 'removals')),
+    }
   }
 
   #recordOf({ position, cycleId }: StoredCycle): Uint8Array {
-    const record = this.#store.readEvaluation(position)
-    if (record === undefined) throw new Error(`the store has no evaluation record of cycle ${cycleId}`)
+    const record = this.#store.readColumns(position)
+    if (record === undefined) throw new Error(`the store has no record of cycle ${cycleId}`)
     return record
   }
 
-  #removals({ removals }: EvaluationEvents): RecordedRemovals {
-    const { galleries, gallery, postNo, enteredPosition, enteredRow, reason, tier, decidedMs } = removals
-    const count = postNo.length
+  #removals(removals: CycleRows<'removals'>): RecordedRemovals {
+    const { count, gall_id, post_no, entered_position, entered_row, reason, tier, decided_at } = removals
     const [post, entry] = [new Int32Array(count), new Int32Array(count).fill(-1)]
     for (let row = 0; row < count; row++) {
-      const name = [galleries[gallery[row] as number] as string, postNo[row] as number] as const
-      const position = enteredPosition[row] as number
+      const name = [gall_id[row] ?? '', post_no[row] as number] as const
+      const position = entered_position[row] as number
       if (Number.isNaN(position)) post[row] = this.entries.postOf(...name)
       else {
-        entry[row] = this.entries.at(position, enteredRow[row] as number)
+        entry[row] = this.entries.at(position, entered_row[row] as number)
         post[row] = this.entries.name(entry[row] as number, ...name)
       }
     }
-    return { post, entry, reason, tier, decidedMs }
+    return { post, entry, reason, tier, decided_at }
   }
 }
 
-function scoredOf(
-  { cycleId }: StoredCycle,
-  record: Uint8Array,
-  { outcome: outcomes, views, up, comment_cnt, rtb_vote }: EvaluationRows,
-): RecordedScores {
-  const score = readEvaluationScores(record)
-  const count = outcomes.reduce((sum, code) => sum + (code === outcome.scored ? 1 : 0), 0)
-  if (score.length !== count || views.length !== count)
-    throw new Error(`the evaluation record of cycle ${cycleId} has ${score.length} scores for ${count} posts`)
-  return { score, views, up, comment_cnt, rtb_vote }
+function scoredOf(record: Uint8Array): RecordedScores {
+  const { count, views, up, comment_cnt, rtb_vote } = readCycleTable(record, 'scored')
+  const heads = readCycleTable(record, 'heads')
+  assert(heads.count === count, 'each scored row has its heads')
+  return { score: scoreRows(heads, readCycleHeader(record).weights, count), views, up, comment_cnt, rtb_vote }
 }

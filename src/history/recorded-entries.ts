@@ -1,10 +1,10 @@
 /**
- * Numbers for the posts and entries of evaluation records. An entry is one candidate row as a request brought it: a post
+ * Numbers for the posts and entries of the records of cycles. An entry is one candidate row as a request brought it: a post
  * that comes back has one number and two entries. Columns grow while records are read.
  */
 import { absentCode } from '../contract/index.js'
-import { readEvaluationEvents, type EvaluationEvents, type EvaluationRows } from '../cycle/index.js'
 import { PostMap } from '../pool/index.js'
+import { readCycleTable, type CycleRows } from '../records/index.js'
 import type { Position, Store } from '../store/index.js'
 
 export class RecordedEntries {
@@ -39,16 +39,16 @@ export class RecordedEntries {
   }
 
   /** The entries of the candidates of a record. */
-  add(position: Position, candidates: EvaluationEvents['candidates']): readonly number[] {
+  add(position: Position, candidates: CycleRows<'candidates'>): readonly number[] {
     const known = this.#at.get(position)
     if (known !== undefined) return known
-    const { galleries, gallery, postNo, createdMs, extractedMs, source, galleryType } = candidates
-    const entries = Array.from(postNo, (number, row) => {
-      const post = this.postOf(galleries[gallery[row] as number] as string, number)
-      this.createdMs.push(createdMs[row] as number)
-      this.extractedMs.push(extractedMs[row] as number)
+    const { gall_id, post_no, created_at, extracted_at, source, gallery_type } = candidates
+    const entries = Array.from(post_no, (number, row) => {
+      const post = this.postOf(gall_id[row] ?? '', number)
+      this.createdMs.push(created_at[row] as number)
+      this.extractedMs.push(extracted_at[row] as number)
       this.source.push(source[row] as number)
-      this.galleryType.push(galleryType[row] as number)
+      this.galleryType.push(gallery_type[row] as number)
       this.position.push(position)
       return this.post.push(post) - 1
     })
@@ -56,24 +56,24 @@ export class RecordedEntries {
     return entries
   }
 
-  /** The entry in a row of the posts that entered at a position, even if its record has expired. */
+  /** The entry in a row of the candidates at a position, even if its record has expired. */
   at(position: Position, row: number): number {
     const entries = this.#entriesAt(position)
     return (entries[row] ??= this.#addUnknown(position))
   }
 
   /** The entries of the rows of a cycle. */
-  ofRows({ enteredPosition, enteredRow }: EvaluationRows): Int32Array {
-    const found = new Int32Array(enteredPosition.length)
+  ofRows({ count, entered_position, entered_row }: CycleRows<'results'>): Int32Array {
+    const found = new Int32Array(count)
     let position = NaN
     let entries: readonly number[] = []
     for (let row = 0; row < found.length; row++) {
       // Pending posts are in order of entry: one look-up serves many rows.
-      if (enteredPosition[row] !== position) {
-        position = enteredPosition[row] as number
+      if (entered_position[row] !== position) {
+        position = entered_position[row] as number
         entries = this.#entriesAt(position)
       }
-      const place = enteredRow[row] as number
+      const place = entered_row[row] as number
       found[row] = entries[place] ?? this.at(position, place)
     }
     return found
@@ -92,9 +92,9 @@ export class RecordedEntries {
 
   #entriesAt(position: Position): number[] {
     if (!this.#at.has(position)) {
-      const record = this.#store.readEvaluation(position)
+      const record = this.#store.readColumns(position)
       if (record === undefined) this.#at.set(position, [])
-      else this.add(position, readEvaluationEvents(record).candidates)
+      else this.add(position, readCycleTable(record, 'candidates'))
     }
     return this.#at.get(position) as number[]
   }

@@ -1,9 +1,14 @@
 /**
- * The recorded request and response of a cycle, and where the entry records contain a post.
+ * The recorded request and response of a cycle, and where its record contains a post.
  */
-import { outcomeCodes, type CycleResponse, type ResultRow } from '../contract/index.js'
-import { savedNames } from '../cycle/index.js'
-import type { Position, Store } from '../store/index.js'
+import { outcomeCodes, type CycleHash, type CycleResponse, type ResultRow } from '../contract/index.js'
+import { readCycleTable } from '../records/index.js'
+import type { Position, Store, StoredCycle } from '../store/index.js'
+
+/** A post's name. `postNo` is a number, so names are unique whatever `gallId` contains. */
+export function postName(gallId: string, postNo: number): string {
+  return `${gallId}/${postNo}`
+}
 
 /** The response of a cycle. Throws when the store does not have it. */
 export function readResponse(store: Store, cycleId: string): CycleResponse {
@@ -22,7 +27,14 @@ export function outcomeCodeOf({ status, reason }: ResultRow): number {
   return outcomeCodes.findIndex((code) => code.status === status && code.reason === (reason ?? null))
 }
 
-/** Rows, by name, of the posts that entered with the cycle at `position`. */
-export function enteredRows(store: Store, position: Position): Map<string, number> {
-  return new Map(savedNames(store.readEntered(position)).map((name, row) => [name, row]))
+/** Rows, by name, of the candidates of the cycle at `position`; none if its record has expired. */
+export function candidateRows(store: Store, position: Position): Map<string, number> {
+  const record = store.readColumns(position)
+  if (record === undefined) return new Map()
+  const { gall_id, post_no } = readCycleTable(record, 'candidates')
+  return new Map(gall_id.map((gallId, row) => [postName(gallId ?? '', post_no[row] as number), row]))
+}
+
+export function hashOf(cycle: StoredCycle | undefined): CycleHash | null {
+  return cycle === undefined ? null : { cycle_id: cycle.cycleId, hash: cycle.hash }
 }

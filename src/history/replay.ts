@@ -4,8 +4,9 @@
  */
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns } from '../contract/index.js'
-import { planStored, readAvailability, readEvaluationRows, type Availability } from '../cycle/index.js'
+import { availabilityIn, planStored, type Availability } from '../cycle/index.js'
 import { Pool, type CyclePlan, type PoolState, type ScoringInputs } from '../pool/index.js'
+import { readCycleTable } from '../records/index.js'
 import type { Position, Store } from '../store/index.js'
 
 /** A replayed cycle. */
@@ -71,9 +72,14 @@ function* positionsOf(store: Store, { from, to }: Omit<ReplayRange, 'codec'>): I
  * other posts do not depend on them.
  */
 export function firstNeeded(store: Store, position: Position): Position {
-  const record = store.readEvaluation(position)
-  if (record === undefined) return position
-  return readEvaluationRows(record, position).enteredPosition.reduce((min, at) => Math.min(min, at), position)
+  const { entered_position } = readCycleTable(recordAt(store, position), 'results')
+  return entered_position.reduce((min, at) => Math.min(min, at), position)
+}
+
+function recordAt(store: Store, position: Position): Uint8Array {
+  const record = store.readColumns(position)
+  if (record === undefined) throw new Error(`the store has no record at position ${position}`)
+  return record
 }
 
 function toReplayed(
@@ -83,7 +89,7 @@ function toReplayed(
   records: ReadonlyMap<Position, readonly Uint8Array[]>,
 ): ReplayedCycle {
   const { next, position } = plan
-  const availability = readAvailability(store, position) ?? noAvailability
+  const availability = availabilityIn(recordAt(store, position))
   return {
     ...{ position, cycle, plan, availability },
     inputState: inputState(plan, availability),
@@ -93,12 +99,6 @@ function toReplayed(
       return record
     },
   }
-}
-
-/** Availability in a cycle without scored posts, which has no record. */
-const noAvailability: Availability = {
-  ...{ textEncoder: null, imageEncoder: null, textEncoded: new Uint8Array() },
-  images: { row: new Float64Array(), position: new Float64Array(), encoded: new Float64Array() },
 }
 
 function inputState(

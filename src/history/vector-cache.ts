@@ -2,11 +2,11 @@
  * Vectors of one model for replayed cycles: from the store, or computed during the replay and cached, so that a post that
  * is pending in several cycles is encoded once. Nothing is stored.
  */
-import { postName, textKey } from '../cycle/index.js'
+import { textKey } from '../cycle/index.js'
 import type { ImageEncoder, TextEncoder } from '../model/index.js'
 import { gallIdAt, type PoolState } from '../pool/index.js'
 import type { Position, Store } from '../store/index.js'
-import { enteredRows } from './records.js'
+import { candidateRows, postName } from './records.js'
 
 export class VectorCache {
   readonly #store: Store
@@ -50,7 +50,7 @@ export class VectorCache {
     slot: number,
   ): { readonly name: string; readonly position: Position; readonly row: number | undefined } {
     const position = state.enteredPosition[slot] as number
-    const rows = this.#rows.get(position) ?? enteredRows(this.#store, position)
+    const rows = this.#rows.get(position) ?? candidateRows(this.#store, position)
     this.#rows.set(position, rows)
     const post = postName(gallIdAt(state, slot), state.postNo[slot] as number)
     return { name: `${position} ${post}`, position, row: rows.get(post) }

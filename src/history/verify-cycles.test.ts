@@ -7,7 +7,14 @@ import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../contract/index.js'
-import { CycleService, packAvailability, StageClock } from '../cycle/index.js'
+import { CycleService, StageClock } from '../cycle/index.js'
+import {
+  cycleTableNames,
+  packCycleRecord,
+  readCycleHeader,
+  readCycleTable,
+  type CycleTables,
+} from '../records/index.js'
 import {
   createMemoryStore,
   type CycleRecord,
@@ -49,10 +56,7 @@ function recordsOf(store: Store): CycleRecord[] {
     ...header,
     request: store.readRequest(position) as StoredRequest,
     response: store.readResponse(header.cycleId) as Uint8Array,
-    entered: store.readEntered(position) ?? null,
-    left: store.readLeft(position) ?? null,
-    availability: store.readAvailability(position) ?? null,
-    evaluation: store.readEvaluation(position) ?? null,
+    columns: store.readColumns(position) as Uint8Array,
   }))
 }
 
@@ -82,10 +86,21 @@ test('the records of any sequence of cycles have no problems', () =>
     { numRuns: 60 },
   ))
 
-const none = new Float64Array(0)
-const fiveRows = {
-  ...{ textEncoder: null, imageEncoder: null, textEncoded: new Uint8Array(5) },
-  images: { row: none, position: none, encoded: none },
+/** The first row of each column. */
+function firstOf<Table extends object>(table: Table): Table {
+  const entries = Object.entries(table) as [string, Float64Array | number][]
+  return Object.fromEntries(
+    entries.map(([name, values]) => [name, typeof values === 'number' ? 1 : values.slice(0, 1)]),
+  ) as Table
+}
+
+/** A record with other tables. */
+function repacked(record: Uint8Array, over: (tables: CycleTables) => Partial<CycleTables>): Uint8Array {
+  const tables = Object.fromEntries(
+    cycleTableNames.map((name) => [name, readCycleTable(record, name)]),
+  ) as unknown as CycleTables
+  const changed = { ...tables, ...over(tables) }
+  return packCycleRecord(readCycleHeader(record), changed)(changed.heads)
 }
 
 describe('verification reports', () => {
@@ -130,6 +145,8 @@ describe('verification reports', () => {
       return { response: bytesOf({ ...parsed, ...over(parsed) }) }
     })
   const other = (index: number): CycleRecord => records[index] as CycleRecord
+  const tables = (index: number, over: (tables: CycleTables) => Partial<CycleTables>): void =>
+    change(index, ({ columns }) => ({ columns: repacked(columns, over) }))
 
   test.each<[string, () => void, RegExp]>([
     [
@@ -159,10 +176,25 @@ describe('verification reports', () => {
     ],
     [
       'posts that never entered',
-      () => change(0, () => ({ entered: other(1).entered })),
-      /recorded as entered/,
+      () => change(0, () => ({ columns: other(1).columns })),
+      /the posts of the record differ/,
     ],
-    ['missing departures', () => change(1, () => ({ left: null })), /recorded as left/],
+    [
+      'missing departures',
+      () =>
+        tables(1, ({ removals }) => ({ removals: { ...removals, entered_position: Float64Array.of(NaN) } })),
+      /the posts of the record differ/,
+    ],
+    [
+      'another title',
+      () => tables(0, ({ candidates }) => ({ candidates: { ...candidates, title: ['x', 'y'] } })),
+      /the posts of the record differ/,
+    ],
+    [
+      'the hash of another request',
+      () => change(1, () => ({ requestSha256: other(0).requestSha256 })),
+      /the request has another hash/,
+    ],
     [
       'the request of another cycle',
       () => change(2, () => ({ request: other(1).request })),
@@ -199,37 +231,45 @@ describe('verification reports', () => {
       /the weights in force were initial/,
     ],
     [
-      'texts and images of another cycle',
-      () => change(0, () => ({ availability: packAvailability(fiveRows) })),
+      'readings of another cycle',
+      () =>
+        tables(0, ({ scored }) => ({
+          scored: firstOf(scored),
+        })),
       /the record of texts and images has different rows/,
     ],
     [
-      'an evaluation record of another cycle',
-      () => change(1, () => ({ evaluation: other(0).evaluation ?? null })),
-      /the posts of the evaluation record differ from the request/,
+      'the record of another cycle',
+      () => change(1, () => ({ columns: other(0).columns })),
+      /the posts of the record differ from the request/,
     ],
     [
-      'a response with a different score from the evaluation record',
+      'another head',
+      () => tables(2, ({ heads }) => ({ heads: { ...heads, p_up: new Float32Array(heads.count) } })),
+      /the record has different scores from the response/,
+    ],
+    [
+      'a response with a different score from the record',
       () => response(2, ({ results }) => ({ results: results.map((row) => ({ ...row, score: 0.125 })) })),
-      /the evaluation record has different scores from the response/,
+      /the record has different scores from the response/,
     ],
     [
-      'a response with a different outcome from the evaluation record',
+      'a response with a different outcome from the record',
       () =>
         response(2, ({ results, counts }) => ({
           counts: { ...counts, scored_now: 1, waiting: 1 },
           results: results.map((row, index) => (index === 0 ? { ...row, status: 'waiting' } : row)),
         })),
-      /the evaluation record has different results from the response/,
+      /the record has different results from the response/,
     ],
     [
-      'an evaluation record with other counters',
-      () => change(2, () => ({ evaluation: variant.evaluation ?? null })),
-      /the rows of the evaluation record differ from the request/,
+      'a record with other counters',
+      () => change(2, () => ({ columns: variant.columns })),
+      /the rows of the record differ from the request/,
     ],
     [
-      'an evaluation record that does not unpack',
-      () => change(1, () => ({ evaluation: Uint8Array.of(1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 7) })),
+      'a record that does not unpack',
+      () => change(1, () => ({ columns: Uint8Array.of(1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 7) })),
       /position 2/,
     ],
     [
@@ -244,7 +284,7 @@ describe('verification reports', () => {
   })
 })
 
-test('verification reports a damaged evaluation record of an expired cycle', async () => {
+test('verification reports a damaged record of an expired cycle', async () => {
   const cycles = [0, 1, 2].map((index) =>
     cycleBody(index, {
       candidates: [candidate('g', index + 1)],
@@ -255,9 +295,9 @@ test('verification reports a damaged evaluation record of an expired cycle', asy
   const records = recordsOf(served3)
   for (const damage of [null, (bytes: Uint8Array) => bytes.slice(0, -4), () => Uint8Array.of(9, 9, 9, 9)]) {
     const [first, ...others] = records as [CycleRecord, ...CycleRecord[]]
-    const evaluation = damage === null ? first.evaluation : damage(first.evaluation as Uint8Array)
+    const columns = damage === null ? first.columns : damage(first.columns)
     const store = await storeOf(
-      [{ ...first, evaluation: evaluation ?? null }, ...others],
+      [{ ...first, columns }, ...others],
       [...served3.listWeights()],
       snapshotOf(served3),
     )
@@ -266,7 +306,7 @@ test('verification reports a damaged evaluation record of an expired cycle', asy
     if (damage === null) expect(problems).toEqual([])
     else
       expect(problems).toEqual([
-        expect.stringMatching(/^cycle 20240301T0000 \(expired\): the evaluation record cannot be read: /),
+        expect.stringMatching(/^cycle 20240301T0000 \(expired\): the record cannot be read: /),
       ])
   }
 })

@@ -1,17 +1,17 @@
 /**
  * Verifies stored cycles against each other. The recorded requests are planned again from the first one; the result must
- * match the recorded entries and departures, the rows of the responses, and the snapshots of the pool. Checks that depend
+ * match the records of the cycles, the rows of the responses, and the snapshots of the pool. Checks that depend
  * on expired cycles are skipped.
  */
 import { messageOf } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
-import { postName, readAvailability, readBody, readPool, saveCycle, savedNames } from '../cycle/index.js'
+import { hashBody, readBody, readPool } from '../cycle/index.js'
 import { gallIdAt, Pool, type CyclePlan, type PoolState } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { RecordedCycles } from './recorded-cycles.js'
-import { readResponse } from './records.js'
-import { verifyEvaluation } from './verify-evaluation.js'
+import { postName, readResponse } from './records.js'
+import { verifyRecord } from './verify-record.js'
 
 export interface VerifyCyclesOptions {
   readonly codec: Codec
@@ -40,7 +40,7 @@ export async function verifyCycles(store: Store, { codec, report }: VerifyCycles
   verifyExpired(store, first, report)
 }
 
-/** The evaluation records of expired cycles can be read, with a score for each scored row. */
+/** The records of expired cycles can be read, with a score for each scored row. */
 function verifyExpired(store: Store, first: Position, report: Report): void {
   const recorded = new RecordedCycles(store)
   for (const cycle of recorded.cycles) {
@@ -48,7 +48,7 @@ function verifyExpired(store: Store, first: Position, report: Report): void {
     try {
       recorded.read(cycle)
     } catch (error) {
-      report(`cycle ${cycle.cycleId} (expired): the evaluation record cannot be read: ${messageOf(error)}`)
+      report(`cycle ${cycle.cycleId} (expired): the record cannot be read: ${messageOf(error)}`)
     }
   }
 }
@@ -103,26 +103,25 @@ class CycleVerifier {
   async verify(stored: StoredCycle, report: Report): Promise<void> {
     const response = this.#response(stored, report)
     try {
-      const cycle = this.#codec.decodeCycle(await readBody(this.#store, stored.position))
-      this.#replan(stored, cycle, response, report)
+      const json = await readBody(this.#store, stored.position)
+      if ((await hashBody(json)) !== stored.requestSha256) report('the request has another hash')
+      this.#replan(stored, json, response, report)
     } catch (error) {
       this.isBroken = true
       report(messageOf(error))
     }
   }
 
-  #replan(stored: StoredCycle, cycle: CycleColumns, response: CycleResponse | null, report: Report): void {
+  #replan(stored: StoredCycle, json: Uint8Array, response: CycleResponse | null, report: Report): void {
+    const cycle = this.#codec.decodeCycle(json)
     if (cycle.cycleId !== stored.cycleId) report(`the request is that of cycle ${cycle.cycleId}`)
     if (cycle.cycleAt.ms !== stored.cycleAtMs) report('the request has another cycle_time')
     if (this.isBroken) return
     const plan = this.pool.plan(cycle, stored.position)
     if (response !== null) this.#compareResults(response, plan, cycle, report)
-    const record = this.#store.readEvaluation(stored.position)
-    if (record !== undefined) {
-      const expected = this.#isComplete ? { cycle, plan } : null
-      verifyEvaluation(record, stored.position, { response, expected, report })
-    }
-    this.#compareMoves(stored.position, cycle, plan, report)
+    const record = this.#store.readColumns(stored.position)
+    if (record !== undefined)
+      verifyRecord(record, { response, cycle, json, plan, isComplete: this.#isComplete, report })
     this.pool.publish(plan)
     if (this.#store.poolSnapshots().includes(stored.position)) this.#compareSnapshot(stored.position, report)
   }
@@ -163,9 +162,6 @@ class CycleVerifier {
     const counted = [counts.candidates, counts.engagement, counts.candidate_scores, counts.removals]
     if (received.some(({ count }, list) => count !== counted[list]))
       report('the counts of the response differ from the rows of the request')
-    const availability = readAvailability(this.#store, plan.position)
-    if (availability !== null && availability.textEncoded.length !== counts.scored_now)
-      report('the record of texts and images has different rows from the response')
     if (!this.#isComplete) return
     const { next } = plan
     const expected = next.count + plan.unknownRows.length
@@ -175,22 +171,6 @@ class CycleVerifier {
       ({ gall_id, post_no }, slot) => slot < next.count && postName(gall_id, post_no) !== nameOf(next, slot),
     )
     if (wrong >= 0) report(`results[${wrong}] of the response is not the post that was pending in this place`)
-  }
-
-  /** The records of entries and departures are those that the request gives. */
-  #compareMoves(position: Position, cycle: CycleColumns, plan: CyclePlan, report: Report): void {
-    const expected = saveCycle(cycle, plan)
-    const entered = this.#store.readEntered(position)
-    const left = this.#store.readLeft(position)
-    // Posts of expired cycles are missing in this plan: it may contain their entry again, and never their departure.
-    const entriesMatch = this.#isComplete
-      ? equalBytes(entered, expected.entered)
-      : isSubset(savedNames(entered), savedNames(expected.entered))
-    const departuresMatch = this.#isComplete
-      ? equalBytes(left, expected.left)
-      : isSubset(savedNames(expected.left), savedNames(left))
-    if (!entriesMatch) report('the posts recorded as entered differ from those of the request')
-    if (!departuresMatch) report('the posts recorded as left differ from those of the request')
   }
 }
 
@@ -240,14 +220,4 @@ function isSamePost(a: PoolState, slot: number, b: PoolState, other: number): bo
 
 function nameOf(state: PoolState, slot: number): string {
   return postName(gallIdAt(state, slot), state.postNo[slot] as number)
-}
-
-function isSubset(part: readonly string[], whole: readonly string[]): boolean {
-  const names = new Set(whole)
-  return part.every((name) => names.has(name))
-}
-
-function equalBytes(stored: Uint8Array | undefined, expected: Uint8Array | null): boolean {
-  if (stored === undefined || expected === null) return stored === undefined && expected === null
-  return Buffer.compare(stored, expected) === 0
 }

@@ -237,7 +237,7 @@ const rows = {
     kind: integer(0, 36_500),
     defaultValue: () => 90,
     description:
-      'Days that an outcome is kept after its placement, or after it was last received if that is later; also days that the evaluation record and the shadow scores of a cycle are kept, which `understudy report` reads, but never fewer than the cycle itself; 0 keeps them forever.',
+      'Days that an outcome is kept after its placement, or after it was last received if that is later; also days that the record of a cycle and its shadow scores are kept, which `understudy report` reads; a record has the titles of the posts that entered, but never fewer than the cycle itself; 0 keeps them forever.',
   },
   logLevel: {
     group: 'Log and codec',

@@ -2,6 +2,7 @@
  * What every store must hold, run over each implementation: cycles, and whole sequences of writes. store-records.test.ts
  * has the other records, lmdb-store.test.ts what is LMDB's alone.
  */
+import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { storeImplementations } from '../../test/helpers/store-implementations.js'
@@ -12,7 +13,7 @@ import {
   imageSample,
   largeCycleSample,
 } from '../../test/helpers/store-samples.js'
-import { createMemoryStore, StoreError } from './index.js'
+import { createMemoryStore, StoreError, type CycleRecord } from './index.js'
 
 describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
   describe('cycles', () => {
@@ -30,31 +31,67 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
 
     test('a cycle is read as it was stored', async () => {
       const store = await newStore()
-      const columns = { entered: bytesOf(1, 2, 3), left: bytesOf(4), availability: bytesOf(5) }
-      const cycle = cycleSample(1, { ...columns, evaluation: bytesOf(6, 7) })
+      const cycle = cycleSample(1, { columns: bytesOf(6, 7) })
       expect(await store.appendCycle(cycle)).toBe(1)
       const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion, requestSha256 } = cycle
       const labels = { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion, requestSha256 }
-      const header = { position: 1, ...labels }
+      const responseSha256 = hash('sha256', cycle.response)
+      const header = {
+        position: 1,
+        ...labels,
+        responseSha256,
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      }
       expect(store.findCycle(cycleId)).toEqual(header)
       expect(store.lastCycle()).toEqual(header)
       expect(store.readRequest(1)).toEqual(cycle.request)
       expect(store.readResponse(cycleId)).toEqual(cycle.response)
-      expect(store.readEntered(1)).toEqual(cycle.entered)
-      expect(store.readLeft(1)).toEqual(cycle.left)
-      expect(store.readAvailability(1)).toEqual(cycle.availability)
-      expect(store.readEvaluation(1)).toEqual(cycle.evaluation)
-      expect([...store.evaluatedCycles()]).toEqual([header])
+      expect(store.readColumns(1)).toEqual(cycle.columns)
+      expect([...store.recordedCycles()]).toEqual([header])
     })
 
-    test('null columns and empty columns are distinguished', async () => {
-      const store = await newStore()
-      await store.appendCycle(cycleSample(1, { entered: null, left: bytesOf() }))
-      expect(store.readEntered(1)).toBeUndefined()
-      expect(store.readAvailability(1)).toBeUndefined()
-      expect(store.readEvaluation(1)).toBeUndefined()
-      expect([...store.evaluatedCycles()]).toEqual([])
-      expect(store.readLeft(1)).toEqual(bytesOf())
+    test('the hash of a cycle depends on the cycle before it and on each of its own records', async () => {
+      const hashes = async (...cycles: readonly CycleRecord[]): Promise<string[]> => {
+        const store = await newStore()
+        for (const cycle of cycles) await store.appendCycle(cycle)
+        return [...store.tail(1)].map((cycle) => cycle.hash)
+      }
+      const [one, two] = [cycleSample(1), cycleSample(2)]
+      const expected = await hashes(one, two)
+      expect(await hashes(one, two)).toEqual(expected)
+      for (const change of [
+        { columns: bytesOf(9) },
+        { response: bytesOf(9) },
+        { requestSha256: 'f'.repeat(64) },
+        { modelVersion: 'other' },
+      ]) {
+        const found = await hashes({ ...one, ...change }, two)
+        expect(found[0]).not.toBe(expected[0])
+        expect(found[1]).not.toBe(expected[1])
+        expect((await hashes(one, { ...two, ...change }))[0]).toBe(expected[0])
+      }
+      const lines = (one: string, cycle: CycleRecord): string[] => [
+        one,
+        cycle.requestSha256,
+        hash('sha256', cycle.response),
+        hash('sha256', Buffer.concat([labelsOf(cycle), cycle.columns])),
+      ]
+      expect(expected[0]).toBe(hash('sha256', `${lines('0'.repeat(64), one).join('\n')}\n`))
+      expect(expected[1]).toBe(hash('sha256', `${lines(expected[0] ?? '', two).join('\n')}\n`))
+    })
+
+    test('the chain of hashes goes on from the last cycle whose record has expired', async () => {
+      const [store, whole] = [await newStore(), await newStore()]
+      for (const each of [store, whole])
+        for (const number of [1, 2, 3]) await each.appendCycle(cycleSample(number))
+      expect(store.chainStart()).toEqual({ position: 0, hash: '0'.repeat(64) })
+      const [, second] = store.tail(1)
+      await store.putPoolSnapshot(3, bytesOf(1))
+      await store.expiry.removeCycles([1, 2].map((position) => ({ position, keepEntry: false })))
+      await store.expiry.removeRecords([1, 2])
+      expect(store.chainStart()).toEqual({ position: 2, hash: second?.hash })
+      for (const each of [store, whole]) await each.appendCycle(cycleSample(4))
+      expect(store.lastCycle()).toEqual(whole.lastCycle())
     })
 
     test('labels may hold any text, lone surrogates too', async () => {
@@ -149,8 +186,8 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       const cycle = largeCycleSample(1, 20_000)
       const expected = structuredClone(cycle)
       const written = store.appendCycle(cycle)
-      const { request, response, entered, left } = cycle
-      for (const bytes of [request.bytes, response, entered, left]) bytes?.fill(0)
+      const { request, response, columns } = cycle
+      for (const bytes of [request.bytes, response, columns]) bytes.fill(0)
       await written
       const pool = bytesOf(1, 2, 3)
       const saved = store.putPoolSnapshot(1, pool)
@@ -158,8 +195,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       await saved
       expect(store.readRequest(1)).toEqual(expected.request)
       expect(store.readResponse(cycle.cycleId)).toEqual(expected.response)
-      expect(store.readEntered(1)).toEqual(expected.entered)
-      expect(store.readLeft(1)).toEqual(expected.left)
+      expect(store.readColumns(1)).toEqual(expected.columns)
       expect(store.readPoolSnapshot(1)).toEqual(bytesOf(1, 2, 3))
     })
 
@@ -184,8 +220,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       for (const [index, sample] of samples.entries()) {
         expect(store.readRequest(index + 1)).toEqual(sample.request)
         expect(store.readResponse(sample.cycleId)).toEqual(sample.response)
-        expect(store.readEntered(index + 1)).toEqual(sample.entered)
-        expect(store.readLeft(index + 1)).toEqual(sample.left)
+        expect(store.readColumns(index + 1)).toEqual(sample.columns)
       }
     })
 
@@ -206,9 +241,8 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       const store = await newStore()
       for (const [index, count] of [1, 3, 5000, 100_000].entries()) {
         const columns = new Uint8Array(new Float64Array(count).fill(Math.PI).buffer)
-        await store.appendCycle(cycleSample(index, { left: columns, entered: columns }))
-        for (const read of [store.readLeft(index + 1), store.readEntered(index + 1)])
-          expect((read as Uint8Array).byteOffset % 8).toBe(0)
+        await store.appendCycle(cycleSample(index, { columns }))
+        expect((store.readColumns(index + 1) as Uint8Array).byteOffset % 8).toBe(0)
       }
     })
   })
@@ -298,3 +332,17 @@ describe('memory store with faults', () => {
     expect(await store.appendCycle(cycleSample(1))).toBe(1)
   })
 })
+
+/** The labels of a cycle as docs/data.md describes them. */
+function labelsOf(cycle: CycleRecord): Buffer {
+  return Buffer.from(
+    JSON.stringify({
+      cycle_id: cycle.cycleId,
+      cycle_at_ms: cycle.cycleAtMs,
+      received_at: cycle.receivedAt,
+      model_version: cycle.modelVersion,
+      weights_version: cycle.weightsVersion,
+      request_sha256: cycle.requestSha256,
+    }),
+  )
+}

@@ -48,20 +48,21 @@ export interface CycleRecord extends CycleHeader {
   readonly position?: Position
   readonly request: StoredRequest
   readonly response: Uint8Array
-  /** Columns of the candidates that entered with this cycle, or null. */
-  readonly entered: Uint8Array | null
-  /** Columns of the posts that left with this cycle, or null. */
-  readonly left: Uint8Array | null
-  /** Which texts and images the model had of the scored posts, packed; null or absent: nothing was scored. */
-  readonly availability?: Uint8Array | null
-  /** Posts that entered and left, and the scores, packed; kept after the cycle has expired. */
-  readonly evaluation?: Uint8Array | null
+  /** Columns of the cycle's record (src/records), which outlives request and response. */
+  readonly columns: Uint8Array
   /** Vectors of the texts that entered with this cycle. */
   readonly texts?: EncodedTexts | null
 }
 
+/** SHA-256 as 64 hex digits. */
+export interface CycleHashes {
+  readonly responseSha256: string
+  /** Over the hash of the cycle before and over request, response and record: see docs/data.md. */
+  readonly hash: string
+}
+
 /** A stored cycle as `tail` gives it. */
-export interface StoredCycle extends CycleHeader {
+export interface StoredCycle extends CycleHeader, CycleHashes {
   readonly position: Position
 }
 
@@ -143,19 +144,18 @@ export interface ExpiryRecords {
   /** Position of the oldest stored cycle; 1 in an empty store. */
   firstPosition(): Position
   oldestCycles(count: number): StoredCycle[]
-  /** Positions of expired cycles whose request and entered posts are kept, at most `count`. */
+  /** Positions of expired cycles whose request is kept, at most `count`. */
   keptEntries(count: number): Position[]
   /**
-   * Removes all of the oldest cycles but their ids, evaluation records and shadow scores. A snapshot of the pool must
-   * contain each of them, and the newest cycle must not be among them. `keepEntry`: request, entered posts and their
-   * vectors stay too.
+   * Removes requests and responses of the oldest cycles, and the vectors of their texts. A snapshot of the pool must contain
+   * each of them, and the newest cycle must not be among them. `keepEntry`: only the response is removed.
    */
   removeCycles(cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[]): Promise<void>
   removeEntries(positions: readonly Position[]): Promise<void>
-  /** The oldest cycles by arrival that have an evaluation record. */
-  oldestEvaluations(count: number): StoredCycle[]
-  /** Removes evaluation records and shadow scores of cycles. */
-  removeEvaluations(positions: readonly Position[]): Promise<void>
+  /** The oldest cycles by arrival that have a record. */
+  oldestRecords(count: number): StoredCycle[]
+  /** Removes the records and the shadow scores of the oldest cycles. The columns of one whose request is kept stay too. */
+  removeRecords(positions: readonly Position[]): Promise<void>
   /** Up to `count` images. `cursor`: that of the previous page, or null for the first one. */
   imagesAfter(cursor: Uint8Array | null, count: number): Page<ImageArrival>
   /** Keeps images that have arrived again since they were read, and vectors of an image whose bytes another image has. */
@@ -199,15 +199,12 @@ export interface CycleRecords {
   readResponse(cycleId: string): Uint8Array | undefined
   /** Stored cycles from `position` on, in order of arrival. */
   tail(position: Position): Iterable<StoredCycle>
-  /** Packed columns of the posts that entered, or left, with one cycle. */
-  readEntered(position: Position): Uint8Array | undefined
-  readLeft(position: Position): Uint8Array | undefined
-  /** Undefined if nothing was scored, and for cycles of earlier versions. */
-  readAvailability(position: Position): Uint8Array | undefined
-  /** Undefined for cycles of earlier versions. */
-  readEvaluation(position: Position): Uint8Array | undefined
-  /** Cycles that have an evaluation record, in order of arrival; the other records of some have expired. */
-  evaluatedCycles(): Iterable<StoredCycle>
+  /** Columns of the cycle's record. */
+  readColumns(position: Position): Uint8Array | undefined
+  /** Cycles that have a record, in order of arrival; request and response of some have expired. */
+  recordedCycles(): Iterable<StoredCycle>
+  /** The last cycle whose record has expired, with its hash; position 0 before any has. */
+  chainStart(): { readonly position: Position; readonly hash: string }
   /**
    * Stores the pool as it was after the cycle at `position`, packed, and removes the other snapshots but the one at `kept`:
    * should one be damaged, the other takes its place. Rejects if the cycle is not stored. Copies the bytes immediately.

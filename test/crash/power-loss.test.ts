@@ -171,8 +171,7 @@ function readWhole(store: Store): void {
     if (cycle.position !== ++position) throw new Violation(`position ${cycle.position} after ${position - 1}`)
     if (store.readRequest(position) === undefined || store.readResponse(cycle.cycleId) === undefined)
       throw new Violation(`cycle ${cycle.cycleId} is not whole`)
-    store.readEntered(position)
-    store.readLeft(position)
+    store.readColumns(position)
   }
   for (const snapshot of store.poolSnapshots()) store.readPoolSnapshot(snapshot)
   for (const key of store.imageKeys()) store.findImage(key)
@@ -180,7 +179,12 @@ function readWhole(store: Store): void {
 
 const probe: CycleRecord = {
   ...{ cycleId: '20300101T0000', cycleAtMs: 1_893_423_600_000, receivedAt: '2030-01-01T00:00:00Z' },
-  ...{ modelVersion: 'm', weightsVersion: 'w', requestSha256: '', entered: null, left: null },
+  ...{
+    modelVersion: 'm',
+    weightsVersion: 'w',
+    requestSha256: '',
+    columns: new Uint8Array(9),
+  },
   request: { encoding: 'identity', bytes: new Uint8Array(100_000).fill(1), bodyBytes: 100_000 },
   response: new Uint8Array(200_000).fill(2),
 }

@@ -38,8 +38,7 @@ export async function fill(store: Store, seed: number): Promise<Contents> {
     const cycle = cycleSample(number, {
       request,
       response,
-      entered: noise(900),
-      left: noise(90),
+      columns: noise(900),
     })
     const position = await store.appendCycle(cycle)
     if (number > expiredCount)

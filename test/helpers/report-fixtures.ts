@@ -47,6 +47,7 @@ export const reportFixture: Report = {
     ...{ from: '2026-03-01T15:05:00Z', to: '2026-03-03T14:55:00Z', cycles: 575, days: 2 },
     unit: 'day',
     versions: ['model-1 / weights-1', 'model-2 / weights-2', 'model-3 / weights-3'],
+    last_hash: { cycle_id: '20260303T2355', hash: 'c0ffee'.padEnd(64, '0') },
   },
   visits: {
     total: 9001,

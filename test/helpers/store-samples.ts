@@ -23,8 +23,7 @@ export function cycleSample(number: number, overrides: Partial<CycleRecord> = {}
     requestSha256: number.toString(16).padStart(64, '0'),
     request: { encoding: 'gzip', bytes: bytesOf(31, 139, number & 255), bodyBytes: 1000 + number },
     response: bytesOf(1, number & 255),
-    entered: null,
-    left: null,
+    columns: bytesOf(3, number & 255),
     ...overrides,
   }
 }
@@ -35,8 +34,7 @@ export function largeCycleSample(number: number, partBytes: number): CycleRecord
   return cycleSample(number, {
     request: { encoding: 'identity', bytes: part(0), bodyBytes: partBytes },
     response: part(1),
-    entered: part(2),
-    left: part(3),
+    columns: part(2),
   })
 }
 

@@ -14,7 +14,7 @@ import { bodyDifferences } from '../../src/codec/body-differences.js'
 import { loadCodec, referenceCodec, type Codec } from '../../src/codec/index.js'
 import { parseOutcomes, parseWeights } from '../../src/codec/parse-records.js'
 import { findContradictions } from '../../src/cycle/outcome-check.js'
-import { rowsOf, packEvaluation } from '../../src/cycle/evaluation-record.js'
+import { plannedTables } from '../../src/cycle/cycle-record.js'
 import { LineReader } from '../../src/model/sessions/messages.js'
 import { htmlToText } from '../../src/model/text/html-text.js'
 import { openTokenizer } from '../../src/model/text/tokenizer.js'
@@ -189,8 +189,7 @@ const table: readonly [name: string, count: number, prepare: Prepare][] = [
       const cycle = referenceCodec.decodeCycle(bytesOf(cycleBody(1, { removals, engagement })))
       return () => {
         const plan = pool.plan(cycle, 2)
-        rowsOf(plan)
-        return packEvaluation(cycle, plan)(new Float32Array(plan.scoring.count))
+        return plannedTables({ cycle, json: new Uint8Array(0), plan })
       }
     },
   ],

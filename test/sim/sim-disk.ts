@@ -19,7 +19,7 @@ export class SimDisk {
 
   /** The position of the oldest cycle that has not expired. */
   get firstPosition(): Position {
-    return this.contents.cycles.getKeys({ limit: 1 })[0] ?? 1
+    return this.contents.responses.getKeys({ limit: 1 })[0] ?? 1
   }
 
   get lastPosition(): Position {
@@ -35,9 +35,7 @@ export class SimDisk {
       ...{ cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion, requestSha256 },
       request: store.readRequest(position) ?? fail(`cycle ${position} has no request`),
       response: store.readResponse(cycleId) ?? fail(`cycle ${position} has no response`),
-      entered: store.readEntered(position) ?? null,
-      left: store.readLeft(position) ?? null,
-      availability: store.readAvailability(position) ?? null,
+      columns: store.readColumns(position) ?? fail(`cycle ${position} has no record`),
     }
   }
 

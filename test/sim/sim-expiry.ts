@@ -32,12 +32,12 @@ export function simExpiry(memory: Store, write: Write): ExpiryRecords {
         () => expiry.removeEntries(positions),
         () => ({ kind: 'entries removed', positions }),
       ),
-    oldestEvaluations: (count) => expiry.oldestEvaluations(count),
-    removeEvaluations: (positions) =>
+    oldestRecords: (count) => expiry.oldestRecords(count),
+    removeRecords: (positions) =>
       write(
-        'removal of evaluations',
-        () => expiry.removeEvaluations(positions),
-        () => ({ kind: 'evaluations removed', positions }),
+        'removal of records',
+        () => expiry.removeRecords(positions),
+        () => ({ kind: 'records removed', positions }),
       ),
     imagesAfter: (cursor, count) => expiry.imagesAfter(cursor, Math.min(count, pageMax)),
     removeImages: (images) =>

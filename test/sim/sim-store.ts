@@ -49,7 +49,7 @@ export type StoredWrite =
       readonly cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[]
     }
   | { readonly kind: 'entries removed'; readonly positions: readonly Position[] }
-  | { readonly kind: 'evaluations removed'; readonly positions: readonly Position[] }
+  | { readonly kind: 'records removed'; readonly positions: readonly Position[] }
   | { readonly kind: 'images removed'; readonly images: readonly ImageArrival[] }
   | { readonly kind: 'outcomes removed'; readonly outcomes: readonly OutcomeEntry[] }
   | { readonly kind: 'snapshot' }
@@ -204,13 +204,9 @@ export class SimStore implements Store {
   readRequest = (position: Position): ReturnType<Store['readRequest']> => this.#memory.readRequest(position)
   readResponse = (cycleId: string): ReturnType<Store['readResponse']> => this.#memory.readResponse(cycleId)
   tail = (position: Position): ReturnType<Store['tail']> => this.#memory.tail(position)
-  readEntered = (position: Position): ReturnType<Store['readEntered']> => this.#memory.readEntered(position)
-  readAvailability = (position: Position): ReturnType<Store['readAvailability']> =>
-    this.#memory.readAvailability(position)
-  readEvaluation = (position: Position): ReturnType<Store['readEvaluation']> =>
-    this.#memory.readEvaluation(position)
-  evaluatedCycles = (): ReturnType<Store['evaluatedCycles']> => this.#memory.evaluatedCycles()
-  readLeft = (position: Position): ReturnType<Store['readLeft']> => this.#memory.readLeft(position)
+  readColumns = (position: Position): ReturnType<Store['readColumns']> => this.#memory.readColumns(position)
+  recordedCycles = (): ReturnType<Store['recordedCycles']> => this.#memory.recordedCycles()
+  chainStart = (): ReturnType<Store['chainStart']> => this.#memory.chainStart()
   poolSnapshots = (): Position[] => this.#memory.poolSnapshots()
   readPoolSnapshot = (position: Position): ReturnType<Store['readPoolSnapshot']> =>
     this.#memory.readPoolSnapshot(position)
@@ -246,17 +242,13 @@ function other(): StoredWrite {
 
 /** A copy that shares no memory with `record`. */
 function copyOf(record: CycleRecord): CycleRecord {
-  const copied = (bytes: Uint8Array | null | undefined): Uint8Array | null => bytes?.slice() ?? null
-  const { request, response, entered, left, availability, evaluation, texts } = record
+  const { request, response, columns, texts } = record
   const entries = texts?.entries.map(({ key, vector }) => ({ key: key.slice(), vector: vector.slice() }))
   return {
     ...record,
     request: { ...request, bytes: request.bytes.slice() },
     response: response.slice(),
-    entered: copied(entered),
-    left: copied(left),
-    availability: copied(availability),
-    evaluation: copied(evaluation),
+    columns: columns.slice(),
     texts: texts ? { encoder: texts.encoder, entries: entries ?? [] } : null,
   }
 }

@@ -302,7 +302,7 @@ class Simulation {
         this.#oracle.retention.entriesRemoved(write.positions)
         return
       }
-      case 'evaluations removed': {
+      case 'records removed': {
         this.#figures.expired += write.positions.length
         return
       }

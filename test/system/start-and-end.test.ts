@@ -85,7 +85,7 @@ test('startup that cannot read the stored pool names the file and the remedy', a
     databases.root.transactionSync(() => void apply(databases))
     await databases.root.close()
   }
-  await change(({ entered }) => entered.removeSync(1))
+  await change(({ cycleColumns }) => cycleColumns.removeSync(1))
   await expect(server.start()).rejects.toThrow(`${way}cycle 1 keeps no entered posts`)
   await change(({ pool }) => pool.putSync(0, Uint8Array.of(1, 2, 3)))
   await expect(server.start()).rejects.toThrow(`${way}the stored pool is damaged`)

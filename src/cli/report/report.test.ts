@@ -15,12 +15,13 @@ function table(title: string): Record<string, string>[] {
 }
 
 describe('the sentences', () => {
-  test('name the window in Korean time, and the combinations that it mixes', () => {
+  test('name the window in Korean time, the combinations that it mixes, and the hash of its last cycle', () => {
     expect(windowSentence(reportFixture)).toBe(
       '575 cycles on 2 days, 2026-03-02 00:05 to 2026-03-03 23:55 KST. ' +
-        'Model / weights: model-1 / weights-1, model-2 / weights-2, model-3 / weights-3. 3 combinations of model and weights were in force; the figures of "model" combine them: see the table by version.',
+        'Model / weights: model-1 / weights-1, model-2 / weights-2, model-3 / weights-3. 3 combinations of model and weights were in force; the figures of "model" combine them: see the table by version. ' +
+        `Hash of cycle 20260303T2355: ${'c0ffee'.padEnd(64, '0')}.`,
     )
-    const one = { ...reportFixture.window, days: 1, versions: ['m-1 / w-1'] }
+    const one = { ...reportFixture.window, days: 1, versions: ['m-1 / w-1'], last_hash: null }
     expect(windowSentence({ ...reportFixture, window: one })).toMatch(/on 1 day, .*: m-1 \/ w-1\.$/)
   })
 

@@ -28,14 +28,15 @@ export function percentWithInterval({ mean, ci95 }: Pick<Estimate, 'mean' | 'ci9
 /** The window in one sentence. */
 export function windowSentence({ window }: Report): string {
   if (window.cycles === 0) return 'No cycle is stored in this window.'
-  const { from, to, cycles, days, versions } = window
+  const { from, to, cycles, days, versions, last_hash } = window
   const changes =
     versions.length > 1
       ? ` ${versions.length} combinations of model and weights were in force; the figures of "model" combine them: see the table by version.`
       : ''
   return (
     `${count(cycles)} cycles on ${days} ${days === 1 ? 'day' : 'days'}, ${kstTime(from)} to ${kstTime(to)} KST. ` +
-    `Model / weights: ${versions.join(', ')}.${changes}`
+    `Model / weights: ${versions.join(', ')}.${changes}` +
+    (last_hash === null ? '' : ` Hash of cycle ${last_hash.cycle_id}: ${last_hash.hash}.`)
   )
 }
 

@@ -1,13 +1,9 @@
 /**
  * Texts of posts in the store: the keys of their vectors, and the candidates as they arrived, cut out of stored requests.
  */
-import { unpackTable } from '../../codec/index.js'
+import { readCycleTable } from '../../records/index.js'
 import type { Store } from '../../store/index.js'
 import { unpackRequest } from '../request-body.js'
-
-/** Columns of an `entered` record that give the byte range of a row in the request (see saved-state.ts). */
-const rowStartColumn = 2
-const rowEndColumn = 3
 
 /** The key of a text's vector, 8 bytes. `row`: the place among the posts that entered with the cycle at `position`. */
 export function textKey(position: number, row: number): Uint8Array {
@@ -17,17 +13,17 @@ export function textKey(position: number, row: number): Uint8Array {
   return key
 }
 
-/** Raw JSON objects of `rows`, which are places among the posts that entered with the cycle at `position`. */
+/** Raw JSON objects of `rows`, which are rows among the candidates of the cycle at `position`. */
 export async function readCandidates(
   store: Store,
   position: number,
   rows: readonly number[],
 ): Promise<Uint8Array[]> {
-  const packed = store.readEntered(position)
+  const record = store.readColumns(position)
   const request = store.readRequest(position)
-  if (packed === undefined || request === undefined)
+  if (record === undefined || request === undefined)
     throw new Error(`cycle ${position} is kept without its candidates`)
-  const { columns } = unpackTable(packed)
+  const { row_start, row_end } = readCycleTable(record, 'candidates')
   const json = await unpackRequest(request)
-  return rows.map((row) => json.slice(columns[rowStartColumn]?.[row], columns[rowEndColumn]?.[row]))
+  return rows.map((row) => json.slice(row_start[row], row_end[row]))
 }

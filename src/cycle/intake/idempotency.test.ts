@@ -17,7 +17,8 @@ async function storeWithCycle(): Promise<{ store: Store; cycle: StoredCycle }> {
     ...{ cycleId, cycleAtMs: 0, receivedAt: '2026-03-02T03:00:00Z', modelVersion: 'm', weightsVersion: 'w' },
     request: { encoding: 'identity', bytes: json, bodyBytes: json.length },
     requestSha256: await hashBody(json),
-    ...{ response, entered: null, left: null, pool: new Uint8Array() },
+    columns: new Uint8Array(),
+    response,
   })
   const cycle = store.findCycle(cycleId)
   if (cycle === undefined) throw new Error('the cycle is not stored')

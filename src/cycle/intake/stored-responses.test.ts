@@ -5,7 +5,7 @@ import { StoredResponses } from './stored-responses.js'
 
 const cycle = (position: number, receivedAt = 'then'): StoredCycle => ({
   ...{ position, receivedAt, cycleId: `cycle ${position}`, cycleAtMs: 0 },
-  ...{ modelVersion: 'm', weightsVersion: 'w', requestSha256: '' },
+  ...{ modelVersion: 'm', weightsVersion: 'w', requestSha256: '', responseSha256: '', hash: '' },
 })
 
 /** A store whose response to each cycle has this many bytes; and the cycles that were read from it. */

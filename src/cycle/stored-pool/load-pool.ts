@@ -5,8 +5,8 @@
 import type { Codec } from '../../codec/index.js'
 import { assert } from '../../contract/index.js'
 import { Pool } from '../../pool/index.js'
+import { readCycleTable } from '../../records/index.js'
 import { StoreError, type Position, type Store } from '../../store/index.js'
-import { readEvaluationRows } from '../evaluation-record.js'
 import { planStored } from './planned-again.js'
 import { readPool } from './snapshot.js'
 
@@ -69,13 +69,13 @@ async function upToDate(pool: Pool, source: PoolSource): Promise<Pool> {
 
 /** The newest cycle has recorded where each pending post entered. */
 function checkRecorded({ state }: Pool, store: Store): void {
-  const record = store.readEvaluation(state.position)
+  const record = store.readColumns(state.position)
   if (record === undefined) return
-  const { enteredPosition, enteredRow } = readEvaluationRows(record, state.position)
+  const { count, entered_position, entered_row } = readCycleTable(record, 'results')
   const isSame =
-    enteredPosition.length === state.count &&
-    enteredPosition.every((position, slot) => position === state.enteredPosition[slot]) &&
-    enteredRow.every((row, slot) => row === state.enteredRow[slot])
+    count === state.count &&
+    entered_position.every((position, slot) => position === state.enteredPosition[slot]) &&
+    entered_row.every((row, slot) => row === state.enteredRow[slot])
   if (!isSame)
     throw new StoreError('unusable', 'the pool differs from the one that the newest cycle has recorded')
 }

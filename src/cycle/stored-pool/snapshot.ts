@@ -6,7 +6,7 @@
  *   columns   gallery, post_no, where the post entered, what never changes of it, both readings, admin snapshot
  */
 import { packTable, unpackTable } from '../../codec/index.js'
-import { assert, type GalleryIds } from '../../contract/index.js'
+import { assert, GalleryTable, type GalleryIds } from '../../contract/index.js'
 import {
   listPostColumns,
   Pool,
@@ -21,8 +21,8 @@ import {
   type PoolState,
   type PostKeys,
 } from '../../pool/index.js'
+import { readCycleHeader, readCycleTable, type CycleRows } from '../../records/index.js'
 import { StoreError, type Position, type Store } from '../../store/index.js'
-import { savedDepartures } from '../saved-state.js'
 
 const layout = 1
 
@@ -100,13 +100,26 @@ function readTombstones(store: Store, state: PoolState): Tombstones {
   // Departures of expired cycles are older than any tombstone.
   const first = store.expiry.firstPosition()
   for (let position = state.position; position >= first; position--) {
-    const departed = savedDepartures(store.readLeft(position))
-    if (departed === null) continue
-    if (departed.leftAtMs < state.newestCycleMs - tombstoneAgeMsMax) break
-    departures.push(departed)
+    const record = store.readColumns(position) ?? fail(`cycle ${position} has no record`)
+    const posts = departedPosts(readCycleTable(record, 'removals'))
+    if (posts.postNo.length === 0) continue
+    const leftAtMs = readCycleHeader(record).left_at
+    if (leftAtMs < state.newestCycleMs - tombstoneAgeMsMax) break
+    departures.push({ posts, leftAtMs })
   }
   const tombstones = new Tombstones()
   for (const { posts, leftAtMs } of departures.reverse()) tombstones.add(posts, leftAtMs)
   tombstones.delete(state)
   return tombstones
+}
+
+/** The posts of the removals that took effect. */
+function departedPosts({ gall_id, post_no, entered_position }: CycleRows<'removals'>): PostKeys {
+  const rows = Uint32Array.from(post_no.keys()).filter((row) => !Number.isNaN(entered_position[row]))
+  const table = new GalleryTable()
+  return {
+    galleries: table.ids,
+    gallery: rows.map((row) => table.code(gall_id[row] ?? '')),
+    postNo: Float64Array.from(rows, (row) => post_no[row] as number),
+  }
 }

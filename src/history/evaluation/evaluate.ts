@@ -13,6 +13,7 @@ import { outcomeFigures } from './outcomes.js'
 import { fates, poolOf, RankerEvaluation } from './ranker-evaluation.js'
 import { difference, rankerFigures, type EvaluatedRanker } from './ranker-figures.js'
 import { baselineRankers, modelRanker, versionRanker, type Ranker } from './rankers.js'
+import { hashOf } from '../records.js'
 import { readWindow, type EvaluationWindow } from './window.js'
 
 export interface EvaluationOptions {
@@ -53,6 +54,7 @@ export function evaluate(store: Store, options: EvaluationOptions = {}): Report 
       days,
       unit: units.isDays ? 'day' : 'cycle',
       versions: served,
+      last_hash: hashOf(lastArrived(cycles)),
     },
     visits: visitCounts(window),
     rankers: [model, ...others].map((ranker) => rankerFigures(ranker, window, units)),
@@ -63,6 +65,13 @@ export function evaluate(store: Store, options: EvaluationOptions = {}): Report 
     outcomes: outcomeFigures(store.outcomes(), { fromMs, toMs }),
     by: breakdowns(window, model.evaluation, units),
   }
+}
+
+function lastArrived(cycles: readonly StoredCycle[]): StoredCycle | undefined {
+  return cycles.reduce<StoredCycle | undefined>(
+    (last, cycle) => (cycle.position > (last?.position ?? 0) ? cycle : last),
+    undefined,
+  )
 }
 
 function timeOf(cycle: StoredCycle | undefined): string | null {

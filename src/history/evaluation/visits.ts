@@ -89,13 +89,13 @@ export class Visits {
     }
   }
 
-  #remove({ post, reason, tier, decidedMs }: RecordedCycle['removals']): void {
+  #remove({ post, reason, tier, decided_at }: RecordedCycle['removals']): void {
     for (let row = 0; row < post.length; row++) {
       const visit = this.#latest[post[row] as number]
       if (visit === undefined || !this.#isOpen(visit)) continue
       this.#fate[visit] = fateOfReason[reason[row] as number] as number
       this.tier[visit] = tier[row] as number
-      this.#decidedMs[visit] = decidedMs[row] as number
+      this.#decidedMs[visit] = decided_at[row] as number
     }
   }
 

@@ -8,6 +8,7 @@ import {
   counterNames,
   headNames,
   snapshotNames,
+  type CycleHash,
   type CycleColumns,
   type CycleRequest,
   type CycleResponse,
@@ -20,7 +21,7 @@ import { readBody } from '../../cycle/index.js'
 import type { Feature } from '../../model/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { ArrivalVisits, type ArrivalVisit } from '../arrival-visits.js'
-import { outcomeCodeOf, readResponse } from '../records.js'
+import { hashOf, outcomeCodeOf, readResponse } from '../records.js'
 import { shadowHeads, weightedScores, weightsOf } from '../version-scores.js'
 import { ExportedFeatures } from './export-features.js'
 import { exportOutcomes } from './export-outcomes.js'
@@ -47,6 +48,8 @@ export interface ExportedCounts {
   readonly cycles: number
   /** By table. */
   readonly rows: Readonly<Record<string, number>>
+  /** The cycle that arrived last; null in an empty store. */
+  readonly last_hash: CycleHash | null
 }
 
 /** Writes the files of the tables. */
@@ -57,7 +60,7 @@ export async function exportStore(store: Store, options: ExportOptions): Promise
   const write = async (): Promise<ExportedCounts> => {
     const cycles = await exportTo(staging, store, options)
     await staging.writeAll()
-    return { cycles, rows: staging.rowCounts }
+    return { cycles, rows: staging.rowCounts, last_hash: hashOf(store.lastCycle()) }
   }
   return withRelease(write, () => staging.close())
 }
@@ -65,7 +68,7 @@ export async function exportStore(store: Store, options: ExportOptions): Promise
 /** Stages and writes all rows; returns the number of cycles. */
 async function exportTo(staging: Staging, store: Store, options: ExportOptions): Promise<number> {
   const { codec, fromMs, toMs } = options
-  const cycles = new Map([...store.evaluatedCycles(), ...store.tail(1)].map((each) => [each.position, each]))
+  const cycles = new Map([...store.recordedCycles()].map((each) => [each.position, each]))
   for (const cycle of cycles.values()) staging.addPosition(cycle)
   const isChosen = ({ cycleAtMs }: StoredCycle): boolean => fromMs <= cycleAtMs && cycleAtMs <= toMs
   const visits = new ArrivalVisits(store)
@@ -88,7 +91,7 @@ async function exportTo(staging: Staging, store: Store, options: ExportOptions):
     const ended = cycles.get(left?.position ?? -1)?.cycleAtMs ?? Infinity
     return began <= toMs && ended >= fromMs
   })
-  await exportVisits(store, staging, overlapping, options)
+  await exportVisits(store, staging, overlapping, options.texts)
   exportOutcomes(store, staging, options)
   return count
 }

@@ -51,7 +51,7 @@ function cycleEntry(epoch: number, after: number) {
   const cycleId = Buffer.from(`20260101T${String(after).padStart(4, '0')}`)
   const changes: Change[] = [
     { kind: 'pool', key: 0, value: record(after) },
-    { kind: 'left', key: 5, value: after % 2 === 0 ? record(after) : null },
+    { kind: 'chain', key: 5, value: after % 2 === 0 ? record(after) : null },
     { kind: 'cycleIds', key: cycleId, value: packPosition(after + 1) },
   ]
   return { epoch, after, token: randomUUID(), changes }

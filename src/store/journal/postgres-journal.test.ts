@@ -89,12 +89,12 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
     test('a removed record is read as removed, and after the pruning a reader that has not seen it starts again', async () => {
       const journal = await newJournal()
       const { epoch } = await lease(journal)
-      await journal.append(entry(epoch, 0, [pool(1), { kind: 'left', key: 5, value: record(5) }]))
+      await journal.append(entry(epoch, 0, [pool(1), { kind: 'chain', key: 5, value: record(5) }]))
       const mark = (await journal.state()).head
-      await journal.append(entry(epoch, 1, [{ kind: 'left', key: 5, value: null }]))
+      await journal.append(entry(epoch, 1, [{ kind: 'chain', key: 5, value: null }]))
       await journal.append(entry(epoch, 2, [pool(3)]))
       const after = await read(journal, mark)
-      expect(after.changes).toEqual([{ kind: 'left', key: 5, value: null }, pool(3)])
+      expect(after.changes).toEqual([{ kind: 'chain', key: 5, value: null }, pool(3)])
       // A reader at the oldest entry that is kept reads the removal.
       const age = `update understudy.entry set committed_at = now() - interval '2 h' where environment = '${journal.environment}' and number = 1`
       ;(await cluster()).sql(age, undefined, 'journal')
@@ -110,7 +110,11 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
     test('many removals are pruned in parts', async () => {
       const journal = await newJournal()
       const { epoch } = await lease(journal)
-      const removals = Array.from({ length: 5001 }, (_, key) => ({ kind: 'left' as const, key, value: null }))
+      const removals = Array.from({ length: 5001 }, (_, key) => ({
+        kind: 'chain' as const,
+        key,
+        value: null,
+      }))
       await journal.append(entry(epoch, 0, removals))
       await journal.append(entry(epoch, 1, [pool(2)]))
       expect(await journal.prune(epoch + 1, 0)).toBe(true)

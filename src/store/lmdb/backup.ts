@@ -21,6 +21,8 @@ export interface BackupFacts {
   readonly counts: RecordCounts
   /** Null before the first cycle. */
   readonly lastCycleId: string | null
+  /** Of that cycle: see docs/data.md. */
+  readonly lastHash: string | null
   readonly bytes: number
 }
 
@@ -53,8 +55,8 @@ async function factsOf(file: string): Promise<BackupFacts> {
   const copy = await openSnapshot(file, { whole: true })
   const read = async (): Promise<BackupFacts> => {
     const { size } = await stat(file)
-    const lastCycleId = copy.store.lastCycle()?.cycleId ?? null
-    return { counts: countRecords(copy.databases), lastCycleId, bytes: size }
+    const { cycleId = null, hash = null } = copy.store.lastCycle() ?? {}
+    return { counts: countRecords(copy.databases), lastCycleId: cycleId, lastHash: hash, bytes: size }
   }
   return withRelease(read, () => copy.store.close())
 }

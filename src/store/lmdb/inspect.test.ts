@@ -2,21 +2,35 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { inspectRecords, nameHash, type Databases } from '../records/index.js'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import {
+  hashBefore,
+  hashedCycle,
+  inspectRecords,
+  linkHash,
+  nameHash,
+  packBytes,
+  packCycle,
+  readCycle,
+  type Databases,
+} from '../records/index.js'
 import { databasePath, openDatabases } from './environment.js'
 import { openLmdbStore } from './open-lmdb-store.js'
-import { bytesOf, cycleSample, imageSample, weightsSample } from '../../../test/helpers/store-samples.js'
+import {
+  bytesOf,
+  cycleIdAt,
+  cycleSample,
+  imageSample,
+  weightsSample,
+} from '../../../test/helpers/store-samples.js'
 import { openSnapshot } from './snapshot.js'
 
 let dataDir: string
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'understudy-inspect-'))
   const store = await openLmdbStore({ dataDir })
-  for (let number = 1; number <= 4; number++) {
-    const left = number === 1 ? null : bytesOf(9, number, 9)
-    await store.appendCycle(cycleSample(number, { entered: bytesOf(8, number, 8, 8), left }))
-  }
+  for (let number = 1; number <= 4; number++)
+    await store.appendCycle(cycleSample(number, { columns: bytesOf(8, number, 8, 8) }))
   await store.putImage({ gallId: 'humor', postNo: 12, position: 3 }, imageSample(1))
   await store.appendWeights(weightsSample('initial', 0.5))
   await store.putOutcomes([{ placementId: 'p1', record: Buffer.from('{"a":1}'), arrivedAtMs: 0 }])
@@ -51,8 +65,7 @@ test('a valid file has no problems, and all its records are counted', async () =
   expect(counts).toMatchObject({
     cycles: 4,
     requests: 4,
-    entered: 4,
-    left: 3,
+    cycleColumns: 4,
     images: 1,
     weights: 1,
     outcomes: 1,
@@ -103,6 +116,64 @@ test('missing records and unexpected records are reported with their place', asy
   expect(await problems()).toContain('responses, position 9: there is no such cycle')
   await tamper((db) => db.cycles.removeSync(3))
   expect(await problems()).toContain('cycles: the positions have a gap between 2 and 4')
+})
+
+describe('a cycle is named', () => {
+  /** Another record of position `to`, with a valid envelope. */
+  const copyRecord = (
+    name: 'responses' | 'cycleColumns' | 'cycles',
+    from: number,
+    to: number,
+  ): Promise<void> => tamper((db) => db[name].putSync(to, db[name].getBinary(from) as Uint8Array))
+  const broken = (number: number): unknown =>
+    expect.stringContaining(`cycle ${cycleIdAt(number)} (position ${number}): its hash does not follow`)
+
+  test.each(['responses', 'cycleColumns'] as const)('whose %s are those of another', async (name) => {
+    await copyRecord(name, 1, 3)
+    expect(await problems()).toEqual([broken(3)])
+  })
+
+  test('that was changed with its hash: the next one does not follow from it', async () => {
+    await tamper((db) => {
+      const cycle = readCycle(db.cycles.getBinary(2) as Uint8Array)
+      const columns = bytesOf(1)
+      const changed = hashedCycle(cycle, cycle.responseSha256, columns)
+      const hash = linkHash(hashBefore(db, 2), changed)
+      db.cycles.putSync(2, packCycle({ ...cycle, hash }))
+      db.cycleColumns.putSync(2, packBytes(columns))
+    })
+    expect(await problems()).toEqual([broken(3)])
+  })
+
+  test('after which another was removed', async () => {
+    await tamper((db) => {
+      for (const database of [db.cycles, db.requests, db.responses, db.cycleColumns]) database.removeSync(2)
+    })
+    const found = await problems()
+    expect(found).toContain('cycles: the positions have a gap between 1 and 3')
+    expect(found).toContainEqual(broken(3))
+  })
+
+  test('whose predecessors were removed as if they had expired', async () => {
+    await tamper((db) => {
+      for (const database of [db.cycles, db.requests, db.responses, db.cycleColumns]) database.removeSync(1)
+    })
+    expect(await problems()).toContain('cycles: the positions have a gap between 0 and 2')
+  })
+
+  test('no more after its request and its response, and then its record, have expired', async () => {
+    const store = await openLmdbStore({ dataDir })
+    await store.putPoolSnapshot(4, bytesOf(1))
+    await store.expiry.removeCycles([1, 2].map((position) => ({ position, keepEntry: false })))
+    await store.close()
+    expect(await problems()).toEqual([])
+    await copyRecord('cycleColumns', 1, 2)
+    expect(await problems()).toEqual([broken(2)])
+    const again = await openLmdbStore({ dataDir })
+    await again.expiry.removeRecords([1, 2])
+    await again.close()
+    expect(await problems()).toEqual([])
+  })
 })
 
 test('an image and the entry that finds it by its hash belong together', async () => {

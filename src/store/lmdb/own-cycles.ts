@@ -4,7 +4,7 @@
  * last cycle: it was overwritten, for example with an older copy.
  */
 import { assert } from '../../contract/index.js'
-import { lastPosition, readHeader, readRecord, type Databases } from '../records/index.js'
+import { lastPosition, readCycle, readRecord, type Databases } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import type { Position } from '../store.js'
 
@@ -68,6 +68,6 @@ export class OwnCycles {
 
   #idAt(position: Position): string | undefined {
     const record = readRecord(this.#cycles, position)
-    return record && readHeader(record).cycleId
+    return record && readCycle(record).cycleId
   }
 }

@@ -1,10 +1,11 @@
 /**
- * Cycles in the databases: labels, request, response, columns of entered and left posts, and the id of each; snapshots of
- * the pool.
+ * Cycles in the databases: labels, hashes, request, response, columns of the record, and the id of each; snapshots of the
+ * pool.
  */
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 import type { CycleRecord, CycleRecords, Position, StoredCycle } from '../store.js'
+import { chainStart, hashBefore, hashedCycle, linkHash } from './chain.js'
 import type { Databases } from './databases.js'
 import { cycleIdKey } from './keys.js'
 import { packEmbeddings } from './model-records.js'
@@ -14,9 +15,7 @@ import * as records from './payloads.js'
 /** Records that are bytes which the store does not interpret, as error messages name them. */
 export const columnNames = {
   responses: 'response',
-  entered: 'columns of entered posts',
-  left: 'columns of posts that left',
-  availability: 'availability',
+  cycleColumns: 'columns of a cycle',
   pool: 'snapshot of the pool',
 } as const
 
@@ -26,6 +25,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
     const idKey = cycleIdKey(cycleId)
     if (idKey === undefined) throw new TypeError(`not a cycle id: ${cycleId}`)
     const packed = packCycle(record)
+    const hashed = hashedCycle(record, record.response, record.columns)
     const texts = record.texts ? packEmbeddings(record.texts.encoder, record.texts.entries) : []
     const bytes = bytesOf([...Object.values(packed), ...texts.map((text) => text.record)])
     const append = (): Position => {
@@ -37,7 +37,9 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
           `cycle ${cycleId} was planned for position ${record.position}, but the next free position is ${free}`,
         )
       assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
-      putCycle(db, free, packed)
+      const hashes = { responseSha256: hashed.response, hash: linkHash(hashBefore(db, free), hashed) }
+      db.cycles.putSync(free, records.packCycle({ ...record, ...hashes }))
+      for (const name of Object.keys(packed) as (keyof PackedCycle)[]) db[name].putSync(free, packed[name])
       for (const text of texts) db.embeddings.putSync(text.key, text.record)
       db.cycleIds.putSync(idKey, records.packPosition(free))
       return free
@@ -46,7 +48,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
   }
 
   function readCycle(position: Position): StoredCycle | undefined {
-    return access.read(db.cycles, position, (record) => ({ position, ...records.readHeader(record) }))
+    return access.read(db.cycles, position, (record) => ({ position, ...records.readCycle(record) }))
   }
 
   function positionOf(cycleId: string): Position | undefined {
@@ -62,7 +64,9 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
     appendCycle,
     findCycle(cycleId) {
       const position = positionOf(cycleId)
-      const cycle = position === undefined ? undefined : readCycle(position)
+      // The labels of an expired cycle are still there.
+      if (position === undefined || position < firstPosition(db)) return undefined
+      const cycle = readCycle(position)
       // Keys have no checksum: a damaged key must not return another cycle.
       if (cycle !== undefined && cycle.cycleId !== cycleId)
         throw new StoreError('unusable', `the id ${cycleId} refers to the cycle ${cycle.cycleId}`)
@@ -85,15 +89,15 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
         yield cycle
       }
     },
-    readEntered: (position) => readColumns('entered', position),
-    readLeft: (position) => readColumns('left', position),
-    readAvailability: (position) => readColumns('availability', position),
-    readEvaluation: (position) =>
-      access.read(db.evaluations, position, (record) => records.readEvaluation(record).columns),
-    *evaluatedCycles() {
+    readColumns: (position) => readColumns('cycleColumns', position),
+    *recordedCycles() {
       access.checkOpen()
-      for (const { key, value } of db.evaluations.getRange({}))
-        yield { position: key, ...records.readEvaluation(value).header }
+      for (const { key, value } of db.cycles.getRange({}))
+        yield { position: key, ...records.readCycle(value) }
+    },
+    chainStart() {
+      access.checkOpen()
+      return chainStart(db)
     },
     putPoolSnapshot(position, columns, kept) {
       const record = records.packBytes(columns)
@@ -111,9 +115,9 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
   }
 }
 
-/** Position of the oldest cycle that is stored, as earlier ones may have expired; 1 in an empty store. */
-export function firstPosition({ cycles }: Databases): Position {
-  return [...cycles.getKeys({ limit: 1 })][0] ?? 1
+/** Position of the oldest cycle that has not expired; 1 in an empty store. */
+export function firstPosition({ responses }: Pick<Databases, 'responses'>): Position {
+  return [...responses.getKeys({ limit: 1 })][0] ?? 1
 }
 
 /** Position of the last cycle to arrive; 0 in an empty store. */
@@ -126,26 +130,13 @@ export function poolSnapshots({ pool }: Databases): Position[] {
   return [...pool.getKeys({ reverse: true })]
 }
 
-/** The records of one cycle by database, except that of its id and the texts. */
-function packCycle(cycle: CycleRecord) {
-  const packed = (bytes: Uint8Array | null | undefined): Uint8Array | null =>
-    bytes ? records.packBytes(bytes) : null
+/** The records of one cycle by database, except its labels, its id and the texts. */
+function packCycle({ request, response, columns }: CycleRecord) {
   return {
-    requests: records.packRequest(cycle.request),
-    responses: packed(cycle.response),
-    entered: packed(cycle.entered),
-    left: packed(cycle.left),
-    availability: packed(cycle.availability),
-    evaluations: cycle.evaluation ? records.packEvaluation(cycle, cycle.evaluation) : null,
-    cycles: records.packHeader(cycle),
+    requests: records.packRequest(request),
+    responses: records.packBytes(response),
+    cycleColumns: records.packBytes(columns),
   }
 }
 
 type PackedCycle = ReturnType<typeof packCycle>
-
-function putCycle(db: Databases, position: Position, packed: PackedCycle): void {
-  for (const name of Object.keys(packed) as (keyof PackedCycle)[]) {
-    const record = packed[name]
-    if (record !== null) db[name].putSync(position, record)
-  }
-}

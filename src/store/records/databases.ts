@@ -3,9 +3,10 @@
  * their layout. LMDB and memory implement the methods; a journal puts changes on top of them.
  *
  *   meta                text → record: `schema_version` (u32); `journal` in a view of a journal (view-state.ts)
- *   cycles              position → labels of a cycle
- *   requests, responses, entered, left, availability: the same key
- *   evaluations         position → labels of a cycle, and what an evaluation reads of it; kept when the cycle expires
+ *   cycles              position → labels of a cycle, and hashes
+ *   cycle_columns       position → columns of the cycle's record
+ *   requests, responses: the same key; they expire before the record
+ *   chain               0 → position and hash of the last cycle whose record has expired
  *   cycle_ids           cycle id → position
  *   pool                position → snapshot of the pending pool after that cycle; two at most
  *   images              image key → what identifies it        image_bytes: the same key → the normalised JPEG
@@ -52,10 +53,8 @@ export const databaseTable = {
   cycles: { name: 'cycles', keyEncoding: 'uint32', kindNumber: 1 },
   requests: { name: 'requests', keyEncoding: 'uint32', kindNumber: 2 },
   responses: { name: 'responses', keyEncoding: 'uint32', kindNumber: 3 },
-  entered: { name: 'entered', keyEncoding: 'uint32', kindNumber: 4 },
-  left: { name: 'left', keyEncoding: 'uint32', kindNumber: 5 },
-  availability: { name: 'availability', keyEncoding: 'uint32', kindNumber: 6 },
-  evaluations: { name: 'evaluations', keyEncoding: 'uint32', kindNumber: 7 },
+  cycleColumns: { name: 'cycle_columns', keyEncoding: 'uint32', kindNumber: 4 },
+  chain: { name: 'chain', keyEncoding: 'uint32', kindNumber: 5 },
   pool: { name: 'pool', keyEncoding: 'uint32', kindNumber: 8 },
   weights: { name: 'weights', keyEncoding: 'uint32', kindNumber: 9 },
   cycleIds: { name: 'cycle_ids', keyEncoding: 'binary', kindNumber: 10 },

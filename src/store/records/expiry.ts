@@ -2,6 +2,7 @@
  * Removes expired records, a few in one transaction. src/cycle/retention.ts decides which ones. The id of a removed cycle
  * stays, so that no cycle is processed twice.
  */
+import { moveChainStart } from './chain.js'
 import { kibibyte } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { firstPosition, lastPosition, poolSnapshots } from './cycles.js'
@@ -17,7 +18,7 @@ import {
 } from './keys.js'
 import type { RecordAccess } from './record-access.js'
 import * as records from './payloads.js'
-import type { ExpiryRecords, ImageArrival, Position } from '../store.js'
+import type { ExpiryRecords, ImageArrival, Position, StoredCycle } from '../store.js'
 
 /** Estimate of what a removal writes: tree pages and the list of free pages. */
 const removalBytes = 64 * kibibyte
@@ -27,6 +28,11 @@ const afterAll = 0xff
 
 export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecords {
   const remove = <T>(apply: () => T): Promise<T> => access.writes.write(removalBytes, apply)
+  const oldest = (start: Position, limit: number): StoredCycle[] =>
+    Array.from(db.cycles.getRange({ start, limit }), ({ key, value }) => ({
+      position: key,
+      ...records.readCycle(value),
+    }))
   return {
     isExpired(cycleId) {
       const key = cycleIdKey(cycleId)
@@ -34,28 +40,19 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
       return position !== undefined && position < firstPosition(db)
     },
     firstPosition: () => firstPosition(db),
-    oldestCycles: (count) =>
-      [...db.cycles.getRange({ limit: count })].map(({ key, value }) => ({
-        position: key,
-        ...records.readHeader(value),
-      })),
+    oldestCycles: (count) => oldest(firstPosition(db), count),
     keptEntries: (count) => [...db.requests.getKeys({ end: firstPosition(db), limit: count })],
     removeCycles: (cycles) =>
       remove(() => {
         const encoders = encodersOf(db)
         const [covered = 0] = poolSnapshots(db)
         const last = lastPosition(db)
-        let oldest = firstPosition(db)
+        let next = firstPosition(db)
         for (const { position, keepEntry } of cycles) {
           assert(position <= covered, 'a snapshot of the pool contains each cycle that expires')
-          assert(position === oldest++, 'cycles expire in the order of arrival')
+          assert(position === next++, 'cycles expire in the order of arrival')
           assert(position < last, 'the newest cycle never expires')
-          db.cycles.removeSync(position)
           db.responses.removeSync(position)
-          db.left.removeSync(position)
-          db.availability.removeSync(position)
-          // Shadow scores are evaluated with the evaluation record, and stay as long.
-          if (!db.evaluations.doesExist(position)) removeShadowScores(db, position)
           if (!keepEntry) removeEntry(db, position, encoders)
         }
       }),
@@ -64,15 +61,14 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
         const encoders = encodersOf(db)
         for (const position of positions) removeEntry(db, position, encoders)
       }),
-    oldestEvaluations: (count) =>
-      [...db.evaluations.getRange({ limit: count })].map(({ key, value }) => ({
-        position: key,
-        ...records.readEvaluation(value).header,
-      })),
-    removeEvaluations: (positions) =>
+    oldestRecords: (count) => oldest(0, count),
+    removeRecords: (positions) =>
       remove(() => {
         for (const position of positions) {
-          db.evaluations.removeSync(position)
+          moveChainStart(db, position)
+          db.cycles.removeSync(position)
+          // A pending post needs the place of its candidate in the request.
+          if (!db.requests.doesExist(position)) db.cycleColumns.removeSync(position)
           removeShadowScores(db, position)
         }
       }),
@@ -131,7 +127,7 @@ function isUsed(db: Databases, sha256: Uint8Array): boolean {
 /** Removes what a pending post needs of the cycle with which it entered. */
 function removeEntry(db: Databases, position: Position, encoders: readonly Buffer[]): void {
   db.requests.removeSync(position)
-  db.entered.removeSync(position)
+  if (!db.cycles.doesExist(position)) db.cycleColumns.removeSync(position)
   for (const encoder of encoders) {
     const start = Buffer.alloc(textKeyBytes)
     start.set(encoder)

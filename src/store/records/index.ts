@@ -14,14 +14,16 @@ export {
   type Kind,
   type RecordDatabase,
 } from './databases.js'
+export { hashBefore, hashedCycle, linkHash } from './chain.js'
 export { openRecord, packRecord, viewOf } from './envelope.js'
 export { countRecords, inspectRecords, type RecordCounts } from './inspect.js'
 export { imageNumbersOf, nameHash } from './keys.js'
 export {
   packBytes,
+  packCycle,
   packPosition,
   readBytes,
-  readHeader,
+  readCycle,
   readImageIdentity,
   readPosition,
 } from './payloads.js'

@@ -3,7 +3,8 @@
  * the cycles mean is not checked.
  */
 import { firstLineOf } from '../../base/index.js'
-import { columnNames } from './cycles.js'
+import { chainStart, hashedCycle, linkHash, type ChainLink } from './chain.js'
+import { columnNames, firstPosition } from './cycles.js'
 import { kinds, type Databases, type Kind, type RecordDatabase } from './databases.js'
 import {
   encoderKeyBytes,
@@ -50,41 +51,65 @@ export function countRecords(databases: Databases): RecordCounts {
 
 function inspectCycles(databases: Databases, report: Report): void {
   const positions = new Map<number, string>()
-  let before: number | undefined
+  let before: ChainLink = chainStart(databases)
   each(databases.cycles, 'cycles, position', report, (record, position) => {
-    if (before !== undefined && position !== before + 1)
-      report(`cycles: the positions have a gap between ${before} and ${position}`)
-    before = position
+    if (position !== before.position + 1)
+      report(`cycles: the positions have a gap between ${before.position} and ${position}`)
     positions.set(position, '')
-    positions.set(position, records.readHeader(record).cycleId)
+    const cycle = records.readCycle(record)
+    positions.set(position, cycle.cycleId)
+    if (!inspectHash(databases, position, cycle, before.hash))
+      report(
+        `cycle ${cycle.cycleId} (position ${position}): its hash does not follow from its records and the cycle before: ` +
+          'one of the two was changed, removed or exchanged',
+      )
+    before = { position, hash: cycle.hash }
   })
-  const first = positions.keys().next().value ?? 1
-  inspectIds(databases, positions, first, report)
-  for (const name of ['requests', 'responses', 'entered', 'left', 'availability'] as const) {
+  const oldest = positions.keys().next().value ?? 1
+  inspectIds(databases, positions, oldest, report)
+  const first = firstPosition(databases)
+  for (const name of ['requests', 'responses', 'cycleColumns'] as const) {
     const seen = new Set<number>()
     each(databases[name], `${name}, position`, report, (record, position) => {
       seen.add(position)
       // Before the first retained cycle there are records that a pending post still needs.
-      if (position >= first && !positions.has(position))
+      if (position >= oldest && !positions.has(position))
         report(`${name}, position ${position}: there is no such cycle`)
       if (name === 'requests') records.readStoredRequest(record)
       else records.readBytes(record, columnNames[name])
     })
-    if (name !== 'requests' && name !== 'responses') continue
     for (const position of positions.keys())
-      if (!seen.has(position)) report(`${name}, position ${position}: the record is missing`)
+      if (!seen.has(position) && (position >= first || name === 'cycleColumns'))
+        report(`${name}, position ${position}: the record is missing`)
   }
-  // An evaluation record outlives the other records of its cycle.
-  each(databases.evaluations, 'evaluations, position', report, (record, position) => {
-    const { header } = records.readEvaluation(record)
-    const named = positions.get(position)
-    if (named === undefined ? position >= first : named !== '' && named !== header.cycleId)
-      report(`evaluations, position ${position}: the record is that of cycle ${header.cycleId}`)
-  })
   each(databases.pool, 'pool, position', report, (record, position) => {
-    if (position > (before ?? 0)) report(`pool, position ${position}: there is no such cycle`)
+    if (position > before.position) report(`pool, position ${position}: there is no such cycle`)
     records.readBytes(record, columnNames.pool)
   })
+}
+
+/**
+ * The hash of a cycle follows from the one before, and from its records as far as these have not expired. True for records
+ * that cannot be read: others report them.
+ */
+function inspectHash(
+  { responses, cycleColumns }: Databases,
+  position: number,
+  cycle: ReturnType<typeof records.readCycle>,
+  before: string,
+): boolean {
+  const [response, columns] = [responses.getBinary(position), cycleColumns.getBinary(position)]
+  if (columns === undefined) return true
+  try {
+    const hashed = hashedCycle(
+      cycle,
+      response === undefined ? cycle.responseSha256 : records.readBytes(response, columnNames.responses),
+      records.readBytes(columns, columnNames.cycleColumns),
+    )
+    return linkHash(before, hashed) === cycle.hash
+  } catch {
+    return true
+  }
 }
 
 /** Each cycle has its id, and each id its cycle, unless that has expired. */

@@ -2,7 +2,8 @@
  * The records of each database as bytes, each in the envelope of envelope.ts; below is the payload of version 1.
  *
  *   cycle        JSON of the labels: cycle_id, cycle_at_ms, received_at, model_version, weights_version,
- *                request_sha256
+ *                request_sha256; and response_sha256, hash
+ *   chain        JSON of position, hash
  *   cycle id     0-3 position
  *   request      tag 0 identity, 1 gzip, 2 zstd · 0-3 length of the JSON body · 4-7 zero · 8 … the encoded body
  *   response     the JSON body
@@ -10,8 +11,7 @@
  *   shadow score 0-3 length of the version · model_version as JSON · packed columns, which the store does not look
  *                into
  *   version      identity of a model's files as JSON
- *   columns      entered, left, availability, snapshot of the pool: packed columns, which the store does not look into
- *   evaluation   0-3 length of the labels · labels of a cycle as JSON · packed columns
+ *   columns      record of a cycle, snapshot of the pool: packed columns, which the store does not look into
  *   image        0-3 length of the upload · 4-7 width · 8-11 height · 12-15 arrival, s · 16-47 SHA-256 of the upload ·
  *                48 … gall_id as JSON
  *   image bytes  the normalised JPEG
@@ -25,6 +25,7 @@ import { assert } from '../../contract/index.js'
 import { openRecord, packRecord, viewOf } from './envelope.js'
 import { StoreError } from '../store-error.js'
 import type {
+  CycleHashes,
   CycleHeader,
   OutcomeEntry,
   Position,
@@ -50,29 +51,32 @@ const headerNames = [
   ['requestSha256', 'request_sha256'],
 ] as const satisfies Names<CycleHeader>
 
-export function packHeader(header: CycleHeader): Uint8Array {
-  return packBytes(toNamedJson(header, headerNames))
+const hashNames = [
+  ['responseSha256', 'response_sha256'],
+  ['hash', 'hash'],
+] as const satisfies Names<CycleHashes>
+
+const cycleNames = [...headerNames, ...hashNames] as const
+
+/** The labels as the chain of hashes has them. */
+export function packLabels(header: CycleHeader): Uint8Array {
+  return toNamedJson(header, headerNames)
 }
 
-export function readHeader(record: Uint8Array): CycleHeader {
-  return fromNamedJson<CycleHeader>(readBytes(record, 'cycle'), headerNames)
+export function packCycle(cycle: CycleHeader & CycleHashes): Uint8Array {
+  return packBytes(toNamedJson(cycle, cycleNames))
 }
 
-export function packEvaluation(header: CycleHeader, columns: Uint8Array): Uint8Array {
-  const labels = toNamedJson(header, headerNames)
-  return packRecord(0, [numbers(labels.byteLength), labels, columns])
+export function readCycle(record: Uint8Array): CycleHeader & CycleHashes {
+  return fromNamedJson<CycleHeader & CycleHashes>(readBytes(record, 'cycle'), cycleNames)
 }
 
-export function readEvaluation(record: Uint8Array): {
-  readonly header: CycleHeader
-  readonly columns: Uint8Array
-} {
-  const { payload } = openRecord(record, 'evaluation')
-  const end = 4 + viewOf(payload).getUint32(0, true)
-  return {
-    header: fromNamedJson<CycleHeader>(payload.subarray(4, end), headerNames),
-    columns: payload.subarray(end),
-  }
+export function packChainStart(start: { readonly position: Position; readonly hash: string }): Uint8Array {
+  return packBytes(toJson(start))
+}
+
+export function readChainStart(record: Uint8Array): { readonly position: Position; readonly hash: string } {
+  return fromJson(readBytes(record, 'start of the chain')) as { position: Position; hash: string }
 }
 
 export function packPosition(position: Position): Uint8Array {

@@ -1,0 +1,188 @@
+/**
+ * The record of a cycle from its request and its plan: see src/records for its tables. All but the heads is packed while the
+ * model computes.
+ */
+import {
+  absentCode,
+  assert,
+  type CycleColumns,
+  type GalleryIds,
+  type HeadColumns,
+  type KeyColumns,
+} from '../contract/index.js'
+import { gallIdAt, PostMap, type CyclePlan, type WeightsSetting } from '../pool/index.js'
+import { packCycleRecord, type CycleRows, type CycleTables } from '../records/index.js'
+import type { Availability } from './availability.js'
+import { candidateTitle } from './candidate-title.js'
+
+export interface PlannedCycle {
+  readonly cycle: CycleColumns
+  /** The body of the request. */
+  readonly json: Uint8Array
+  readonly plan: CyclePlan
+}
+
+export interface RecordedInputs extends PlannedCycle {
+  readonly weights: WeightsSetting
+  /** What the model had of the scored posts. */
+  readonly available: Availability
+}
+
+/** The function that it returns makes the record of the cycle from the heads of the scored posts. */
+export function cycleRecordOf(inputs: RecordedInputs): (heads: HeadColumns) => Uint8Array {
+  const { plan, weights, available } = inputs
+  const { textEncoder, imageEncoder, images } = available
+  const { counters, candidates, removals, results } = plannedTables(inputs)
+  const finish = packCycleRecord(
+    {
+      weights: weights.weights,
+      text_encoder: textEncoder,
+      image_encoder: imageEncoder,
+      entered: plan.entries.enteredRows.length,
+      left_at: plan.leftAtMs,
+    },
+    {
+      candidates,
+      removals,
+      results,
+      scored: { ...counters, text_encoded: available.textEncoded },
+      images,
+    },
+  )
+  return (heads) => {
+    for (const values of Object.values(heads) as (Float32Array | null)[])
+      assert(values === null || values.length === plan.scoring.count, 'each scored row has its heads')
+    return finish({ count: plan.scoring.count, ...heads })
+  }
+}
+
+/** What follows from request and plan alone. */
+export interface PlannedTables extends Pick<CycleTables, 'candidates' | 'removals' | 'results'> {
+  readonly counters: Omit<CycleRows<'scored'>, 'text_encoded'>
+}
+
+export function plannedTables({ cycle, json, plan }: PlannedCycle): PlannedTables {
+  return {
+    candidates: candidatesOf(cycle, json, plan),
+    removals: removalsOf(cycle, plan),
+    results: resultsOf(plan),
+    counters: countersOf(plan),
+  }
+}
+
+function candidatesOf(
+  { candidates, galleries }: CycleColumns,
+  json: Uint8Array,
+  { entries }: CyclePlan,
+): CycleRows<'candidates'> {
+  const rows = candidateRows(candidates, entries.enteredRows)
+  const entered = entries.enteredRows.length
+  const { createdAtMs, createdAtFraction, extractedAtMs, extractedAtFraction } = candidates
+  const column = (valueOf: (row: number) => number): Float64Array => Float64Array.from(rows, valueOf)
+  return {
+    ...keysOf(galleries, candidates, rows),
+    title: Array.from(rows, (row, place) => (place < entered ? candidateTitle(json, candidates, row) : null)),
+    row_start: column((row) => candidates.rowStart[row] as number),
+    row_end: column((row) => candidates.rowEnd[row] as number),
+    created_at: column((row) => (createdAtMs[row] as number) + (createdAtFraction[row] as number)),
+    extracted_at: column((row) => (extractedAtMs[row] as number) + (extractedAtFraction[row] as number)),
+    source: column((row) => candidates.source[row] as number),
+    gallery_type: column((row) => candidates.galleryType[row] ?? absentCode),
+  }
+}
+
+/**
+ * The rows that entered, then the first row of each other post: sent again while pending, or removed by the same call. A
+ * late cycle can make such a row the first of a visit.
+ */
+function candidateRows({ gallery, postNo, count }: KeyColumns, enteredRows: Uint32Array): Uint32Array {
+  if (enteredRows.length === count) return enteredRows
+  const seen = new PostMap<number, true>()
+  const rows: number[] = []
+  const add = (row: number): void => {
+    const [code, number] = [gallery[row] as number, postNo[row] as number]
+    if (seen.get(code, number) === true) return
+    seen.set(code, number, true)
+    rows.push(row)
+  }
+  enteredRows.forEach(add)
+  for (let row = 0; row < count; row++) add(row)
+  return Uint32Array.from(rows)
+}
+
+function removalsOf(
+  { removals, candidates, galleries }: CycleColumns,
+  plan: CyclePlan,
+): CycleRows<'removals'> {
+  const { entries, base, position } = plan
+  const enteredPosition = new Float64Array(removals.count).fill(NaN)
+  const enteredRow = new Float64Array(removals.count).fill(NaN)
+  let placeOf: PostMap<number, number> | null = null
+  for (const row of entries.leftRows) {
+    const [gallery, postNo] = [removals.gallery[row] as number, removals.postNo[row] as number]
+    const slot = base.index.findPost(galleries[gallery] as string, postNo)
+    if (slot >= 0) {
+      enteredPosition[row] = base.enteredPosition[slot] as number
+      enteredRow[row] = base.enteredRow[slot] as number
+    } else {
+      // It came with the same call.
+      placeOf ??= placesOf(candidates, candidateRows(candidates, entries.enteredRows))
+      enteredPosition[row] = position
+      enteredRow[row] = placeOf.get(gallery, postNo) ?? NaN
+    }
+  }
+  return {
+    ...keysOf(galleries, removals, Uint32Array.from(removals.postNo.keys())),
+    reason: Float64Array.from(removals.reason),
+    tier: Float64Array.from(removals.tier),
+    decided_at: removals.decidedAtMs,
+    entered_position: enteredPosition,
+    entered_row: enteredRow,
+  }
+}
+
+/** By post: its place among `rows`. */
+function placesOf({ gallery, postNo }: KeyColumns, rows: Uint32Array): PostMap<number, number> {
+  const places = new PostMap<number, number>()
+  rows.forEach((row, place) => places.set(gallery[row] as number, postNo[row] as number, place))
+  return places
+}
+
+function keysOf(
+  galleries: GalleryIds,
+  { gallery, postNo }: KeyColumns,
+  rows: Uint32Array,
+): Pick<CycleRows<'removals'>, 'count' | 'gall_id' | 'post_no'> {
+  return {
+    count: rows.length,
+    gall_id: Array.from(rows, (row) => gallIdAt({ galleries, gallery }, row)),
+    post_no: Float64Array.from(rows, (row) => postNo[row] as number),
+  }
+}
+
+function resultsOf({ next, outcomes }: CyclePlan): CycleRows<'results'> {
+  return {
+    count: next.count,
+    entered_position: next.enteredPosition.subarray(0, next.count),
+    entered_row: next.enteredRow.subarray(0, next.count),
+    outcome: new Float64Array(outcomes),
+  }
+}
+
+/** The counters of the readings that are scored. */
+function countersOf({ scoring }: CyclePlan): PlannedTables['counters'] {
+  const counter = (values: Float64Array): Float64Array => {
+    const column = new Float64Array(scoring.count)
+    for (let row = 0; row < column.length; row++)
+      column[row] = values[scoring.readings[row] as number] as number
+    return column
+  }
+  const { views, up, comment_cnt, rtb_vote } = scoring.engagement
+  return {
+    count: scoring.count,
+    views: counter(views),
+    up: counter(up),
+    comment_cnt: counter(comment_cnt),
+    rtb_vote: counter(rtb_vote),
+  }
+}
