@@ -224,8 +224,9 @@ describe.skipIf(browserMissing)('the page', () => {
     const orders = page.getByRole('table', { name: /Means with 95 % intervals/ })
     await orders.waitFor()
     expect(await orders.getByRole('rowheader').allInnerTexts()).toContain('newest first')
-    await page.getByRole('combobox', { name: 'Group' }).selectOption('hour')
-    await page.getByRole('table', { name: /by hour/ }).waitFor()
+    expect(await page.getByRole('table', { name: /by Hour/ }).count()).toBe(0)
+    await page.getByText('Hour of the decision (KST)').click()
+    await page.getByRole('table', { name: /by Hour/ }).waitFor()
   })
 
   test('Models shows states, provenance and commands to copy', async () => {

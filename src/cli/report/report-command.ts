@@ -27,7 +27,7 @@ export function addReportCommand(program: Command, context: CommandContext): voi
       'versions to compare, separated by commas; cycles without scores are replayed',
     )
     .option('--json', 'print JSON')
-    .option('--html <file>', 'also write the report with plots to a file, as one page to read and to print')
+    .option('--html <file>', 'also write the report to a file, as one page to read and to print')
   addSettingFlags(command, historySettingNames).action((flags: Flags) => report(flags, context))
 }
 
