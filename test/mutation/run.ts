@@ -7,14 +7,15 @@
  *   npm run test:mutants -- --changed           some files that differ from the main branch; some of all without one
  *   npm run test:mutants -- --record src/pool   writes the scores into floors.json
  */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { chooseFiles, scoresOf, type Mutant } from './scores.js'
 
 const rooms = ['contract', 'pool', 'records', 'client', 'cycle/intake', 'history/evaluation']
-/** Of a run of changed files: about five minutes on two cores. */
+/** Of a run of changed files, which is stopped after its time: slow tests make some mutants slow. */
 const changedLinesMax = 300
+const changedMsMax = 5 * 60_000
 const floorsFile = 'test/mutation/floors.json'
 const reportFile = 'build/mutants.json'
 
@@ -22,6 +23,7 @@ interface Report {
   readonly files: Readonly<Record<string, { readonly mutants: readonly { readonly status: string }[] }>>
 }
 
+const startedAtMs = Date.now()
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { changed: { type: 'boolean' }, record: { type: 'boolean' } },
@@ -56,10 +58,16 @@ if (values.record === true) {
 
 /** The mutants of the files. Stryker prints what survived. */
 function mutate(room: string, mutated: readonly string[]): Mutant[] {
-  execFileSync('stryker', ['run', 'test/mutation/stryker.config.mjs'], {
+  const { status, error } = spawnSync('stryker', ['run', 'test/mutation/stryker.config.mjs'], {
     stdio: 'inherit',
     env: { ...process.env, MUTATED_ROOM: room, MUTATED_FILES: mutated.join(','), MUTANT_REPORT: reportFile },
+    ...(values.changed === true && { timeout: Math.max(1, startedAtMs + changedMsMax - Date.now()) }),
   })
+  if (error !== undefined && 'code' in error && error.code === 'ETIMEDOUT') {
+    console.log(`mutants: not measured in time: ${mutated.join(', ')}`)
+    return []
+  }
+  if (status !== 0) throw new Error(`Stryker ended with ${status}`, { cause: error })
   const report = JSON.parse(readFileSync(reportFile, 'utf8')) as Report
   return mutated.flatMap((file) =>
     (report.files[file]?.mutants ?? []).map(({ status }) => ({ file, status })),
