@@ -21,11 +21,9 @@ import { View } from './view.js'
  */
 type Phase = 'standby' | 'uncertain' | 'following' | 'preparing' | 'owner'
 
-type Listener = (changes: FollowedChanges) => Promise<void>
-
 export class Replica implements EnvironmentRole {
   readonly #parts: ReplicaParts
-  readonly #listeners: Listener[] = []
+  readonly #listeners: ((changes: FollowedChanges) => Promise<void>)[] = []
   readonly #view: View
   #phase: Phase = 'standby'
   /** Null in the phase `standby`. */
@@ -75,7 +73,7 @@ export class Replica implements EnvironmentRole {
     return !this.#problems.refusesAllWrites
   }
 
-  onFollowed(listener: Listener): void {
+  onFollowed(listener: (changes: FollowedChanges) => Promise<void>): void {
     this.#listeners.push(listener)
   }
 
