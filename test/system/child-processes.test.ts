@@ -100,8 +100,8 @@ describe.runIf(process.platform === 'linux')('a process that the service starts'
 
   test('shares nothing with it but the file of payloads, and has no secret', async () => {
     const seen = await seenDuringSwap()
-    // Two with heads, the verification, two encoders.
-    expect(seen.size).toBeGreaterThanOrEqual(5)
+    // The heads of the version before, the heads and two encoders of the new one.
+    expect(seen.size).toBeGreaterThanOrEqual(4)
     const shared = new Set(factsOf(server.pid as number)?.descriptors.map(({ target }) => target))
     for (const { descriptors, environment, command } of seen.values()) {
       const common = descriptors.filter(({ target }) => shared.has(target) && !isOfAnyProcess(target))
