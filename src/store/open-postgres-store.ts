@@ -35,7 +35,9 @@ export async function openStoreOnPostgres(options: PostgresStoreOptions): Promis
     const { problem } = await journal.state()
     if (problem !== null) throw new StoreError('unusable', problem)
     return await openJournalStore({
-      ...{ journal, view, log },
+      journal,
+      view,
+      log,
       canServe: async () => hasModel() && (await hasRoom()),
       name: `${hostname()}:${resolve(viewOptions.dataDir)}`,
       now: () => performance.now(),

@@ -186,8 +186,8 @@ export class Replica implements EnvironmentRole {
       }
       for (const resolve of this.#waiting.splice(0)) resolve()
       if (this.#isEnding()) return
-      const isCalm = this.#phase === 'owner' && !this.#problems.hasLastUseFailed && this.isHealthy
-      await sleep(isCalm ? times.renewMs : times.pollMs, this.#wake.signal)
+      const isUndisturbed = this.#phase === 'owner' && !this.#problems.hasLastUseFailed && this.isHealthy
+      await sleep(isUndisturbed ? times.renewMs : times.pollMs, this.#wake.signal)
     }
   }
 

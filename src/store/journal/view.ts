@@ -45,27 +45,13 @@ export class View {
   /** Throws a StoreError `unusable` for databases of something else. */
   constructor(parts: ViewParts) {
     const { journal, view, name } = parts
-    const found = readViewState(view.databases)
-    if (found === null && !isEmpty(view.databases))
-      throw new StoreError(
-        'unusable',
-        'the data directory has data that is not in the journal; move it with: understudy journal import',
-      )
-    if (found !== null && found.environment !== journal.environment)
-      throw new StoreError(
-        'unusable',
-        `the data directory is a view of the environment ${found.environment}, not ${journal.environment}`,
-      )
-    if (found !== null && found.id !== journal.id && found.number > 0)
-      throw new StoreError(
-        'unusable',
-        `the data directory is a view of another environment ${found.environment}: the environment was re-created. Make the ` +
-          'directory independent with: understudy journal detach, or delete it',
-      )
-    const node = found?.node.startsWith(`${name}#`) === true ? found.node : `${name}#${randomUUID()}`
-    const { number, token } = found ?? originMark
+    const stored = readViewState(view.databases)
+    const problem = stored === null ? problemOfContents(view.databases) : problemOfView(stored, journal)
+    if (problem !== null) throw new StoreError('unusable', problem)
+    const node = stored?.node.startsWith(`${name}#`) === true ? stored.node : `${name}#${randomUUID()}`
+    const { number, token } = stored ?? originMark
     this.#parts = parts
-    const partial = found?.partial ?? null
+    const partial = stored?.partial ?? null
     this.#state = { environment: journal.environment, id: journal.id, node, number, token, partial }
     // A first reading that was interrupted may have read what was removed since.
     this.#mustClear = number === 0
@@ -158,6 +144,21 @@ export class View {
       images[value === null ? 'removed' : 'stored'].push(imageKey)
     }
   }
+}
+
+function problemOfContents(databases: Databases): string | null {
+  if (isEmpty(databases)) return null
+  return 'the data directory has data that is not in the journal; move it with: understudy journal import'
+}
+
+function problemOfView({ environment, id, number }: ViewState, journal: Journal): string | null {
+  if (environment !== journal.environment)
+    return `the data directory is a view of the environment ${environment}, not ${journal.environment}`
+  if (id === journal.id || number === 0) return null
+  return (
+    `the data directory is a view of another environment ${environment}: the environment was re-created. Make the ` +
+    'directory independent with: understudy journal detach, or delete it'
+  )
 }
 
 /** Whether databases have no record of the journal's kinds. */

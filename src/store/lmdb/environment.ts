@@ -99,11 +99,11 @@ function prepareMeta(root: Root, path: string): void {
 export function checkSchema({ meta }: Pick<Databases, 'meta'>, path: string): void {
   const version = meta.getBinary(schemaKey)
   if (version === undefined) throw new StoreError('unusable', `${path} is a database of another program`)
-  const found = viewOf(readBytes(version, 'schema version')).getUint32(0, true)
-  if (found !== schemaVersion)
+  const storedVersion = viewOf(readBytes(version, 'schema version')).getUint32(0, true)
+  if (storedVersion !== schemaVersion)
     throw new StoreError(
       'unusable',
-      `${path} has schema version ${found}; this program supports ${schemaVersion}`,
+      `${path} has schema version ${storedVersion}; this program supports ${schemaVersion}`,
     )
 }
 

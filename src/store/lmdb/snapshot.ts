@@ -38,7 +38,10 @@ export async function openSnapshot(path: string, options: SnapshotOptions = {}):
   try {
     root = asOwnerOf(path, () =>
       open<Uint8Array, Uint8Array>({
-        ...{ path, readOnly: true, remapChunks: options.mapsParts === true, ...environmentOptions },
+        path,
+        readOnly: true,
+        remapChunks: options.mapsParts === true,
+        ...environmentOptions,
       }),
     )
     return snapshotOf(root, path)
@@ -76,7 +79,7 @@ interface Readable extends Omit<Database<Uint8Array, Uint8Array>, 'getBinary'> {
   getBinary(key: unknown, options: { readonly transaction: Transaction }): Uint8Array | undefined
 }
 
-/** Undefined for a database that the file of an earlier version lacks. */
+/** Undefined for a database that was not created yet when its process ended. */
 type Named = Record<keyof Databases, Readable | undefined>
 
 /** The methods that the store and the inspection read with, bound to a transaction. */
