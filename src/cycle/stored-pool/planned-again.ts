@@ -5,7 +5,7 @@
 import type { Codec } from '../../codec/index.js'
 import type { CycleColumns } from '../../contract/index.js'
 import type { CyclePlan, Pool } from '../../pool/index.js'
-import type { Position, Store } from '../../store/index.js'
+import { StoreError, type Position, type Store } from '../../store/index.js'
 import { unpackRequest } from '../request-body.js'
 
 export interface PlannedAgain {
@@ -35,7 +35,8 @@ export async function* planStored(
 /** The body of the request at a position: JSON. Throws when it is missing or incomplete. */
 export async function readBody(store: Store, position: Position): Promise<Uint8Array> {
   const request = store.readRequest(position)
-  if (request === undefined) throw new Error(`the store has no request at position ${position}`)
+  if (request === undefined)
+    throw new StoreError('unusable', `the store has no request at position ${position}`)
   const json = await unpackRequest(request)
   if (json.length !== request.bodyBytes)
     throw new Error(`the request decompresses to ${json.length} bytes, expected ${request.bodyBytes}`)
