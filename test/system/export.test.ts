@@ -47,7 +47,9 @@ describe('export', () => {
   test('writes files for their owner, the number of rows, and views for the shell of DuckDB', () => {
     const { stdout, stderr, status } = run('export', out)
     expect(status, stderr).toBe(0)
-    expect(stdout).toMatch(/^3 cycles written to \S+ in [\d.]+ s\n\ntable +rows\n/)
+    expect(stdout).toMatch(
+      /^3 cycles written to \S+ in [\d.]+ s\nHash of cycle \S+: [0-9a-f]{64}\n\ntable +rows\n/,
+    )
     expect(JSON.parse(readFileSync(join(out, 'export.json'), 'utf8'))).toMatchObject({
       ...{ schema_version: 1, cycles: 3 },
       rows: { cycles: 3, visits: 2, scores: 6, readings: 6, snapshots: 0 },

@@ -148,7 +148,7 @@ describe('over weeks', () => {
     await expect(submitted(0)).rejects.toThrow('has already been scored, and its record has expired')
     expect(Uint8Array.from(await submitted(number - 1))).toEqual(response)
     expect(await run(number)).toBeDefined()
-    expect((await recordCounts()).cycles).toBe(kept + 1)
+    expect((await recordCounts()).responses).toBe(kept + 1)
   }, 120_000)
 
   test('the records of a post expire after the post', async () => {
