@@ -70,7 +70,10 @@ export function adminStarter(options: AdminListenerOptions): StartAdmin {
     const { startAdmin } = await import('../admin/index.js')
     try {
       const admin = await startAdmin(sources, {
-        ...{ host, port, token: token.token, version: packageVersion() },
+        host,
+        port,
+        token: token.token,
+        version: packageVersion(),
         tls: () => tlsOf(sources.settings()),
         startWorker: workerStarter(settings),
       })

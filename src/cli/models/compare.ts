@@ -32,7 +32,10 @@ export async function compare(
   await withModels(flags, context, failures.compare, async ({ store, codec, load }) => {
     const cycles = chosenCycles(store, flags)
     const comparison = await compareVersions(store, {
-      ...{ cycles, versions, codec, load },
+      cycles,
+      versions,
+      codec,
+      load,
       onExcluded: (version, left) => context.printMessage(`${version}: ${excludedInputText(left)}`),
     })
     printResult(context, flags, comparison, () => comparisonText(comparison, context.columns()))

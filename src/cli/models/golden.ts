@@ -94,7 +94,9 @@ async function record(recording: Recording): Promise<GoldenFile> {
   // Evenly spread over the scored posts.
   const rows = Array.from({ length: taken }, (_, index) => Math.floor((index * scored) / taken))
   const replayed = await replayedInputs(store, model, cycle, rows, {
-    ...{ encodeMsMax, quarantine: new Quarantine(), cache: null },
+    encodeMsMax,
+    quarantine: new Quarantine(),
+    cache: null,
     onExcluded: (left) => printMessage(excludedInputText(left)),
   })
   const heads = await model.predict(replayed.inputs)

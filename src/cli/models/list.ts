@@ -104,7 +104,10 @@ async function entryOf(
   const changed = status?.versions.find((one) => one.version === version && one.changed)?.changed
   const fallback = status?.fallback
   const entry = {
-    ...{ version, role, state, failure },
+    version,
+    role,
+    state,
+    failure,
     ...(changed === undefined ? {} : { changed }),
     ...(fallback?.version === version ? { serves_instead_of: fallback.failed } : {}),
   }
