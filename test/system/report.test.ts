@@ -129,7 +129,7 @@ describe('understudy report', () => {
     const page = readFileSync(file, 'utf8')
     expect(page).toContain('<svg')
     expect(page).not.toMatch(/<script|<link|<img|@import|url\(|src=/)
-    expect(page.match(/https?:\/\/[^"]*/g)?.every((url) => url === 'http://www.w3.org/2000/svg')).toBe(true)
+    expect(page).not.toMatch(/https?:/)
   })
 
   test('replaces the page whole, and refuses a directory that does not exist', () => {
