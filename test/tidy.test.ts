@@ -14,17 +14,17 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   client: 1200,
   codec: 4550,
   contract: 2850,
-  cycle: 5150,
-  history: 5450,
+  cycle: 4950,
+  history: 5500,
   images: 500,
   model: 7600,
   page: 5350,
   pool: 1400,
   records: 400,
-  server: 2600,
+  server: 2650,
   settings: 500,
   simulator: 2350,
-  store: 6250,
+  store: 6350,
 }
 const fileLinesMax = 400
 
