@@ -140,6 +140,18 @@ test('the record of a cycle is kept as long as outcomes, and as long as its cycl
   expect(store.readColumns(2)).toBeDefined()
 })
 
+test('the record of a cycle stays while its response is stored, although both are old', async () => {
+  retainOutcomesDays = 1
+  await submit(cycleBody(0))
+  // A cycle that arrived has stopped the removal of cycles, and not that of records.
+  vi.spyOn(store.expiry, 'oldestCycles').mockReturnValueOnce([])
+  await submit(cycleBody(retainCyclesDays * perDay + 1))
+  expect(isStored(0)).toBe(true)
+  expect(store.readColumns(1)).toBeDefined()
+  await submit(cycleBody(retainCyclesDays * perDay + 2))
+  expect(isStored(0)).toBe(false)
+})
+
 test('after expiry nothing is left of a cycle but its id and its record, and nothing of an image', async () => {
   await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
   service.imageStored(key)

@@ -134,7 +134,11 @@ export class Retention {
     if (retainOutcomesDays === 0 || retainCyclesDays === 0) return
     const beforeMs = nowMs - Math.max(retainOutcomesDays, retainCyclesDays, cycleDaysMin) * dayMs
     for (let step = 0; step < stepsPerCycle && (await this.#mayContinue()); step++) {
-      const old = oldOnes(expiry.oldestRecords(cyclesPerStep), beforeMs)
+      // The removal of old cycles may have stopped before them.
+      const first = expiry.firstPosition()
+      const old = oldOnes(expiry.oldestRecords(cyclesPerStep), beforeMs).filter(
+        ({ position }) => position < first,
+      )
       if (old.length > 0) await expiry.removeRecords(old.map(({ position }) => position))
       if (old.length < cyclesPerStep) return
     }

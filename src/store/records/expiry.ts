@@ -64,7 +64,9 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
     oldestRecords: (count) => oldest(0, count),
     removeRecords: (positions) =>
       remove(() => {
+        const first = firstPosition(db)
         for (const position of positions) {
+          assert(position < first, 'the record of a cycle is not removed before its response')
           moveChainStart(db, position)
           db.cycles.removeSync(position)
           // A pending post needs the place of its candidate in the request.
