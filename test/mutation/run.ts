@@ -77,7 +77,9 @@ function mutate(room: string, mutated: readonly string[]): Mutant[] {
 /** Another part for each commit, when not all fit. */
 function someChanged(): string[] {
   const commit = Number.parseInt(git('rev-parse', '--short=6', 'HEAD') || '0', 16)
-  const base = git('merge-base', 'HEAD', 'origin/main') || git('rev-parse', 'HEAD~1')
+  const fork = git('merge-base', 'HEAD', 'origin/main')
+  // On the main branch itself, the last commit is what has changed.
+  const base = fork === '' || fork === git('rev-parse', 'HEAD') ? git('rev-parse', 'HEAD~1') : fork
   const changed = new Set(base === '' ? files : git('diff', '--name-only', base).split('\n'))
   const lineCounts = files
     .filter((file) => changed.has(file))
