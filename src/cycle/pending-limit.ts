@@ -1,5 +1,5 @@
 /**
- * The limit of pending posts (decisions.md 45): each of them takes time in every cycle. A pool that is over the limit, as
+ * The limit of pending posts (docs/contract.md): each of them takes time in every cycle. A pool that is over the limit, as
  * after a change of the setting, still takes cycles that do not make it larger.
  */
 import { Problems } from '../contract/index.js'

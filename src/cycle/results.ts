@@ -1,6 +1,6 @@
 /**
  * The counts and the results of a response, in columns: a result for each pending post in order of entry, then one for
- * each unknown post in request order (decisions.md 20).
+ * each unknown post in request order (docs/contract.md).
  */
 import {
   outcome,
