@@ -19,6 +19,9 @@ export type Metrics = {
 export function createMetrics(): { readonly registry: Registry; readonly metrics: Metrics } {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  // Sums of other gauges; a gauge must not have the suffix of counters.
+  for (const kind of ['handles', 'requests', 'resources'])
+    registry.removeSingleMetric(`nodejs_active_${kind}_total`)
   const made = Object.entries(metricTable).map(([key, { type, name, help, labels, buckets }]) => {
     const options = { name, help, labelNames: Object.keys(labels), registers: [registry] }
     const series = key === 'results' ? resultLabels : combinations(labels)
