@@ -11,8 +11,7 @@ import {
   type MoverFigures,
   type ScoreSource,
 } from '../contract/index.js'
-import type { Position, Store, StoredCycle } from '../store/index.js'
-import { candidateOf, isPendingAt, visitsOf } from './arrival-visits.js'
+import type { Store, StoredCycle } from '../store/index.js'
 import { compareScores, largestMovers, overlapDepths, rankDistance, scoreFigures } from './comparison.js'
 import { HistoryError } from './history-error.js'
 import { evaluate } from './evaluation/evaluate.js'
@@ -27,11 +26,12 @@ import {
   type SourcedScores,
 } from './version-scores.js'
 import { postName } from './records.js'
+import { candidateOf, isPendingAt, StoredVisits } from './stored-visits.js'
 
 const moversMax = 20
 
 interface FoundMover {
-  readonly position: Position
+  readonly cycle: StoredCycle
   readonly figures: Omit<MoverFigures, 'title'>
 }
 
@@ -119,7 +119,7 @@ class ComparisonFigures {
   }
 
   #addMovers(
-    { cycleId, position }: StoredCycle,
+    cycle: StoredCycle,
     posts: SourcedCycle['posts'],
     first: Float64Array,
     second: Float64Array,
@@ -129,7 +129,7 @@ class ComparisonFigures {
       const figures = {
         gall_id: gallId,
         post_no: postNo,
-        cycle_id: cycleId,
+        cycle_id: cycle.cycleId,
         posts: posts.length,
         ...ranks,
         first_score: first[row] as number,
@@ -138,7 +138,7 @@ class ComparisonFigures {
       const name = postName(gallId, postNo)
       const known = this.#movers.get(name)
       if (known === undefined || rankDistance(figures) > rankDistance(known.figures))
-        this.#movers.set(name, { position, figures })
+        this.#movers.set(name, { cycle, figures })
     }
   }
 
@@ -210,12 +210,12 @@ function join(parts: readonly Float64Array[]): Float64Array {
 
 /** Adds the titles that were recorded when the posts entered. */
 function withTitles(store: Store, movers: readonly FoundMover[]): Promise<MoverFigures[]> {
-  const visits = visitsOf(store)
+  const visits = new StoredVisits(store).list()
   return Promise.all(
-    movers.map(async ({ position, figures }) => {
+    movers.map(async ({ cycle, figures }) => {
       const visit = visits.find(
         (each) =>
-          each.postNo === figures.post_no && each.gallId === figures.gall_id && isPendingAt(each, position),
+          each.postNo === figures.post_no && each.gallId === figures.gall_id && isPendingAt(each, cycle),
       )
       const candidate = visit && (await candidateOf(store, visit))
       return { ...figures, title: candidate?.title ?? null }

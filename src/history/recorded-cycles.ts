@@ -49,16 +49,22 @@ export class RecordedCycles {
   readonly #store: Store
   readonly #byPosition: ReadonlyMap<Position, StoredCycle>
 
-  constructor(store: Store) {
+  constructor(store: Store, cycles = store.recordedCycles()) {
     this.#store = store
     this.entries = new RecordedEntries(store)
-    const cycles = [...store.recordedCycles()]
-    this.#byPosition = new Map(cycles.map((cycle) => [cycle.position, cycle]))
-    this.cycles = cycles.sort((a, b) => a.cycleAtMs - b.cycleAtMs || a.position - b.position)
+    this.#byPosition = new Map(Array.from(cycles, (cycle) => [cycle.position, cycle]))
+    this.cycles = [...this.#byPosition.values()].sort(
+      (a, b) => a.cycleAtMs - b.cycleAtMs || a.position - b.position,
+    )
   }
 
   cycleAt(position: Position): StoredCycle | undefined {
     return this.#byPosition.get(position)
+  }
+
+  /** Whether the cycle that brought an entry is none of these. */
+  isExpired(entry: number): boolean {
+    return this.cycleAt(this.entries.position[entry] as number) === undefined
   }
 
   /** Cycles with from ≤ cycle_time ≤ to, milliseconds since 1970. */

@@ -14,6 +14,8 @@ export class RecordedEntries {
   /** By entry. `position`: of the cycle that brought the candidate. */
   readonly post: number[] = []
   readonly position: Position[] = []
+  /** Row among the candidates of that cycle. */
+  readonly row: number[] = []
   /** Milliseconds since 1970 with a fraction; NaN for null and for an entry of an expired record. */
   readonly createdMs: number[] = []
   readonly extractedMs: number[] = []
@@ -50,6 +52,7 @@ export class RecordedEntries {
       this.source.push(source[row] as number)
       this.galleryType.push(gallery_type[row] as number)
       this.position.push(position)
+      this.row.push(row)
       return this.post.push(post) - 1
     })
     this.#at.set(position, entries)
@@ -59,7 +62,7 @@ export class RecordedEntries {
   /** The entry in a row of the candidates at a position, even if its record has expired. */
   at(position: Position, row: number): number {
     const entries = this.#entriesAt(position)
-    return (entries[row] ??= this.#addUnknown(position))
+    return (entries[row] ??= this.#addUnknown(position, row))
   }
 
   /** The entries of the rows of a cycle. */
@@ -104,10 +107,11 @@ export class RecordedEntries {
     return this.gallIds.push(gallId) - 1
   }
 
-  #addUnknown(position: Position): number {
+  #addUnknown(position: Position, row: number): number {
     for (const times of [this.createdMs, this.extractedMs]) times.push(NaN)
     for (const codes of [this.source, this.galleryType]) codes.push(absentCode)
     this.position.push(position)
+    this.row.push(row)
     return this.post.push(this.#addPost(null, null)) - 1
   }
 }

@@ -10,6 +10,13 @@ export function postName(gallId: string, postNo: number): string {
   return `${gallId}/${postNo}`
 }
 
+/** The record of a cycle. Throws when the store does not have it. */
+export function recordAt(store: Store, position: Position): Uint8Array {
+  const record = store.readColumns(position)
+  if (record === undefined) throw new Error(`the store has no record at position ${position}`)
+  return record
+}
+
 /** The response of a cycle. Throws when the store does not have it. */
 export function readResponse(store: Store, cycleId: string): CycleResponse {
   const bytes = store.readResponse(cycleId)

@@ -8,6 +8,7 @@ import { availabilityIn, planStored, type Availability } from '../cycle/index.js
 import { Pool, type CyclePlan, type PoolState, type ScoringInputs } from '../pool/index.js'
 import { readCycleTable } from '../records/index.js'
 import type { Position, Store } from '../store/index.js'
+import { recordAt } from './records.js'
 
 /** A replayed cycle. */
 export interface ReplayedCycle {
@@ -74,12 +75,6 @@ function* positionsOf(store: Store, { from, to }: Omit<ReplayRange, 'codec'>): I
 export function firstNeeded(store: Store, position: Position): Position {
   const { entered_position } = readCycleTable(recordAt(store, position), 'results')
   return entered_position.reduce((min, at) => Math.min(min, at), position)
-}
-
-function recordAt(store: Store, position: Position): Uint8Array {
-  const record = store.readColumns(position)
-  if (record === undefined) throw new Error(`the store has no record at position ${position}`)
-  return record
 }
 
 function toReplayed(

@@ -26,24 +26,23 @@ interface NaiveVisit {
 
 /** What the tables must hold, from the requests and the responses alone. */
 export function naiveTables(recorded: readonly RecordedCycle[]): Record<string, object[]> {
-  const pending = new Map<string, NaiveVisit>()
-  const visits: NaiveVisit[] = []
+  const { visits, visitOf } = naiveVisits(recorded)
+  /** The cycle with which a pending post entered, in order of arrival. */
+  const pending = new Map<string, CycleRequest>()
+  const visitAt = (post: KeyedRow): NaiveVisit | undefined => {
+    const entered = pending.get(nameOf(post))
+    return entered && visitOf.get(entered)?.get(nameOf(post))
+  }
   const tables: Record<string, object[]> = {}
   const add = (table: string, row: object): void => void (tables[table] ??= []).push(row)
   let newest = -Infinity
   for (const [index, { body, response }] of recorded.entries()) {
     const day = dayOf(body.cycle_time)
     const cycle = { cycle_id: body.cycle_id, cycle_time: micros(body.cycle_time), day }
-    for (const each of body.candidates) {
-      if (pending.has(nameOf(each))) continue
-      const visit: NaiveVisit = { entered: body, candidate: each }
-      visits.push(visit)
-      pending.set(nameOf(each), visit)
-    }
+    for (const each of body.candidates) if (!pending.has(nameOf(each))) pending.set(nameOf(each), body)
     for (const each of body.removals) {
-      const visit = pending.get(nameOf(each))
+      const visit = visitAt(each)
       pending.delete(nameOf(each))
-      if (visit !== undefined) visit.end = { removal: each, cycle: { body, response } }
       add('removals', {
         ...{ ...cycle, ...keyOf(each), entered_cycle_id: visit?.entered.cycle_id ?? null },
         ...{ reason: each.reason, tier: each.tier ?? null, reason_code: each.reason_code ?? null },
@@ -67,7 +66,7 @@ export function naiveTables(recorded: readonly RecordedCycle[]): Record<string, 
     for (const row of response.results) {
       const above = scores.filter((score) => score > (row.score ?? NaN)).length
       const tied = scores.filter((score) => score === row.score).length
-      const visit = row.reason === 'unknown_post' ? undefined : pending.get(nameOf(row))
+      const visit = row.reason === 'unknown_post' ? undefined : visitAt(row)
       add('scores', {
         ...{ ...cycle, ...keyOf(row), entered_cycle_id: visit?.entered.cycle_id ?? null },
         ...{ status: row.status, reason: row.reason ?? null },
@@ -105,11 +104,40 @@ export function naiveTables(recorded: readonly RecordedCycle[]): Record<string, 
   return tables
 }
 
-function nameOf({ gall_id, post_no }: { gall_id: string; post_no: number }): string {
+/** Visits in order of cycle_time. `visitOf`: by the request and the name of a candidate, also of one that was pending. */
+function naiveVisits(recorded: readonly RecordedCycle[]) {
+  const pending = new Map<string, NaiveVisit>()
+  const visits: NaiveVisit[] = []
+  const visitOf = new Map<CycleRequest, Map<string, NaiveVisit>>()
+  const timeOf = ({ body }: RecordedCycle): number => Date.parse(body.cycle_time)
+  for (const { body, response } of recorded.toSorted((a, b) => timeOf(a) - timeOf(b))) {
+    const own = new Map<string, NaiveVisit>()
+    visitOf.set(body, own)
+    for (const candidate of body.candidates) {
+      const visit = pending.get(nameOf(candidate)) ?? { entered: body, candidate }
+      if (!pending.has(nameOf(candidate))) visits.push(visit)
+      pending.set(nameOf(candidate), visit)
+      own.set(nameOf(candidate), visit)
+    }
+    for (const removal of body.removals) {
+      const visit = pending.get(nameOf(removal))
+      pending.delete(nameOf(removal))
+      if (visit !== undefined) visit.end = { removal, cycle: { body, response } }
+    }
+  }
+  return { visits, visitOf }
+}
+
+interface KeyedRow {
+  readonly gall_id: string
+  readonly post_no: number
+}
+
+function nameOf({ gall_id, post_no }: KeyedRow): string {
   return `${gall_id}/${post_no}`
 }
 
-function keyOf({ gall_id, post_no }: { gall_id: string; post_no: number }): object {
+function keyOf({ gall_id, post_no }: KeyedRow): object {
   return { gall_id, post_no }
 }
 

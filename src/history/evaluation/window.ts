@@ -6,7 +6,7 @@ import type { StoredCycle } from '../../store/index.js'
 import type { RecordedCycles } from '../recorded-cycles.js'
 import type { RecordedEntries } from '../recorded-entries.js'
 import { budgets, DecisionCycles, type ScoredCycle, type VisitFates } from './ranker-evaluation.js'
-import { Visits } from './visits.js'
+import { Visits } from '../visits.js'
 
 export interface EvaluationWindow {
   /** By cycle_time. */
@@ -23,10 +23,7 @@ export interface EvaluationWindow {
 export function readWindow(stored: RecordedCycles, cycles: readonly StoredCycle[]): EvaluationWindow {
   const startMs = cycles[0]?.cycleAtMs ?? -Infinity
   const { entries } = stored
-  const visits = new Visits(
-    entries,
-    (entry) => stored.cycleAt(entries.position[entry] as number) === undefined,
-  )
+  const visits = new Visits(stored)
   for (const cycle of stored.cycles) if (cycle.cycleAtMs < startMs) visits.addBefore(stored.readEvents(cycle))
   const scored: ScoredCycle[] = []
   for (const [index, cycle] of cycles.entries()) {

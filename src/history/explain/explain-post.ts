@@ -21,10 +21,10 @@ import {
   ModelError,
   readManifest,
 } from '../../model/index.js'
-import type { Position, Store, StoredCycle } from '../../store/index.js'
+import type { Store, StoredCycle } from '../../store/index.js'
 import { HistoryError } from '../history-error.js'
 import { positionOf, type History } from '../session.js'
-import { candidateOf, isPendingAt, visitsOf, type ArrivalVisit } from '../arrival-visits.js'
+import { candidateOf, isPendingAt, StoredVisits, type StoredVisit } from '../stored-visits.js'
 import type { PostKey } from '../pool-list.js'
 import { replayCycles } from '../replay.js'
 import { weightsOf } from '../version-scores.js'
@@ -50,7 +50,7 @@ export async function explainPost(
   const { store, codec } = history
   const key = { gall_id, post_no }
   for (const id of [cycleId, againstId]) if (id !== null) positionOf(store, id)
-  const visits = visitsOf(store, key)
+  const visits = new StoredVisits(store).list(key)
   const index = chosenVisit(store, visits, cycleId)
   const visit = visits[index]
   if (visit === undefined)
@@ -72,7 +72,7 @@ export async function explainPost(
     candidate: candidate === null ? null : withoutKey(candidate, texts ? [] : ['body_html']),
     last_reading: reading === null ? null : withoutKey(reading, ['status']),
     images: imagesOf(store, key),
-    visits: visits.map((each) => visitSummary(store, each)),
+    visits: visits.map((each) => visitSummary(each)),
     visit: index,
     cycles,
     explained: explained?.explained ?? null,
@@ -82,9 +82,9 @@ export async function explainPost(
 }
 
 /** Index of the visit that holds a cycle, or of the last one. */
-function chosenVisit(store: Store, visits: readonly ArrivalVisit[], cycleId: string | null): number {
-  const position = cycleId === null ? undefined : store.findCycle(cycleId)?.position
-  const found = visits.findIndex((visit) => position !== undefined && isPendingAt(visit, position))
+function chosenVisit(store: Store, visits: readonly StoredVisit[], cycleId: string | null): number {
+  const cycle = cycleId === null ? undefined : store.findCycle(cycleId)
+  const found = visits.findIndex((visit) => cycle !== undefined && isPendingAt(visit, cycle))
   return found < 0 ? visits.length - 1 : found
 }
 
@@ -211,19 +211,13 @@ function withoutKey<Row extends PostKey, Name extends keyof Row>(
   return Object.fromEntries(left) as Omit<Row, keyof PostKey | Name>
 }
 
-function visitSummary(store: Store, { entered, left }: ArrivalVisit): VisitSummary {
-  const cycleAt = (position: Position | undefined): StoredCycle | undefined => {
-    if (position === undefined) return undefined
-    const [cycle] = store.tail(position)
-    return cycle?.position === position ? cycle : undefined
-  }
-  const leftCycle = cycleAt(left?.position)
+function visitSummary({ begin, left }: StoredVisit): VisitSummary {
   return {
-    entered_cycle: cycleAt(entered?.position)?.cycleId ?? null,
-    left_cycle: leftCycle?.cycleId ?? null,
+    entered_cycle: begin?.cycleId ?? null,
+    left_cycle: left?.cycle.cycleId ?? null,
     fate: left === null ? 'open' : (removalReasonCodes[left.reason] ?? 'unknown'),
     tier: left === null ? null : (tierCodes[left.tier] ?? null),
     decided_at: left === null ? null : formatInstant(left.decidedMs),
-    known_at: leftCycle === undefined ? null : formatInstant(Date.parse(leftCycle.receivedAt)),
+    known_at: left === null ? null : formatInstant(Date.parse(left.cycle.receivedAt)),
   }
 }

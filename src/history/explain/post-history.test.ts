@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
 import { observed } from '../../../test/helpers/observed-cycles.js'
-import { isPendingAt, visitsOf, type ArrivalVisit } from '../arrival-visits.js'
+import type { StoredCycle } from '../../store/index.js'
+import { isPendingAt, StoredVisits, type StoredVisit } from '../stored-visits.js'
 import { cyclesOf, lastReading, scoredCycle } from './post-history.js'
 
 const key = { gall_id: 'g', post_no: 2 }
@@ -23,7 +24,7 @@ async function history() {
   await post(cycleBody(2, { engagement: [...views(2, [110]), missing] }))
   await post(cycleBody(3, { engagement: views(3, [120]), removals: [removal('g', 2)] }))
   const { store } = sources
-  const [visit] = visitsOf(store, key)
+  const [visit] = new StoredVisits(store).list(key)
   return { store, cycles: cyclesOf(store, visit!, key) }
 }
 
@@ -49,13 +50,26 @@ test('the last reading is the newest one with counters', async () => {
   expect(await lastReading(store, cycles, { ...key, post_no: 9 })).toBeNull()
 })
 
-test('a post is pending from the cycle that brings it on, and no longer after the one that removes it', () => {
-  const visit: ArrivalVisit = {
-    ...{ gallId: 'g', postNo: 1, entered: { position: 2, row: 0 } },
-    left: { position: 4, reason: 0, tier: 0, decidedMs: 0 },
+test('a post is pending from the cycle that brings it on, and no longer after the one that removes it, by cycle_time', () => {
+  /** The third cycle arrives last. */
+  const cycleAt = (number: number): StoredCycle => ({
+    ...{ position: number === 3 ? 9 : number, cycleId: `c${number}`, cycleAtMs: cycleMs(number) },
+    ...{
+      receivedAt: '',
+      modelVersion: '',
+      weightsVersion: '',
+      requestSha256: '',
+      responseSha256: '',
+      hash: '',
+    },
+  })
+  const visit: StoredVisit = {
+    ...{ gallId: 'g', postNo: 1, entered: { position: 2, row: 0 }, begin: cycleAt(2) },
+    left: { cycle: cycleAt(4), reason: 0, tier: 0, decidedMs: 0 },
   }
-  const pendingAt = (one: ArrivalVisit): number[] => [1, 2, 3, 4, 5].filter((at) => isPendingAt(one, at))
+  const pendingAt = (one: StoredVisit): number[] =>
+    [1, 2, 3, 4, 5].filter((number) => isPendingAt(one, cycleAt(number)))
   expect(pendingAt(visit)).toEqual([2, 3])
   expect(pendingAt({ ...visit, left: null })).toEqual([2, 3, 4, 5])
-  expect(pendingAt({ ...visit, entered: null })).toEqual([1, 2, 3])
+  expect(pendingAt({ ...visit, begin: null })).toEqual([1, 2, 3])
 })

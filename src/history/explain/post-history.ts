@@ -10,15 +10,15 @@ import {
 } from '../../contract/index.js'
 import { readBody } from '../../cycle/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
-import { isPendingAt, type ArrivalVisit } from '../arrival-visits.js'
+import { isPendingAt, type StoredVisit } from '../stored-visits.js'
 import { HistoryError } from '../history-error.js'
 import type { PostKey } from '../pool-list.js'
 import { readResponse } from '../records.js'
 
 /** The cycles of a visit in order of `cycle_time`. */
-export function cyclesOf(store: Store, visit: ArrivalVisit, key: PostKey): CycleSummary[] {
-  return [...store.tail(visit.entered?.position ?? 1)]
-    .filter(({ position }) => isPendingAt(visit, position))
+export function cyclesOf(store: Store, visit: StoredVisit, key: PostKey): CycleSummary[] {
+  return [...store.tail(1)]
+    .filter((cycle) => isPendingAt(visit, cycle))
     .sort((a, b) => a.cycleAtMs - b.cycleAtMs)
     .flatMap((cycle) => cycleSummary(store, cycle, key) ?? [])
 }

@@ -49,7 +49,25 @@ describe('an export', () => {
     const scores = await rowsOf(await exported(directory), 'scores')
     expect(new Set(scores.map((row) => row['entered_cycle_id']))).toEqual(new Set([cycleBody(0).cycle_id]))
     await expiry.removeEntries([1])
-    expect(await visits()).toEqual([[2, null, null, 'hidden']])
+    expect(await visits()).toEqual([
+      [1, null, null, null],
+      [2, null, null, 'hidden'],
+    ])
+  })
+
+  test('has no visit that ended before the first stored cycle, though the entry is kept for another post', async () => {
+    const { directory } = await record([
+      cycleBody(0, { candidates: [1, 2].map((post) => candidate('g', post)) }),
+      cycleBody(1, { removals: [removal('g', 2)] }),
+      cycleBody(2, { engagement: [reading('g', 1, cycleMs(2))] }),
+    ])
+    await directory.service.close()
+    await directory.store.expiry.removeCycles([
+      { position: 1, keepEntry: true },
+      { position: 2, keepEntry: false },
+    ])
+    const rows = await rowsOf(await exported(directory), 'visits')
+    expect(rows.map(({ post_no, fate }) => [post_no, fate])).toEqual([[1, null]])
   })
 
   test('has one directory per KST day, and no file for an empty table', async () => {

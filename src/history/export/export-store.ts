@@ -14,14 +14,14 @@ import {
   type CycleResponse,
   type HeadColumns,
   type KeyColumns,
-  type ResultRow,
   type GalleryIds,
 } from '../../contract/index.js'
 import { readBody } from '../../cycle/index.js'
 import type { Feature } from '../../model/index.js'
+import { readCycleTable } from '../../records/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
-import { ArrivalVisits, type ArrivalVisit } from '../arrival-visits.js'
-import { hashOf, outcomeCodeOf, readResponse } from '../records.js'
+import { hashOf, outcomeCodeOf, readResponse, recordAt } from '../records.js'
+import { StoredVisits } from '../stored-visits.js'
 import { shadowHeads, weightedScores, weightsOf } from '../version-scores.js'
 import { ExportedFeatures } from './export-features.js'
 import { exportOutcomes } from './export-outcomes.js'
@@ -71,24 +71,23 @@ async function exportTo(staging: Staging, store: Store, options: ExportOptions):
   const cycles = new Map([...store.recordedCycles()].map((each) => [each.position, each]))
   for (const cycle of cycles.values()) staging.addPosition(cycle)
   const isChosen = ({ cycleAtMs }: StoredCycle): boolean => fromMs <= cycleAtMs && cycleAtMs <= toMs
-  const visits = new ArrivalVisits(store)
   const features = new ExportedFeatures(store, staging, options, [...store.tail(1)].filter(isChosen))
+  const visits = new StoredVisits(store)
   const exporter = new CycleExporter(store, staging, visits, features)
   let count = 0
   const addCycles = async (): Promise<void> => {
     for (const stored of store.tail(1)) {
-      const ended = visits.add(stored.position)
       if (!isChosen(stored)) continue
       const json = await readBody(store, stored.position)
-      await exporter.add(stored, { json, cycle: codec.decodeCycle(json), ended })
+      await exporter.add(stored, { json, cycle: codec.decodeCycle(json) })
       count++
       if (staging.isFull) await staging.flush()
     }
   }
   await withRelease(addCycles, () => features.close())
-  const overlapping = visits.visits.filter(({ entered, left }) => {
+  const overlapping = visits.list().filter(({ entered, left }) => {
     const began = cycles.get(entered?.position ?? -1)?.cycleAtMs ?? -Infinity
-    const ended = cycles.get(left?.position ?? -1)?.cycleAtMs ?? Infinity
+    const ended = left?.cycle.cycleAtMs ?? Infinity
     return began <= toMs && ended >= fromMs
   })
   await exportVisits(store, staging, overlapping, options.texts)
@@ -99,33 +98,33 @@ async function exportTo(staging: Staging, store: Store, options: ExportOptions):
 interface ExportedCycle {
   readonly json: Uint8Array
   readonly cycle: CycleColumns
-  /** The visits that ended with it. */
-  readonly ended: readonly ArrivalVisit[]
 }
 
 /** Stages the rows of one cycle. */
 class CycleExporter {
   readonly #store: Store
   readonly #staging: Staging
-  readonly #visits: ArrivalVisits
+  readonly #visits: StoredVisits
   readonly #features: ExportedFeatures
   #newestMs = -Infinity
 
-  constructor(store: Store, staging: Staging, visits: ArrivalVisits, features: ExportedFeatures) {
+  constructor(store: Store, staging: Staging, visits: StoredVisits, features: ExportedFeatures) {
     this.#store = store
     this.#staging = staging
     this.#visits = visits
     this.#features = features
   }
 
-  async add(stored: StoredCycle, exported: ExportedCycle): Promise<void> {
+  async add(stored: StoredCycle, { json, cycle }: ExportedCycle): Promise<void> {
     const response = readResponse(this.#store, stored.cycleId)
+    const record = recordAt(this.#store, stored.position)
+    const keys = this.#resultKeys(stored.position, response, record)
     this.#addCycle(stored, response)
-    await this.#addScores(stored, response)
-    this.#addShadowScores(stored, response)
-    this.#addReadings(stored, exported.cycle)
-    this.#addSnapshots(stored, exported.cycle)
-    this.#addRemovals(stored, exported)
+    await this.#addScores(stored, response, keys)
+    this.#addShadowScores(stored, response, keys)
+    this.#addReadings(stored, cycle)
+    this.#addSnapshots(stored, cycle)
+    this.#addRemovals(stored, cycle, { json, record })
   }
 
   #addCycle(stored: StoredCycle, response: CycleResponse): void {
@@ -141,8 +140,7 @@ class CycleExporter {
     this.#newestMs = Math.max(this.#newestMs, cycleAtMs)
   }
 
-  async #addScores({ position }: StoredCycle, { results }: CycleResponse): Promise<void> {
-    const keys = this.#resultKeys(position, results)
+  async #addScores({ position }: StoredCycle, { results }: CycleResponse, keys: ResultKeys): Promise<void> {
     this.#staging.append('scores', results.length, {
       ...keys,
       outcome: Uint8Array.from(results, outcomeCodeOf),
@@ -154,32 +152,40 @@ class CycleExporter {
     })
   }
 
-  #addShadowScores(stored: StoredCycle, { results }: CycleResponse): void {
+  #addShadowScores(stored: StoredCycle, { results }: CycleResponse, keys: ResultKeys): void {
     const { position, cycleId } = stored
     const versions = this.#store.models.shadowVersions(position)
     if (versions.length === 0) return
-    const scored = results.filter(({ status }) => status === 'scored')
-    const keys = this.#resultKeys(position, scored)
+    const isScored = (_: number, row: number): boolean => results[row]?.status === 'scored'
+    const scored = {
+      position: keys.position.filter(isScored),
+      post: keys.post.filter(isScored),
+      entered: keys.entered.filter(isScored),
+    }
+    const count = scored.post.length
     const weights = weightsOf(this.#store, stored.weightsVersion)
     for (const version of versions) {
       const heads = shadowHeads(this.#store, stored, version) as HeadColumns
-      this.#staging.append('shadow_scores', scored.length, {
-        ...keys,
-        model_version: new Array<string>(scored.length).fill(version),
-        score: weightedScores(heads, weights, scored.length, `${version} at ${cycleId}`),
+      this.#staging.append('shadow_scores', count, {
+        ...scored,
+        model_version: new Array<string>(count).fill(version),
+        score: weightedScores(heads, weights, count, `${version} at ${cycleId}`),
         ...Object.fromEntries(
-          headNames.map((name) => [name, heads[name] ?? new Float32Array(scored.length).fill(NaN)]),
+          headNames.map((name) => [name, heads[name] ?? new Float32Array(count).fill(NaN)]),
         ),
       })
     }
   }
 
-  #resultKeys(position: Position, results: readonly ResultRow[]): RowKeys & { readonly entered: Int32Array } {
+  /** Pending posts, in the order of the record, and unknown ones. */
+  #resultKeys(position: Position, { results }: CycleResponse, record: Uint8Array): ResultKeys {
+    const entered = this.#visits.enteredOf(readCycleTable(record, 'results'))
+    let slot = 0
     return {
       position: new Int32Array(results.length).fill(position),
       post: Int32Array.from(results, ({ gall_id, post_no }) => this.#staging.postNumber(gall_id, post_no)),
-      entered: Int32Array.from(results, ({ gall_id, post_no, reason }) =>
-        reason === 'unknown_post' ? -1 : (this.#visits.open(gall_id, post_no)?.entered?.position ?? -1),
+      entered: Int32Array.from(results, ({ reason }) =>
+        reason === 'unknown_post' ? -1 : (entered[slot++] as number),
       ),
     }
   }
@@ -203,26 +209,19 @@ class CycleExporter {
     })
   }
 
-  #addRemovals({ position }: StoredCycle, { cycle, json, ended }: ExportedCycle): void {
-    const { count, reason, tier, decidedAtMs } = cycle.removals
-    const keys = this.#keys(position, cycle.removals, cycle.galleries)
-    const visits = new Map(
-      ended.map(({ gallId, postNo, entered }) => [
-        this.#staging.postNumber(gallId, postNo),
-        entered?.position,
-      ]),
-    )
-    const entered = Int32Array.from(keys.post, (number) => {
-      const began = visits.get(number) ?? -1
-      // A second removal of the post in one call has no effect.
-      visits.delete(number)
-      return began
-    })
+  #addRemovals(
+    { position }: StoredCycle,
+    { removals, galleries }: CycleColumns,
+    { json, record }: { readonly json: Uint8Array; readonly record: Uint8Array },
+  ): void {
+    const { count, reason, tier, decidedAtMs } = removals
     this.#staging.append('removals', count, {
-      ...keys,
-      entered,
+      ...this.#keys(position, removals, galleries),
+      entered: this.#visits.enteredOf(readCycleTable(record, 'removals')),
       reason_code: reasonCodes(json, count),
-      ...{ reason, tier, decided_at: decidedAtMs },
+      reason,
+      tier,
+      decided_at: decidedAtMs,
     })
   }
 
@@ -237,6 +236,11 @@ class CycleExporter {
 interface RowKeys {
   readonly position: Int32Array
   readonly post: Int32Array
+}
+
+interface ResultKeys extends RowKeys {
+  /** Position of the cycle that began the visit; -1 if it has expired, and for an unknown post. */
+  readonly entered: Int32Array
 }
 
 /** The columns of a cycle have no `reason_code`: it is read from the body, if there is any. */

@@ -4,17 +4,17 @@
 import type { Candidate } from '../../contract/index.js'
 import { readCandidates } from '../../cycle/index.js'
 import type { Position, Store } from '../../store/index.js'
-import type { ArrivalVisit } from '../arrival-visits.js'
+import type { StoredVisit } from '../stored-visits.js'
 import type { Staging } from './staging.js'
 
 /** `texts`: whether the bodies of the posts are exported. */
 export async function exportVisits(
   store: Store,
   staging: Staging,
-  visits: readonly ArrivalVisit[],
+  visits: readonly StoredVisit[],
   texts: boolean,
 ): Promise<void> {
-  for (const [position, some] of Map.groupBy(visits, ({ entered }) => entered?.position ?? null)) {
+  for (const [position, some] of Map.groupBy(visits, ({ entered }) => entered?.position)) {
     const candidates = await candidatesOf(store, position, some)
     for (const [index, { gallId, postNo, left }] of some.entries()) {
       const { image_positions, body_html, ...candidate }: Partial<Candidate> = candidates[index] ?? {}
@@ -24,7 +24,7 @@ export async function exportVisits(
         body_html: texts ? body_html : null,
         post: staging.postNumber(gallId, postNo),
         entered: position ?? -1,
-        position: left?.position ?? -1,
+        position: left?.cycle.position ?? -1,
         fate: left?.reason,
         tier: left?.tier,
         decided_at: left?.decidedMs,
@@ -37,11 +37,10 @@ export async function exportVisits(
 /** The candidates, as received, of visits that began with one cycle; none if its request has expired. */
 async function candidatesOf(
   store: Store,
-  position: Position | null,
-  visits: readonly ArrivalVisit[],
+  position: Position | undefined,
+  visits: readonly StoredVisit[],
 ): Promise<Candidate[]> {
-  // An entry of an expired cycle is kept only while one of its posts is pending.
-  if (position === null || store.readRequest(position) === undefined) return []
+  if (position === undefined) return []
   const records = await readCandidates(
     store,
     position,

@@ -2,10 +2,10 @@
  * Visits: stays of posts in the pool, found from cycles in order of cycle_time. Columns by visit, in order of beginning.
  * docs/evaluation.md defines a visit and its fate.
  */
-import { absentCode, assert, firstScoreDeadline, outcome, removalReasonCodes } from '../../contract/index.js'
-import type { RecordedCycle, RecordedEvents } from '../recorded-cycles.js'
-import type { RecordedEntries } from '../recorded-entries.js'
-import { fates, type VisitFates } from './ranker-evaluation.js'
+import { absentCode, assert, firstScoreDeadline, outcome, removalReasonCodes } from '../contract/index.js'
+import type { RecordedCycle, RecordedCycles, RecordedEvents } from './recorded-cycles.js'
+import type { RecordedEntries } from './recorded-entries.js'
+import { fates, type VisitFates } from './evaluation/ranker-evaluation.js'
 
 const open = fates.indexOf('open')
 const fateOfReason = removalReasonCodes.map((reason) => fates.indexOf(reason as (typeof fates)[number]))
@@ -13,6 +13,10 @@ const fateOfReason = removalReasonCodes.map((reason) => fates.indexOf(reason as 
 export class Visits {
   /** Index of the cycle that brought the post; -1 for a visit that began before the window. */
   readonly beginCycle: number[] = []
+  /** Index of the cycle with the removal; -1 while there is none. */
+  readonly endCycle: number[] = []
+  /** Index in `removalReasonCodes`; `absentCode` while the visit is open. */
+  readonly reason: number[] = []
   readonly post: number[] = []
   /** The candidate row that began the visit. */
   readonly entry: number[] = []
@@ -23,19 +27,20 @@ export class Visits {
   /** By visit, NaN if unknown. */
   readonly deadlineMs: number[] = []
   readonly #entries: RecordedEntries
-  readonly #isExpired: (entry: number) => boolean
+  readonly #stored: Pick<RecordedCycles, 'entries' | 'isExpired'>
+  /** By an entry of a post that was pending: the entry that began the visit. */
+  readonly #began = new Map<number, number>()
   /** The candidate rows of the posts that were pending before the window, by post. */
   readonly #pendingBefore = new Map<number, number>()
-  readonly #fate: number[] = []
-  readonly #decidedMs: number[] = []
+  /** Infinity while the visit is open. */
+  readonly decidedMs: number[] = []
   /** The latest visit of a post. */
   readonly #latest: (number | undefined)[] = []
   #cycles = 0
 
-  /** `isExpired`: whether the cycle that brought an entry is no longer stored. */
-  constructor(entries: RecordedEntries, isExpired: (entry: number) => boolean) {
-    this.#entries = entries
-    this.#isExpired = isExpired
+  constructor(stored: Pick<RecordedCycles, 'entries' | 'isExpired'>) {
+    this.#stored = stored
+    this.#entries = stored.entries
   }
 
   /** Adds the next cycle before the window. A visit that it begins counts if its post occurs in the window. */
@@ -48,21 +53,30 @@ export class Visits {
   }
 
   /**
-   * Adds the next cycle in order of cycle_time. Candidates apply first, then removals. Returns the visit of each scored
-   * row; -1 if the row lies before its visit or after it, as the results of a late cycle can.
+   * Adds the next cycle in order of cycle_time: candidates apply first, then removals. With `rows`, posts that were pending
+   * before the window are found by them.
    */
-  add(cycle: RecordedCycle): Int32Array {
+  addEvents({ candidates, removals, rows }: RecordedEvents & Partial<Pick<RecordedCycle, 'rows'>>): void {
     const index = this.#cycles++
-    const { rows, removals, candidates } = cycle
     // First, since a post that was pending before the window may be sent again in it.
     removals.post.forEach((post, row) => this.#beginBefore(post, removals.entry[row] as number))
-    for (const entry of rows.entry) this.#beginBefore(this.#entries.post[entry] as number, entry)
+    for (const entry of rows?.entry ?? []) this.#beginBefore(this.#entries.post[entry] as number, entry)
     for (const entry of candidates) {
       this.#beginBefore(this.#entries.post[entry] as number, entry)
       const latest = this.#visitOf(entry)
       if (latest === undefined || !this.#isOpen(latest)) this.#begin(entry, index)
+      else this.#began.set(entry, this.entry[latest] as number)
     }
-    this.#remove(removals)
+    this.#remove(removals, index)
+  }
+
+  /**
+   * As `addEvents`. Returns the visit of each scored row; -1 if the row lies before its visit or after it, as the results of
+   * a late cycle can.
+   */
+  add(cycle: RecordedCycle): Int32Array {
+    const { rows } = cycle
+    this.addEvents(cycle)
     const scored = new Int32Array(cycle.scored.score.length)
     let place = 0
     for (let row = 0; row < rows.entry.length; row++) {
@@ -81,21 +95,27 @@ export class Visits {
     return this.post.length
   }
 
+  /** The entry that began the visit of an entry: another one if the post was pending when it was sent again. */
+  beginningOf(entry: number): number {
+    return this.#began.get(entry) ?? entry
+  }
+
   fates(): VisitFates {
     return {
       count: this.count,
-      fate: Uint8Array.from(this.#fate),
-      decidedMs: Float64Array.from(this.#decidedMs),
+      fate: Uint8Array.from(this.reason, (reason) => fateOfReason[reason] ?? open),
+      decidedMs: Float64Array.from(this.decidedMs),
     }
   }
 
-  #remove({ post, reason, tier, decided_at }: RecordedCycle['removals']): void {
+  #remove({ post, reason, tier, decided_at }: RecordedEvents['removals'], cycle: number): void {
     for (let row = 0; row < post.length; row++) {
       const visit = this.#latest[post[row] as number]
       if (visit === undefined || !this.#isOpen(visit)) continue
-      this.#fate[visit] = fateOfReason[reason[row] as number] as number
+      this.endCycle[visit] = cycle
+      this.reason[visit] = reason[row] as number
       this.tier[visit] = tier[row] as number
-      this.#decidedMs[visit] = decided_at[row] as number
+      this.decidedMs[visit] = decided_at[row] as number
     }
   }
 
@@ -104,7 +124,7 @@ export class Visits {
     if (this.#latest[post] !== undefined) return
     const began = this.#pendingBefore.get(post)
     if (began !== undefined) this.#begin(began, -1)
-    else if (entry >= 0 && this.#isExpired(entry)) this.#begin(entry, -1)
+    else if (entry >= 0 && this.#stored.isExpired(entry)) this.#begin(entry, -1)
   }
 
   #visitOf(entry: number): number | undefined {
@@ -112,7 +132,7 @@ export class Visits {
   }
 
   #isOpen(visit: number): boolean {
-    return this.#fate[visit] === open
+    return this.reason[visit] === absentCode
   }
 
   #begin(entry: number, cycle: number): number {
@@ -123,8 +143,9 @@ export class Visits {
     this.tier.push(absentCode)
     this.waitingOutcome.push(absentCode)
     this.deadlineMs.push(firstScoreDeadline(this.#entries.extractedMs[entry] as number))
-    this.#fate.push(open)
-    this.#decidedMs.push(Infinity)
+    this.endCycle.push(-1)
+    this.reason.push(absentCode)
+    this.decidedMs.push(Infinity)
     this.#latest[post] = visit
     return visit
   }
