@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { projectDir } from '../helpers/server-process.js'
 
-const watch = pathToFileURL(join(projectDir, 'dist/cli/end-with-parent.js')).href
+const watch = pathToFileURL(join(projectDir, 'dist/base/end-with-parent.js')).href
 const startChild = (script: string, stdout: string): string =>
   `require('node:child_process').spawn(process.execPath, ['--import', ${JSON.stringify(watch)}, '-e', ${JSON.stringify(script)}],
     { stdio: ['pipe', ${JSON.stringify(stdout)}, 'inherit'] })`
