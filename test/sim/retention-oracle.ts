@@ -118,13 +118,13 @@ export class RetentionOracle {
     const post = `${key.gallId}/${key.postNo}`
     const days = this.#limits.retainImagesDays
     if (days === 0 || this.#isPending(post) || this.#pool.isRemoved(post)) return false
-    return (arrivedAtMs ?? Infinity) < nowMs - days * dayMs
+    return arrivedAtMs < nowMs - days * dayMs
   }
 
   #isOldOutcome({ record, arrivedAtMs }: OutcomeEntry, nowMs: number): boolean {
     const { placed_at } = JSON.parse(Buffer.from(record).toString()) as { placed_at: string }
     const days = this.#limits.retainOutcomesDays
-    return days > 0 && Math.max(Date.parse(placed_at), arrivedAtMs ?? Infinity) < nowMs - days * dayMs
+    return days > 0 && Math.max(Date.parse(placed_at), arrivedAtMs) < nowMs - days * dayMs
   }
 
   #isPending(post: string): boolean {
