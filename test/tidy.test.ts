@@ -17,7 +17,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   cycle: 4950,
   history: 5500,
   images: 500,
-  model: 7600,
+  model: 7750,
   page: 5350,
   pool: 1400,
   records: 400,

@@ -115,6 +115,18 @@ describe('the identity of a model', () => {
     ['missing values', { missing: 'nan' }],
     ['graph', { head: { ...head, sha256: 'e'.repeat(64) } }],
     ['activation', { head: { ...head, outputs: { p_views: { name: 'probs', activation: 'clip' } } } }],
+    ...(
+      [
+        { activation: 'softmax' },
+        { scale: 2 },
+        { offset: 1 },
+        { squeeze: true },
+        { transposed: true },
+      ] as const
+    ).map((member): [string, Partial<Manifest>] => [
+      `output (${Object.keys(member).join()})`,
+      { head: { ...head, outputs: { p_views: { name: 'probs', ...member } } } },
+    ]),
     ['text encoder', { text: { ...text, tokens_max: 64 } }],
     ['pooling of images', { image: { ...image, pooling: 'max' } }],
     ['transform of a feature', { features: [{ name: 'views_log', transform: 'log1p' }] }],
@@ -128,6 +140,17 @@ describe('the identity of a model', () => {
     ['notes', { note: 'n', provenance: { note: 'p' } }],
     ['golden cases', { golden: { file: 'golden.json', sha256: 'e'.repeat(64) } }],
     ['one graph in a list', { head: [head] }],
+    [
+      'defaults of an output stated explicitly',
+      {
+        head: {
+          ...head,
+          outputs: {
+            p_views: { name: 'probs', column: 0, scale: 1, offset: 0, squeeze: false, transposed: false },
+          },
+        },
+      },
+    ],
     ['a default stated explicitly', { missing: 'imputed', text: { ...text, missing_embedding: 'zeros' } }],
   ])('does not change with %s', (_, change) => {
     expect(modelIdentity({ ...manifest, ...change })).toBe(modelIdentity(manifest))

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto'
 import { headNames } from '../../contract/index.js'
 import { featureNames, headGraphs, missingEmbeddings } from './parse-manifest.js'
-import type { ImageManifest, Manifest, TextManifest } from './manifest.js'
-import { imageSettings, textSettings } from './settings.js'
+import type { HeadOutput, ImageManifest, Manifest, TextManifest } from './manifest.js'
+import { headSettings, imageSettings, textSettings } from './settings.js'
 
 /**
  * Versions of the preprocessing in this program (HTML to text, truncation, resizing). Raise one when its preprocessing
@@ -84,13 +84,20 @@ export function modelIdentity(manifest: Manifest): string {
       inputs: [inputs.features ?? null, inputs.text ?? null, inputs.image ?? null],
       outputs: headNames.map((name) => {
         const output = outputs[name]
-        return output === undefined ? null : [output.name, output.column ?? 0, output.activation ?? 'none']
+        return output === undefined ? null : outputIdentity(output)
       }),
     })),
     text: text === undefined ? null : textEncoderHash(text, identityPreprocessing),
     image: image === undefined ? null : [imageEncoderHash(image, identityPreprocessing), image.pooling],
     ...(embeddings.length === 0 ? {} : { embeddings_not_missing_as_features: embeddings }),
   })
+}
+
+/** Members that the first versions of this program did not know are included only if they have an effect. */
+function outputIdentity(output: HeadOutput): unknown[] {
+  const { name, column, activation, scale, offset, squeeze, transposed } = headSettings(output)
+  const isPlain = scale === 1 && offset === 0 && !squeeze && !transposed
+  return [name, column ?? 0, activation, ...(isPlain ? [] : [{ scale, offset, squeeze, transposed }])]
 }
 
 /** Canonical: members come in the order of the literals above, whatever their order in the manifest. */

@@ -103,8 +103,19 @@ export interface HeadInputs {
 export interface HeadOutput {
   name: Name
   column?: Index
-  /** Applied to each value: `sigmoid` for a logit, `clip` to 0 to 1 for a regressor. Default: none. */
-  activation?: 'sigmoid' | 'clip'
+  /** The output is [columns, N]. Default false. */
+  transposed?: boolean
+  /** Dimensions of size 1, other than that of the rows, are removed: [N, 1, 3] becomes [N, 3]. Default false. */
+  squeeze?: boolean
+  /** Factor for each value, applied first. Default 1. */
+  scale?: number
+  /** Added next. Default 0. */
+  offset?: number
+  /**
+   * Applied last: `sigmoid` for a logit, `softmax` for logits of which each column has one, `clip` to 0 to 1 for a regressor.
+   * Default: none.
+   */
+  activation?: 'sigmoid' | 'softmax' | 'clip'
 }
 
 /** A transformer in Hugging Face's export format. */

@@ -4,7 +4,7 @@
  */
 import typia, { type IValidation } from 'typia'
 import { headNames, type HeadName } from '../../contract/index.js'
-import type { GraphManifest, HeadManifest, ImageManifest, Manifest } from './manifest.js'
+import type { GraphManifest, HeadManifest, HeadOutput, ImageManifest, Manifest } from './manifest.js'
 import { parseTyped, refusal } from './parse-typed.js'
 
 const validate = typia.createValidateEquals<Manifest>()
@@ -118,6 +118,7 @@ function headRules(manifest: Manifest): Rule[] {
       [names.length === 0, `${place}.inputs must have at least one of features, text, image`],
       [hasDuplicates(names), `${place}.inputs must have different names`],
       [isList && Object.keys(outputs).length === 0, `${place}.outputs must have at least one head`],
+      ...Object.entries(outputs).flatMap(([name, output]) => outputRules(`${place}.outputs.${name}`, output)),
     ]
   })
   const headRule = (name: HeadName): Rule => {
@@ -127,6 +128,15 @@ function headRules(manifest: Manifest): Rule[] {
   const hasNoScoredHead = !headsOf(manifest).some((name) => scoredHeads.includes(name))
   const atLeastOne = `head.outputs must have at least one of ${scoredHeads.join(', ')}`
   return [...graphRules, ...headNames.map(headRule), [hasNoScoredHead, atLeastOne]]
+}
+
+function outputRules(place: string, { column, scale, offset, activation }: HeadOutput): Rule[] {
+  const isSoftmax = activation === 'softmax'
+  return [
+    [scale === 0, `${place}.scale must not be 0: all posts would have one value`],
+    [isSoftmax && column === undefined, `${place}.column is required for the activation softmax`],
+    [isSoftmax && offset !== undefined, `${place}.offset has no effect with the activation softmax`],
+  ]
 }
 
 function encoderRules(manifest: Manifest): Rule[] {

@@ -1,13 +1,27 @@
 /**
- * The encoders of a manifest with every default filled in. Plans, port checks and hashes read these; the members keep
+ * The heads and encoders of a manifest with every default filled in. Plans, port checks and hashes read these; the members keep
  * their names.
  */
-import type { ImageManifest, TextManifest } from './manifest.js'
+import type { HeadOutput, ImageManifest, TextManifest } from './manifest.js'
 
+/** `column` null: the only one. `activation` none: the value is a share. */
+export type HeadSettings = Readonly<ReturnType<typeof headSettings>>
 /** `pooling` null: the graph pools. `pad_token_id` null: the value in `tokenizer.json`, else 0. */
 export type TextSettings = Readonly<ReturnType<typeof textSettings>>
 /** `crop` null: none. `pool` null: the output is [N, dim]. */
 export type ImageSettings = Readonly<ReturnType<typeof imageSettings>>
+
+export function headSettings(output: HeadOutput) {
+  return {
+    column: null,
+    scale: 1,
+    offset: 0,
+    activation: 'none' as const,
+    squeeze: false,
+    transposed: false,
+    ...output,
+  }
+}
 
 export function textSettings(text: TextManifest) {
   return {

@@ -2,6 +2,7 @@
  * The graph of heads: matrices [N, width] in, columns of [N] or [N, columns] out, in float32 or float64.
  */
 import type { HeadName } from '../../contract/index.js'
+import type { HeadSettings } from '../package/settings.js'
 import {
   allows,
   inputProblems,
@@ -29,13 +30,9 @@ export type MatrixName = (typeof matrixNames)[number]
 export type MatrixWidths = Readonly<Record<MatrixName, number>>
 
 /** A head is one column of an output [N, columns], or an output [N], whose only column is 0; float32 or float64. */
-export interface HeadColumn {
+export interface HeadColumn extends Omit<HeadSettings, 'name'> {
   readonly head: HeadName
   readonly output: string
-  /** null: the only one. */
-  readonly column: number | null
-  /** Turns the graph's value into a share; `none`: the value is one. */
-  readonly activation: 'none' | 'sigmoid' | 'clip'
 }
 
 /** One input of a graph: its matrix, and the element type that the graph takes. */
@@ -99,22 +96,56 @@ function rewrite(how: string, argument = ''): string {
 
 /** The problems of an output: one for the output as a whole, or one for each head that it lacks. */
 function headOutputProblems(port: Port, columns: readonly HeadColumn[]): string[] {
-  const { name, dtype, shape } = port
+  const { name, dtype } = port
   if (dtype === null)
     return [
       `output ${name} must be a tensor: export a classifier with options={"zipmap": False} (skl2onnx) or ` +
         'zipmap=False (onnxmltools)',
     ]
-  const isRanked = shape === null || shape.length === 1 || shape.length === 2
-  // Its first size is not checked: see ports.ts.
-  if (!floatTypes.includes(dtype) || !isRanked)
-    return [`output ${name} must be float32 or float64, [N] or [N, columns], but is ${portText(port)}`]
-  const columnCount = shape?.length === 1 ? 1 : shape?.[1]
+  return [...new Set(columns.flatMap((column) => headColumnProblems(port, column)))]
+}
+
+function headColumnProblems(port: Port, column: HeadColumn): string[] {
+  const { name, dtype } = port
+  const { head, squeeze, transposed } = column
+  const shape = port.shape && rowsAndColumns(port.shape, column)
+  // Its first size is not checked: see ports.ts. A free size that is to be squeezed shows in the first batch.
+  const isRanked =
+    shape === null || (shape.length > 0 && (shape.length <= 2 || (squeeze && shape.slice(1).some(isFree))))
+  if (!floatTypes.includes(dtype ?? '') || !isRanked) {
+    const expected = transposed ? '[N] or [columns, N]' : '[N] or [N, columns]'
+    return [
+      `output ${name} must be float32 or float64, ${expected}, but is ${portText(port)}${squeezeHint(port, column)}`,
+    ]
+  }
+  if (shape === null || shape.length > 2) return []
+  const columnCount = shape.length === 1 ? 1 : shape[1]
   if (typeof columnCount !== 'number') return []
-  return columns.flatMap(({ head, column }) => {
-    if (column === null && columnCount !== 1)
-      return [`output ${name} has ${columnCount} columns, but the manifest specifies no column for ${head}`]
-    if ((column ?? 0) < columnCount) return []
-    return [`output ${name} has no column ${column} for ${head}: it is ${portText(port)}`]
-  })
+  if (column.column === null && columnCount !== 1)
+    return [`output ${name} has ${columnCount} columns, but the manifest specifies no column for ${head}`]
+  if ((column.column ?? 0) >= columnCount)
+    return [`output ${name} has no column ${column.column} for ${head}: it is ${portText(port)}`]
+  if (column.activation === 'softmax' && columnCount === 1)
+    return [
+      `output ${name} has one column, of which the softmax is always 1: activation of ${head} must be sigmoid for a logit`,
+    ]
+  return []
+}
+
+/** The end of the message if `squeeze` would correct the rank, else empty. */
+function squeezeHint({ dtype, shape }: Port, { squeeze, transposed }: HeadColumn): string {
+  if (shape === null || squeeze || !floatTypes.includes(dtype ?? '')) return ''
+  return rowsAndColumns(shape, { squeeze: true, transposed }).length <= 2
+    ? ': set squeeze for this output'
+    : ''
+}
+
+/** The shape of an output as the manifest describes it: rows, then columns if it has any. Any other number of sizes is an error. */
+export function rowsAndColumns<Size>(
+  shape: readonly Size[],
+  { squeeze, transposed }: Pick<HeadColumn, 'squeeze' | 'transposed'>,
+): Size[] {
+  const rowsAt = transposed ? shape.length - 1 : 0
+  const kept = shape.filter((size, index) => !squeeze || index === rowsAt || size !== 1)
+  return transposed ? kept.reverse() : kept
 }

@@ -9,7 +9,8 @@ import { ModelRowError } from '../model.js'
 const roundingMax = 1e-6
 /** What helps against every value but NaN. */
 const remedy =
-  '; let the graph end in a sigmoid, or set activation in the manifest: sigmoid for a logit, clip for a regressor'
+  '; let the graph end in a sigmoid, or set activation in the manifest: sigmoid for a logit, softmax for a column of logits, ' +
+  'clip for a regressor'
 
 /**
  * Clamps values that are outside only by rounding. Throws a `ModelRowError` that counts the invalid rows of the first

@@ -1,16 +1,12 @@
 /**
  * Heads in the real runtime: graphs as training tools export them, and graphs that are refused.
  */
-import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { silentLog } from '../../base/index.js'
+import { column, expectClose, plannedHeads, predict } from '../../../test/helpers/head-plans.js'
 import { smallGraph } from '../../../test/helpers/model-packages.js'
 import type { Operator } from '../../../models/onnx-writer.js'
-import type { HeadColumn, MatrixName } from './head-ports.js'
-import type { HeadGraphPlan, HeadsPlan } from './plans.js'
+import type { HeadGraphPlan } from './plans.js'
 import { openHeadsProgram } from './heads-program.js'
 
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x))
@@ -166,7 +162,7 @@ describe('heads', () => {
     ['none', [-2, 0.25, 3]],
   ] as const)('with activation %s apply it to each value', async (activation, expected) => {
     const graph = smallGraph({ operators: [operator('Identity', 'features', 'probs')] })
-    const plan = plannedHeads([{ graph, heads: [{ ...column('p_views', 'probs'), activation }] }])
+    const plan = plannedHeads([{ graph, heads: [column('p_views', 'probs', 0, { activation })] }])
     expectClose(await predict(plan, 3, { features: [-2, 0.25, 3] }), [expected])
   })
 
@@ -174,7 +170,7 @@ describe('heads', () => {
     'with activation %s keep values that are not finite',
     async (activation) => {
       const graph = smallGraph({ operators: [operator('Identity', 'features', 'probs')] })
-      const plan = plannedHeads([{ graph, heads: [{ ...column('p_views', 'probs'), activation }] }])
+      const plan = plannedHeads([{ graph, heads: [column('p_views', 'probs', 0, { activation })] }])
       const [values] = await predict(plan, 3, { features: [NaN, Infinity, -Infinity] })
       expect([...values!]).toEqual([NaN, Infinity, -Infinity])
     },
@@ -244,7 +240,7 @@ describe('a graph is refused when', () => {
         outputs: [{ name: 'probs', shape: ['N', 1, 1] }],
       }),
       {},
-      /: output probs must be float32 or float64, \[N\] or \[N, columns\], but is float32 \[N, 1, 1\]$/,
+      /: output probs must be float32 or float64, \[N\] or \[N, columns\], but is float32 \[N, 1, 1\]: set squeeze for this output$/,
     ],
     [
       'an output is of labels',
@@ -297,65 +293,3 @@ describe('a graph is refused when', () => {
     await refused(graph, {}, /^output probs has the shape \[4,1\] for a batch of 2 rows$/)
   })
 })
-
-interface GraphParts extends Partial<HeadGraphPlan> {
-  readonly graph: Uint8Array
-}
-
-function column(head: HeadColumn['head'], output: string, number = 0): HeadColumn {
-  return { head, output, column: number, activation: 'none' }
-}
-
-/** Heads of these graphs, each p_views of `probs` from `features` [N, 1] by default. */
-function plannedHeads(parts: readonly GraphParts[]): HeadsPlan {
-  const directory = mkdtempSync(join(tmpdir(), 'understudy-heads-'))
-  onTestFinished(() => rmSync(directory, { recursive: true }))
-  const graphs = parts.map(({ graph, ...changes }, index): HeadGraphPlan => {
-    const file = join(directory, `head${index}.onnx`)
-    writeFileSync(file, graph)
-    return {
-      file,
-      sha256: createHash('sha256').update(graph).digest('hex'),
-      providers: ['cpu'],
-      intraOpThreads: 1,
-      inputs: { features: 'features' },
-      heads: [column('p_views', 'probs')],
-      ...changes,
-    }
-  })
-  return {
-    role: 'heads',
-    graphs,
-    widths: { features: 1, text: 0, image: 0 },
-    heads: graphs.flatMap((graph) => graph.heads.map(({ head }) => head)),
-  }
-}
-
-/** The heads of one batch, in the order of the plan. */
-async function predict(
-  plan: HeadsPlan,
-  count: number,
-  values: { readonly [Matrix in MatrixName]?: readonly number[] },
-): Promise<readonly Float32Array[]> {
-  const program = await openHeadsProgram(plan, silentLog)
-  const matrix = (name: MatrixName, columnCount: number): Float32Array => {
-    const numbers = new Float32Array(count * columnCount)
-    numbers.set(values[name] ?? [])
-    return numbers
-  }
-  const matrices = {
-    features: matrix('features', plan.widths.features),
-    text: matrix('text', plan.widths.text),
-    image: matrix('image', plan.widths.image),
-  }
-  const { heads, failure } = await program.run({ count, matrices })
-  expect(failure).toBeNull()
-  return heads
-}
-
-function expectClose(heads: readonly Float32Array[], expected: readonly (readonly number[])[]): void {
-  expect(heads.map((values) => values.length)).toEqual(expected.map((values) => values.length))
-  heads.forEach((values, head) =>
-    values.forEach((value, row) => expect(value).toBeCloseTo(expected[head]![row]!, 5)),
-  )
-}

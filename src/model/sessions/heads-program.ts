@@ -12,6 +12,7 @@ import {
   type HeadInput,
   type MatrixWidths,
 } from './head-ports.js'
+import { readHead } from './head-values.js'
 import type { HeadGraphPlan, HeadsPlan } from './plans.js'
 import { openGraph, quietly, type GraphSession } from './graph-session.js'
 import type { ItemFailure } from '../model.js'
@@ -99,7 +100,7 @@ async function runGraph(
   const feeds = Object.fromEntries(inputs.map((input) => [input.name, tensorOf(input, matrices, count)]))
   const names = [...new Set(plan.heads.map(({ output }) => output))]
   const outputs = await session.run(feeds, names, quietly)
-  for (const column of plan.heads) copyHead(outputs[column.output], column, targetOf(column.head))
+  for (const column of plan.heads) readHead(outputs[column.output], column, targetOf(column.head))
 }
 
 function tensorOf({ matrix, type, columnCount }: HeadInput, matrices: Matrices, count: number): ort.Tensor {
@@ -107,32 +108,4 @@ function tensorOf({ matrix, type, columnCount }: HeadInput, matrices: Matrices, 
   return type === 'float32'
     ? new ort.Tensor('float32', values, [count, columnCount])
     : new ort.Tensor('float64', new Float64Array(values), [count, columnCount])
-}
-
-function copyHead(output: ort.OnnxValue | undefined, head: HeadColumn, target: Float32Array): void {
-  const { output: name, column, activation } = head
-  const columnCount = output?.dims.length === 1 ? 1 : (output?.dims[1] ?? 0)
-  const values = output?.data
-  if (
-    !(values instanceof Float32Array || values instanceof Float64Array) ||
-    values.length !== target.length * columnCount ||
-    (column === null ? columnCount !== 1 : column >= columnCount)
-  ) {
-    throw new Error(
-      `output ${name} has the shape [${String(output?.dims)}] for a batch of ${target.length} rows`,
-    )
-  }
-  for (let row = 0, at = column ?? 0; row < target.length; row++, at += columnCount) {
-    target[row] = values[at] as number
-  }
-  if (activation !== 'none') activate(target, activation)
-}
-
-/** Values that are not finite stay as they are, so that the checks of the parent detect them. */
-function activate(values: Float32Array, activation: 'sigmoid' | 'clip'): void {
-  for (let row = 0; row < values.length; row++) {
-    const value = values[row] as number
-    if (!Number.isFinite(value)) continue
-    values[row] = activation === 'sigmoid' ? 1 / (1 + Math.exp(-value)) : Math.min(Math.max(value, 0), 1)
-  }
 }

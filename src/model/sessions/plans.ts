@@ -10,7 +10,13 @@ import { headNames, type HeadName } from '../../contract/index.js'
 import type { HeadColumn, HeadPorts, MatrixWidths } from './head-ports.js'
 import { ModelError } from '../model.js'
 import { featureNames, headGraphs, headsOf, namedGraphs } from '../package/parse-manifest.js'
-import { imageSettings, textSettings, type ImageSettings, type TextSettings } from '../package/settings.js'
+import {
+  headSettings,
+  imageSettings,
+  textSettings,
+  type ImageSettings,
+  type TextSettings,
+} from '../package/settings.js'
 import type { GraphManifest, HeadManifest, Manifest } from '../package/manifest.js'
 import type { PackageFiles } from '../package/package-files.js'
 import type { ModelPackage } from '../package/read-package.js'
@@ -133,8 +139,8 @@ export function planHeadPorts({ inputs, outputs }: HeadManifest): HeadPorts {
     heads: headNames.flatMap((head): HeadColumn[] => {
       const output = outputs[head]
       if (output === undefined) return []
-      const { name, column = null, activation = 'none' } = output
-      return [{ head, output: name, column, activation }]
+      const { name, ...settings } = headSettings(output)
+      return [{ head, output: name, ...settings }]
     }),
   }
 }

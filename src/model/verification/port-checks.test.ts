@@ -2,7 +2,7 @@
  * The problems that are reported for wrong exports: graphs against their manifests.
  */
 import { describe, expect, test } from 'vitest'
-import type { HeadManifest, ImageManifest, Manifest, TextManifest } from '../package/manifest.js'
+import type { HeadManifest, HeadOutput, ImageManifest, Manifest, TextManifest } from '../package/manifest.js'
 import type { Port, Ports } from '../sessions/ports.js'
 import { portProblems } from './port-checks.js'
 
@@ -153,12 +153,50 @@ describe('the graph of heads', () => {
     expect(portProblems(manifest, 'head', ports)).toEqual([problem]),
   )
 
+  test.each<[string, HeadOutput, Port['shape'], string[]]>([
+    ['of one row of columns', { name: 'y', column: 2, squeeze: true }, ['N', 1, 3], []],
+    ['of columns of rows', { name: 'y', column: 2, transposed: true }, [3, 'N'], []],
+    [
+      'that lacks the column once it is squeezed',
+      { name: 'y', column: 3, squeeze: true },
+      ['N', 1, 3],
+      ['output y has no column 3 for p_up: it is float32 [N, 1, 3]'],
+    ],
+    [
+      'that has too many sizes however it is squeezed',
+      { name: 'y', column: 0, squeeze: true },
+      ['N', 2, 3],
+      ['output y must be float32 or float64, [N] or [N, columns], but is float32 [N, 2, 3]'],
+    ],
+    [
+      'of columns of rows with too many sizes',
+      { name: 'y', column: 0, transposed: true },
+      [3, 1, 'N'],
+      [
+        'output y must be float32 or float64, [N] or [columns, N], but is float32 [3, 1, N]: ' +
+          'set squeeze for this output',
+      ],
+    ],
+    [
+      'of one logit for a softmax',
+      { name: 'y', column: 0, activation: 'softmax' },
+      ['N', 1],
+      [
+        'output y has one column, of which the softmax is always 1: activation of p_up must be sigmoid for a logit',
+      ],
+    ],
+  ])('with an output %s', (_, p_up, shape, expected) => {
+    const changed = { ...manifest, head: { ...head, outputs: { p_up } } }
+    expect(portProblems(changed, 'head', { ...headFile, outputs: [port('y', shape)] })).toEqual(expected)
+  })
+
   test('has one problem when one output is wrong for several heads', () => {
     const outputs = { p_views: { name: 'probs', column: 0 }, p_up: { name: 'probs', column: 1 } }
     const both = { ...manifest, head: { ...head, outputs } }
     const problemsWith = (output: Port) => portProblems(both, 'head', { ...headFile, outputs: [output] })
     expect(problemsWith(port('probs', ['N', 2, 1]))).toEqual([
-      'output probs must be float32 or float64, [N] or [N, columns], but is float32 [N, 2, 1]',
+      'output probs must be float32 or float64, [N] or [N, columns], but is float32 [N, 2, 1]: ' +
+        'set squeeze for this output',
     ])
     expect(problemsWith(port('others', ['N', 2]))).toEqual([
       'it has no output probs for p_views, p_up; its outputs are others',

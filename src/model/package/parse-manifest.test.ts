@@ -1,0 +1,55 @@
+/**
+ * Manifests whose members contradict each other: the message names the member and what to change.
+ */
+import { describe, expect, test } from 'vitest'
+import { ModelError } from '../model.js'
+import type { HeadManifest, HeadOutput, Manifest } from './manifest.js'
+import { parseManifest } from './parse-manifest.js'
+
+const sha256 = 'a'.repeat(64)
+const head: HeadManifest = {
+  file: 'head.onnx',
+  sha256,
+  inputs: { features: 'features' },
+  outputs: { p_up: { name: 'probs', column: 1 } },
+}
+const manifest: Manifest = { model_version: 'v', kind: 'trained', features: ['views_log', 'up_log'], head }
+
+/** The problems of the manifest with these changes, without the name of the file; none: it is valid. */
+function problems(changes: Partial<Manifest>): string[] {
+  try {
+    parseManifest(JSON.stringify({ ...manifest, ...changes }), 'm')
+    return []
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error
+    return error.message.split('\n').map((line) => line.replace(/^m: /, ''))
+  }
+}
+
+describe('an output of heads', () => {
+  const problemsOf = (p_up: HeadOutput): string[] => problems({ head: { ...head, outputs: { p_up } } })
+
+  test.each<[string, HeadOutput]>([
+    ['of two logits', { name: 'logits', column: 1, activation: 'softmax', scale: 0.5 }],
+    ['of a regressor', { name: 'y', scale: -0.01, offset: 1, activation: 'clip' }],
+    ['of another layout', { name: 'y', column: 2, squeeze: true, transposed: true }],
+  ])('%s is valid', (_, output) => expect(problemsOf(output)).toEqual([]))
+
+  test.each<[string, HeadOutput, string]>([
+    [
+      'softmax without a column',
+      { name: 'logits', activation: 'softmax' },
+      'head.outputs.p_up.column is required for the activation softmax',
+    ],
+    [
+      'softmax with an offset',
+      { name: 'logits', column: 1, activation: 'softmax', offset: 1 },
+      'head.outputs.p_up.offset has no effect with the activation softmax',
+    ],
+    [
+      'a factor of zero',
+      { name: 'y', scale: 0 },
+      'head.outputs.p_up.scale must not be 0: all posts would have one value',
+    ],
+  ])('is refused with %s', (_, output, problem) => expect(problemsOf(output)).toEqual([problem]))
+})
