@@ -54,6 +54,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'models list': ['', '--models-dir /srv/models --json'],
   'models verify': ['', 'head-2026-03'],
   'models inspect': ['head-2026-03', 'model.onnx --json'],
+  'models embed': [
+    "head-2026-03 --text '오늘 진짜 대박' --image photo.jpg",
+    "head-2026-03 --text 제목 --body '<p>본문</p>' --json",
+  ],
   'models golden': ['head-2026-03 --cycle 20260302T1205 --cases 50'],
   'models activate': ['head-2026-03'],
   'models shadow': ['head-2026-04', '--none'],

@@ -5,6 +5,7 @@ export { catalogue, featureGroups, findFeature, nearestFeature } from './feature
 export { compileFeatures, type FillFeatures } from './features/compile.js'
 export type { Feature } from './features/feature.js'
 export type { GoldenFile } from './verification/golden.js'
+export { encodeImages, encodeTexts, type Encoding } from './encodings.js'
 export { constantModel } from './constant-model.js'
 export { recordGolden, type RecordedRow } from './verification/golden-record.js'
 export { portText, type Port, type Ports } from './sessions/ports.js'

@@ -89,12 +89,8 @@ export async function loadPackage(modelPackage: ModelPackage, options: LoadOptio
 }
 
 /** One after the other: each start blocks the event loop for milliseconds. One that fails closes the others. */
-async function openHosts(
-  { heads, text, image }: ModelPlans,
-  { log, processBytesMax, signal, onProcessLost, timeLimitMs: warmUpMsMax = timeLimitMsDefault }: LoadOptions,
-): Promise<Hosts> {
-  const bytesMax = processBytesMax ?? processBytesMaxDefault
-  const options: ServingOptions = { log, bytesMax, signal, onProcessLost, warmUpMsMax }
+async function openHosts({ heads, text, image }: ModelPlans, loadOptions: LoadOptions): Promise<Hosts> {
+  const options = servingOptions(loadOptions)
   const opened: (HeadsHost | EncoderHost)[] = []
   const keep = <Host extends HeadsHost | EncoderHost>(host: Host): Host => {
     opened.push(host)
@@ -110,6 +106,12 @@ async function openHosts(
     await Promise.all(opened.map((host) => host.close()))
     throw error
   }
+}
+
+/** The options of a model's processes. */
+export function servingOptions(options: LoadOptions): ServingOptions {
+  const { log, processBytesMax: bytesMax = processBytesMaxDefault, signal, onProcessLost } = options
+  return { log, bytesMax, signal, onProcessLost, warmUpMsMax: options.timeLimitMs ?? timeLimitMsDefault }
 }
 
 /** Rows of zeros: the heads must be shares for them too. */

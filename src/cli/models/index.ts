@@ -1,6 +1,6 @@
 /**
- * `understudy models`: the subcommands that list, verify, inspect, activate and compare model packages, record golden
- * cases and export training data.
+ * `understudy models`: the subcommands that list, verify, inspect, activate and compare model packages, print vectors, record
+ * golden cases and export training data.
  */
 import { Option, type Command } from 'commander'
 import { manifestSchemaText } from '../../model/index.js'
@@ -10,6 +10,7 @@ import type { SettingName } from '../../settings/index.js'
 import { activate, shadow } from './activate.js'
 import { historySettingNames, sessionSettingNames } from '../../history/index.js'
 import { compare, comparedCyclesMax, type CompareFlags } from './compare.js'
+import { embed, type EmbedFlags } from './embed.js'
 import { listFeatures, writeMatrix, type MatrixFlags } from './features.js'
 import { goldenCasesMax, recordGoldenCases, type GoldenFlags } from './golden.js'
 import { inspect } from './inspect.js'
@@ -21,6 +22,7 @@ export function addModelsCommand(program: Command, context: CommandContext): voi
   const add = (usage: string, settings: readonly SettingName[], isDefault = false): Command =>
     addSettingFlags(models.command(usage, { isDefault }), settings)
   addPackageCommands(add, context)
+  addEncoderCommand(add, context)
   addRoleCommands(add, context)
   addHistoryCommands(add, context)
   models
@@ -61,6 +63,19 @@ function addPackageCommands(add: Add, context: CommandContext): void {
     )
     .option('--json', 'print JSON')
     .action((subject: string | undefined, flags: Flags) => inspect(subject, flags, context))
+}
+
+function addEncoderCommand(add: Add, context: CommandContext): void {
+  const listed = (value: string, values: readonly string[]): string[] => [...values, value]
+  add('embed <version>', sessionSettingNames)
+    .description(
+      'print the vectors of texts and images, with token ids and statistics of the pixels, as the service computes them',
+    )
+    .option('--text <title>', 'title of a post; may be repeated', listed, [])
+    .option('--body <html>', 'body_html of these posts (default: none)')
+    .option('--image <file>', 'a JPEG file, as a client uploads it; may be repeated', listed, [])
+    .option('--json', 'print JSON')
+    .action((version: string, flags: EmbedFlags) => embed(version, flags, context))
 }
 
 function addRoleCommands(add: Add, context: CommandContext): void {

@@ -5,11 +5,10 @@
 import * as ort from 'onnxruntime-node'
 import { textOutputProblems, textPortProblems } from './text-ports.js'
 import type { ItemFailure, Vectors } from '../model.js'
-import { readHashed } from '../package/read-file.js'
 import { notFinite, poolOutput, type EncoderOutput } from '../sessions/pooling.js'
 import type { TextPlan } from '../sessions/plans.js'
-import { openTokenizer, type TextTokenizer, type TokenRow } from './tokenizer.js'
-import { parseTemplate, readPost } from './post-text.js'
+import { openTextReader, type TextReader } from './text-reader.js'
+import type { TokenRow } from './tokenizer.js'
 import { planBatches } from './batches.js'
 import type { EncoderRequest } from '../sessions/batches.js'
 import { openGraph, PortError, runEncoder, type Session } from '../sessions/graph-session.js'
@@ -41,13 +40,9 @@ export const openTextProgram: OpenProgram<TextPlan, EncoderRequest, Vectors> = a
   log,
   onOpened,
 ) => {
-  const { tokenizer: tokenizerFile } = plan
-  const tokenizer = openTokenizer(
-    await readHashed(tokenizerFile.file, tokenizerFile.sha256, tokenizerFile.copy),
-    plan,
-  )
+  const reader = await openTextReader(plan)
   const { session, provider } = await openGraph(plan, (ports) => textPortProblems(ports, plan), log)
-  const program = new TextProgram(plan, tokenizer, session, provider)
+  const program = new TextProgram(plan, reader, session, provider)
   onOpened?.()
   await program.probe()
   return program
@@ -56,19 +51,17 @@ export const openTextProgram: OpenProgram<TextPlan, EncoderRequest, Vectors> = a
 class TextProgram implements Program<EncoderRequest, Vectors> {
   readonly provider: string
   readonly #plan: TextPlan
-  readonly #tokenizer: TextTokenizer
+  readonly #reader: TextReader
   readonly #session: Session
-  readonly #template: ReturnType<typeof parseTemplate>
   readonly #hasTypeIds: boolean
   readonly #batchTokens: number
 
-  constructor(plan: TextPlan, tokenizer: TextTokenizer, session: Session, provider: string) {
+  constructor(plan: TextPlan, reader: TextReader, session: Session, provider: string) {
     this.provider = provider
     this.#plan = plan
-    this.#tokenizer = tokenizer
+    this.#reader = reader
     this.#session = session
     this.#batchTokens = provider === 'cpu' ? batchTokensMax.cpu : batchTokensMax.device
-    this.#template = parseTemplate(plan.template)
     this.#hasTypeIds = session.inputNames.includes(plan.inputs.token_type_ids)
   }
 
@@ -97,7 +90,7 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
 
   /** Runs a row of tokens_max tokens. */
   async probe(): Promise<void> {
-    const tokens = this.#tokenizer.encode(`${probeText} `.repeat(this.#plan.tokens_max))
+    const tokens = this.#reader.tokenizer.encode(`${probeText} `.repeat(this.#plan.tokens_max))
     try {
       await this.#runBatch([{ record: 0, tokens }])
     } catch (cause) {
@@ -112,11 +105,9 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
     const rows: TextRow[] = []
     for (const [record, bytes] of records.entries()) {
       if (rows.length > 0 && performance.now() >= endMs) break
-      const post = readPost(bytes)
-      if (post === null) continue
       try {
-        const tokens = this.#tokenizer.encode(this.#template(post, this.#tokenizer.charsMax))
-        if (tokens.ids.length > 0) rows.push({ record, tokens })
+        const tokens = this.#reader.read(bytes)?.tokens
+        if (tokens !== undefined && tokens.ids.length > 0) rows.push({ record, tokens })
       } catch (error) {
         // A text that the library cannot process, such as one very long word.
         failures.push({ item: record, reason: `the tokenizer fails: ${reasonOf(error)}` })
@@ -140,7 +131,7 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
     const length = rows.reduce((longest, { tokens }) => Math.max(longest, tokens.ids.length), 0)
     const { inputs, output } = this.#plan
     const shape = [rows.length, length]
-    const ids = new BigInt64Array(rows.length * length).fill(BigInt(this.#tokenizer.padTokenId))
+    const ids = new BigInt64Array(rows.length * length).fill(BigInt(this.#reader.tokenizer.padTokenId))
     const mask = new BigInt64Array(rows.length * length)
     const typeIds = new BigInt64Array(this.#hasTypeIds ? rows.length * length : 0)
     rows.forEach(({ tokens }, row) => {
