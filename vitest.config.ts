@@ -1,16 +1,17 @@
-// The tests in two projects: `quick` (npm test) and `system` (npm run test:system). Both run on the sources, with the
-// typia transform that the build uses; processes that they start run `dist`, which the global setup keeps up to date.
+// The tests in three projects: `quick` (npm test), `system` and `alone` (npm run test:system). All run on the sources, with
+// the typia transform that the build uses; processes that they start run `dist`, which the global setup keeps up to date.
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import UnpluginTypia from '@typia/unplugin/vite'
 import { defineConfig, type Plugin } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Whole servers, models whose processes crash or hang, PostgreSQL, kills, faults, load, and what takes many seconds. */
 const system = [
   'test/system/**/*.test.ts',
-  'test/{crash,faults,hostile,overload,soak}/**/*.test.ts',
+  'test/{crash,faults}/**/*.test.ts',
   'test/failover/failover.test.ts',
   'bench/{bench,difference,journal}.test.ts',
   'test/{build,deploy-containers,package}.test.ts',
@@ -23,6 +24,20 @@ const system = [
   'src/store/transfer.test.ts',
   'src/store/lmdb/flush-order.test.ts',
 ]
+
+/** They load the machine, or compare what work costs: no other file runs beside one of them. */
+const alone = ['test/{hostile,overload,soak}/**/*.test.ts']
+
+/** A minute or more, mostly of waiting: started first, so that none of them runs on alone at the end. */
+const longest = ['test/failover/failover.test.ts', 'bench/bench.test.ts', 'test/system/tutorial.test.ts']
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isLongest = ({ moduleId }: TestSpecification) => longest.some((file) => moduleId.endsWith(file))
+    const sorted = await super.sort(files)
+    return [...sorted.filter(isLongest), ...sorted.filter((file) => !isLongest(file))]
+  }
+}
 
 /**
  * Vitest keeps compiled modules by their source. A validator that typia writes depends on types of other files too, so
@@ -48,20 +63,29 @@ function sourceHash(): string {
 export default defineConfig({
   test: {
     globalSetup: ['test/helpers/build.ts'],
+    sequence: { sequencer: LongestFirst },
     projects: [
-      project('quick', ['src/**/*.test.{ts,tsx}', 'test/**/*.test.ts', 'bench/**/*.test.ts'], system),
-      project('system', system, []),
+      project(
+        'quick',
+        ['src/**/*.test.{ts,tsx}', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
+        [...system, ...alone],
+        '100%',
+      ),
+      project('system', system, [], '100%'),
+      // With one worker, vitest runs the files after those of the other projects.
+      project('alone', alone, [], 1),
     ],
   },
 })
 
-function project(name: string, include: string[], exclude: string[]) {
+function project(name: string, include: string[], exclude: string[], maxWorkers: number | string) {
   return {
     plugins: [UnpluginTypia(), validatorsByTypes],
     test: {
       name,
       include,
       exclude: ['**/node_modules/**', ...exclude],
+      maxWorkers,
       // Only a test that hangs reaches them: on a busy machine, a command at the lowest priority takes a minute.
       testTimeout: 180_000,
       hookTimeout: 180_000,

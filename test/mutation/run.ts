@@ -40,7 +40,11 @@ const scores = new Map<string, number>()
 for (const room of rooms) {
   const mutated = chosen.filter((file) => file.startsWith(`src/${room}/`))
   if (mutated.length === 0) continue
-  for (const [file, score] of scoresOf(mutate(room, mutated))) scores.set(file, score)
+  for (const [file, score] of scoresOf(
+    mutate(room, mutated),
+    values.record === true ? 'survived' : 'noticed',
+  ))
+    scores.set(file, score)
 }
 
 const fallen = [...scores].filter(([file, score]) => score < (floors[file] ?? 0))

@@ -9,10 +9,15 @@ test('the score of a file is the share of its mutants that a test noticed, round
     ...of('src/pool/b.ts', 'NoCoverage', 'Killed'),
     ...of('src/pool/c.ts', 'Ignored'),
   ]
-  expect([...scoresOf(mutants)]).toEqual([
+  expect([...scoresOf(mutants, 'noticed')]).toEqual([
     ['src/pool/a.ts', 66],
     ['src/pool/b.ts', 50],
   ])
+})
+
+test('a floor does not count the mutants that timed out, so no later run can fall below it by chance', () => {
+  const mutants = ['Killed', 'Timeout', 'Survived'].map((status) => ({ file: 'src/pool/a.ts', status }))
+  expect([...scoresOf(mutants, 'survived')]).toEqual([['src/pool/a.ts', 33]])
 })
 
 test('files are chosen in a circle up to the limit of lines, and at least one', () => {

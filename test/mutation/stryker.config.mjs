@@ -15,6 +15,8 @@ export default {
   tempDirName: 'build/stryker',
   incremental: true,
   incrementalFile: `build/mutants-${MUTATED_ROOM.replace('/', '-')}.json`,
+  // A machine that is busy for half a minute makes no mutant time out.
+  timeoutMS: 30_000,
   concurrency: Number(MUTANT_CONCURRENCY ?? availableParallelism()),
   reporters: ['clear-text', 'json'],
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false, reportScoreTable: false },
