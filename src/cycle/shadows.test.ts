@@ -6,10 +6,10 @@ import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { EncodingModel, FakeTextEncoder, titleShare } from '../../test/helpers/encoding-model.js'
 import { referenceCodec } from '../codec/index.js'
-import type { CycleRequest } from '../contract/index.js'
+import type { CycleRequest, HeadColumns } from '../contract/index.js'
+import { cycleTables, unpackRows } from '../records/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
 import { CycleService } from './service.js'
-import { packHeads, unpackHeads } from './shadows.js'
 import { StageClock } from './stage-clock.js'
 
 const nowMs = cycleMs(1000)
@@ -63,9 +63,11 @@ function cycle(
   })
 }
 
-function stored(position: number, version = 's1'): ReturnType<typeof unpackHeads> | null {
+function stored(position: number, version = 's1'): HeadColumns | null {
   const packed = store.models.readShadowScores(position, version)
-  return packed === undefined ? null : unpackHeads(packed)
+  if (packed === undefined) return null
+  const { p_views, p_comments, p_up, downvote_share } = unpackRows(cycleTables.heads, packed)
+  return { p_views, p_comments, p_up, downvote_share }
 }
 
 const scored = (position: number): Promise<boolean> => vi.waitUntil(() => stored(position) !== null, patience)
@@ -223,15 +225,4 @@ describe('a shadow', () => {
     await service.models.addShadow(fresh)
     expect(fresh.text?.titles).toEqual([])
   })
-})
-
-test('packed heads are unpacked unchanged, absent heads included', () => {
-  const heads = {
-    p_views: Float32Array.of(0.1, 0.25, 1),
-    p_comments: null,
-    p_up: Float32Array.of(0, 0, 0),
-    downvote_share: null,
-  }
-  expect(unpackHeads(packHeads(heads))).toEqual(heads)
-  expect(() => unpackHeads(Uint8Array.of(1, 2, 3))).toThrow()
 })

@@ -4,10 +4,10 @@
  * requests.
  */
 import { type Log, messageOf } from '../base/index.js'
-import { packTable, unpackTable } from '../codec/index.js'
-import { headNames, type CycleColumns, type HeadColumns, type HeadName } from '../contract/index.js'
+import type { CycleColumns, HeadColumns } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import type { CyclePlan, PoolState } from '../pool/index.js'
+import { cycleTables, packRows } from '../records/index.js'
 import type { Position, Store } from '../store/index.js'
 import type { Embeddings } from './embeddings/index.js'
 import { placedFailure } from './model-failure.js'
@@ -81,7 +81,7 @@ export class Shadows {
 
   async #scoreWith(shadow: Shadow, stored: ShadowedCycle): Promise<void> {
     const { model } = shadow
-    const { position } = stored.plan
+    const { position, scoring } = stored.plan
     if (shadow.busy) {
       this.#skip(shadow, position, 'the shadow is still scoring an earlier cycle')
       return
@@ -89,8 +89,9 @@ export class Shadows {
     shadow.busy = true
     try {
       const heads = await this.#predict(model, stored)
-      if (!this.#parts.store.closed)
-        await this.#parts.store.models.putShadowScores(position, model.version, packHeads(heads))
+      if (this.#parts.store.closed) return
+      const packed = packRows(cycleTables.heads, { count: scoring.count, ...heads })
+      await this.#parts.store.models.putShadowScores(position, model.version, packed)
     } catch (error) {
       const what = `cycle ${stored.cycle.cycleId}`
       const attempt = { version: model.version, what, plan: stored.plan }
@@ -122,25 +123,4 @@ export class Shadows {
       'shadow skipped a cycle',
     )
   }
-}
-
-const layout = 1
-
-/** Encodes the heads of the scored rows, in the order of the response, for the store. */
-export function packHeads(heads: HeadColumns): Uint8Array {
-  const names = headNames.filter((name) => heads[name] !== null)
-  const columns = names.map((name) => Float64Array.from(heads[name] ?? []))
-  return packTable({ layout, heads: names }, columns[0]?.length ?? 0, columns)
-}
-
-/** The inverse of `packHeads`. Throws for bytes that it did not write. */
-export function unpackHeads(packed: Uint8Array): HeadColumns {
-  const { header, columns } = unpackTable(packed)
-  const { layout: found, heads: names } = header as { layout?: number; heads?: readonly string[] }
-  if (found !== layout || names === undefined) throw new Error('not a shadow score record')
-  const column = (name: HeadName): Float32Array | null => {
-    const values = columns[names.indexOf(name)]
-    return values === undefined ? null : Float32Array.from(values)
-  }
-  return Object.fromEntries(headNames.map((name) => [name, column(name)])) as unknown as HeadColumns
 }

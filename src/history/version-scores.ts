@@ -11,9 +11,10 @@ import {
   type ScoreSource,
   type Weights,
 } from '../contract/index.js'
-import { placedFailure, Quarantine, unpackHeads } from '../cycle/index.js'
+import { placedFailure, Quarantine } from '../cycle/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import { gallIdAt, missingHeads, scoreRows } from '../pool/index.js'
+import { cycleTables, unpackRows } from '../records/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { VectorCache } from './vector-cache.js'
 import { replayAt, replayCycles, type ReplayedCycle } from './replay.js'
@@ -139,7 +140,7 @@ export function shadowHeads(
   version: string,
 ): HeadColumns | undefined {
   const packed = store.models.readShadowScores(position, version)
-  return packed && unpackHeads(packed)
+  return packed && unpackRows(cycleTables.heads, packed)
 }
 
 /** The best source for the scores of a version. */
@@ -182,9 +183,10 @@ export function weightedScores(
   count: number,
   whose: string,
 ): Float32Array {
-  for (const column of Object.values(heads) as (Float32Array | null)[])
-    if (column !== null && column.length !== count)
-      throw new Error(`${column.length} scores of ${whose}, and ${count} scored posts`)
+  for (const name of headNames) {
+    const scoreCount = heads[name]?.length ?? count
+    if (scoreCount !== count) throw new Error(`${scoreCount} scores of ${whose}, and ${count} scored posts`)
+  }
   return scoreRows(heads, weights, count)
 }
 

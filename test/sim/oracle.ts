@@ -4,8 +4,8 @@
  */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { CycleRequest, CycleResponse, ResultRow } from '../../src/contract/index.js'
-import { unpackHeads } from '../../src/cycle/shadows.js'
 import type { RetentionLimits } from '../../src/cycle/retention.js'
+import { cycleTables, unpackRows } from '../../src/records/index.js'
 import type { StoredRequest, WeightsEntry } from '../../src/store/index.js'
 import type { NaiveResult } from '../helpers/naive-pool.js'
 import { boundaryAfter, NaiveService, weightsFor, type ExpectedResponse } from './naive-service.js'
@@ -110,10 +110,10 @@ export class Oracle {
 
   shadowStored(position: number, version: string, scores: Uint8Array): void {
     const rows = this.#scored.get(position) ?? fail(`a shadow scored ${position}, which is not stored`)
-    const heads = unpackHeads(scores)
+    const heads = unpackRows(cycleTables.heads, scores)
     const column = (name: 'p_views' | 'p_comments' | 'p_up'): Float32Array =>
       heads[name] ?? fail(`${version} gives no ${name}`)
-    same(column('p_views').length, rows.length, `rows that ${version} scored`)
+    same(heads.count, rows.length, `rows that ${version} scored`)
     rows.forEach(({ result, images, title }, i) => {
       same(
         column('p_views')[i],

@@ -7,11 +7,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { silentLog } from '../../src/base/index.js'
-import { packHeads } from '../../src/cycle/shadows.js'
 import { CycleService, StageClock } from '../../src/cycle/index.js'
 import { referenceCodec as codec } from '../../src/codec/index.js'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
 import { evaluate, verifyCycles } from '../../src/history/index.js'
+import { cycleTables, packRows } from '../../src/records/index.js'
 import { openLmdbStore } from '../../src/store/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { expectFigures } from '../helpers/expect-figures.js'
@@ -86,8 +86,14 @@ describe('understudy report', () => {
         const scored = cycle.response.results.filter(({ status }) => status === 'scored')
         const scores = scored.map(({ post_no }) => Math.fround((post_no % 5) / 10))
         const column = Float32Array.from(scores)
-        const heads = { p_views: column, p_comments: null, p_up: null, downvote_share: null }
-        await recorded.store.models.putShadowScores(index + 1, 'shadow-2', packHeads(heads))
+        const heads = {
+          count: scores.length,
+          p_views: column,
+          p_comments: null,
+          p_up: null,
+          downvote_share: null,
+        }
+        await recorded.store.models.putShadowScores(index + 1, 'shadow-2', packRows(cycleTables.heads, heads))
         return { ...cycle, shadows: { 'shadow-2': scores } }
       }),
     )

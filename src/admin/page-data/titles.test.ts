@@ -1,57 +1,105 @@
+/** Titles of pending posts come from the records of the cycles with which the posts entered. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import type * as cycle from '../../cycle/index.js'
-import { readCandidates } from '../../cycle/index.js'
+import { packCycleRecord } from '../../records/index.js'
 import type { ServerSources } from '../../server/index.js'
 import { Titles } from './titles.js'
 
-vi.mock('../../cycle/index.js', async (original) => ({
-  ...(await original<typeof cycle>()),
-  readCandidates: vi.fn(),
-}))
-
-/** A pool of posts that entered with one cycle. */
-function pending(count: number) {
-  const rows = Array.from({ length: count }, (_, row) => row)
-  const pool = { count, enteredPosition: rows.map(() => 1), enteredRow: rows }
+/** A pool of posts, each of which entered with the row of a cycle. */
+function pending(entries: readonly (readonly [position: number, row: number])[]) {
+  const pool = {
+    count: entries.length,
+    enteredPosition: entries.map(([position]) => position),
+    enteredRow: entries.map(([, row]) => row),
+  }
   const warn = vi.fn()
-  const sources = { cycles: { pool }, store: { closed: false }, log: { warn } }
+  const readColumns = vi.fn<(position: number) => Uint8Array | undefined>()
+  const sources = { cycles: { pool }, store: { closed: false, readColumns }, log: { warn } }
   const titles = new Titles(sources as unknown as ServerSources)
-  const found = (): (string | null)[] => rows.map((slot) => titles.of(pool as never, slot))
-  return { titles, rows, found, warn }
+  const slots = [...entries.keys()]
+  const found = (): (string | null)[] => slots.map((slot) => titles.of(pool as never, slot))
+  return { titles, slots, found, warn, readColumns }
 }
 
-const recordsOf = (texts: readonly string[]): Uint8Array[] => texts.map((text) => Buffer.from(text))
+/** The record of a cycle that brought posts with these titles. */
+function recordOf(title: readonly string[]): Uint8Array {
+  const count = title.length
+  const zeros = new Float64Array(count)
+  const none = new Float64Array(0)
+  const entry = { entered_position: none, entered_row: none }
+  const header = {
+    weights: { views: 1, comments: 0, up: 0, downvote_share: 0 },
+    text_encoder: null,
+    image_encoder: null,
+    entered: count,
+    left_at: 0,
+  }
+  return packCycleRecord(header, {
+    candidates: {
+      count,
+      gall_id: title.map(() => 'g'),
+      post_no: zeros,
+      title,
+      row_start: zeros,
+      row_end: zeros,
+      created_at: zeros,
+      extracted_at: zeros,
+      source: zeros,
+      gallery_type: zeros,
+    },
+    removals: { count: 0, gall_id: [], post_no: none, reason: none, tier: none, decided_at: none, ...entry },
+    results: { count: 0, outcome: none, ...entry },
+    scored: { count: 0, views: none, up: none, comment_cnt: none, rtb_vote: none, text_encoded: none },
+    images: { count: 0, row: none, position: none, encoded: none },
+  })({ count: 0, p_views: null, p_comments: null, p_up: null, downvote_share: null })
+}
 
-test('the event loop continues to serve requests while the titles of a cycle are read', async () => {
-  const { titles, rows, found } = pending(1000)
-  vi.mocked(readCandidates).mockResolvedValue(recordsOf(rows.map((row) => `{"title":"title ${row}"}`)))
+test('each post has the title of its row, up to 300 characters; a record is read once for all its posts', async () => {
+  const { titles, slots, found, readColumns } = pending([
+    [1, 1],
+    [1, 0],
+    [2, 0],
+  ])
+  readColumns.mockImplementation((position) =>
+    recordOf(position === 1 ? ['first', '두 번째'] : ['x'.repeat(400)]),
+  )
+  expect(found()).toEqual([null, null, null])
+  await titles.read(slots)
+  expect(found()).toEqual(['두 번째', 'first', 'x'.repeat(300)])
+  await titles.read(slots)
+  expect(readColumns.mock.calls).toEqual([[1], [2]])
+})
+
+test('the event loop continues to serve requests between the records', async () => {
+  const { titles, slots, found, readColumns } = pending(Array.from({ length: 100 }, (_, index) => [index, 0]))
+  readColumns.mockImplementation((position) => recordOf([`title ${position}`]))
   const counts: number[] = []
-  const reading = titles.read(rows)
-  for (let turn = 0; turn < 100; turn++) {
+  const reading = titles.read(slots)
+  for (let turn = 0; turn < 200; turn++) {
     counts.push(found().filter((title) => title !== null).length)
     await nextTurn()
   }
   await reading
-  const steps = [...counts, 1000].map((count, index) => count - (counts[index - 1] ?? 0))
-  expect(Math.max(...steps)).toBeLessThanOrEqual(100)
-  expect(found()).toEqual(rows.map((row) => `title ${row}`))
+  const steps = [...counts, 100].map((count, index) => count - (counts[index - 1] ?? 0))
+  expect(Math.max(...steps)).toBeLessThanOrEqual(2)
+  expect(found()).toEqual(slots.map((slot) => `title ${slot}`))
 })
 
-test('a record that cannot be parsed has no title; the others of its cycle have theirs', async () => {
-  const { titles, rows, found, warn } = pending(3)
-  vi.mocked(readCandidates).mockResolvedValue(recordsOf(['{"title":"first"}', '{"tit', '{"title":"third"}']))
-  await titles.read(rows)
-  expect(found()).toEqual(['first', '', 'third'])
+test('titles of a record that cannot be read now are read with the next request, and those of others at once', async () => {
+  const { titles, slots, found, warn, readColumns } = pending([
+    [1, 0],
+    [2, 0],
+    [3, 0],
+  ])
+  const whole = (position: number): Uint8Array => recordOf([`title ${position}`])
+  readColumns.mockImplementation((position) =>
+    position === 1 ? undefined : position === 2 ? whole(2).subarray(0, -1) : whole(3),
+  )
+  await titles.read(slots)
+  // The heads are the last table of a record, the titles one of the first.
+  expect(found()).toEqual([null, 'title 2', 'title 3'])
   expect(warn).toHaveBeenCalledTimes(1)
-})
-
-test('titles of a cycle that cannot be read now are read with the next request', async () => {
-  const { titles, rows, found } = pending(1)
-  vi.mocked(readCandidates).mockRejectedValueOnce(new Error('a fault of the disk'))
-  await titles.read(rows)
-  expect(found()).toEqual([null])
-  vi.mocked(readCandidates).mockResolvedValue(recordsOf(['{"title":"first"}']))
-  await titles.read(rows)
-  expect(found()).toEqual(['first'])
+  readColumns.mockImplementation(whole)
+  await titles.read(slots)
+  expect(found()).toEqual(['title 1', 'title 2', 'title 3'])
 })

@@ -1,15 +1,13 @@
 /**
- * Titles of pending posts, which the pool does not hold: read from the stored requests with which the posts entered, once
- * per post, when the page first requests them. Bounded by the posts that are pending.
+ * Titles of pending posts, which the pool does not hold: read from the records of the cycles with which the posts entered,
+ * once per post, when the page first requests them. Bounded by the posts that are pending.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { readCandidates } from '../../cycle/index.js'
 import type { PoolState } from '../../pool/index.js'
+import { readCycleTable } from '../../records/index.js'
 import type { ServerSources } from '../../server/index.js'
 
 const titleCharsMax = 300
-/** Records parsed before the event loop continues to serve requests: the bodies of one cycle hold up to 16 MiB. */
-const rowsPerTurn = 50
 /** More than the rows of one cycle. */
 const rowCountMax = 2 ** 21
 
@@ -42,33 +40,17 @@ export class Titles {
     this.#sweep()
     const missing = keys.filter((key) => !this.#titles.has(key))
     for (const [position, ofCycle] of Map.groupBy(missing, (key) => Math.floor(key / rowCountMax))) {
+      // Between two records, the event loop serves requests.
+      await nextTurn()
       if (store.closed) return
       try {
-        const records = await readCandidates(
-          store,
-          position,
-          ofCycle.map((key) => key % rowCountMax),
-        )
-        for (const [i, key] of ofCycle.entries()) {
-          if (i > 0 && i % rowsPerTurn === 0) await nextTurn()
-          this.#titles.set(key, this.#titleOf(records[i], key))
-        }
+        const titles = titlesAt(store, position)
+        for (const key of ofCycle)
+          this.#titles.set(key, (titles[key % rowCountMax] ?? '').slice(0, titleCharsMax))
       } catch (error) {
         // The next request retries.
         log.warn({ err: error, position }, 'titles cannot be read')
       }
-    }
-  }
-
-  /** Empty for a record that cannot be parsed: it would not be readable at the next request either. */
-  #titleOf(record: Uint8Array | undefined, key: number): string {
-    try {
-      const { title } = JSON.parse(Buffer.from(record ?? []).toString()) as { readonly title?: string }
-      return (title ?? '').slice(0, titleCharsMax)
-    } catch (error) {
-      const [position, row] = [Math.floor(key / rowCountMax), key % rowCountMax]
-      this.#sources.log.warn({ err: error, position, row }, 'a title cannot be read')
-      return ''
     }
   }
 
@@ -88,4 +70,14 @@ export class Titles {
 /** Position and row of the record with which a post entered, in one number. */
 function entryKey({ enteredPosition, enteredRow }: PoolState, slot: number): number {
   return (enteredPosition[slot] as number) * rowCountMax + (enteredRow[slot] as number)
+}
+
+/** The titles of the posts that entered with a cycle, by row. */
+function titlesAt(
+  store: Pick<ServerSources['store'], 'readColumns'>,
+  position: number,
+): readonly (string | null)[] {
+  const record = store.readColumns(position)
+  if (record === undefined) throw new Error(`the store has no record at position ${position}`)
+  return readCycleTable(record, 'candidates').title
 }

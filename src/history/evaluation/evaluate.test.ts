@@ -11,8 +11,9 @@ import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { naiveReport, type NaiveCycle } from '../../../test/helpers/naive-evaluation.js'
 import { referenceCodec as codec } from '../../codec/index.js'
 import type { CycleRequest, CycleResponse, HeadColumns } from '../../contract/index.js'
-import { CycleService, packHeads, StageClock } from '../../cycle/index.js'
+import { CycleService, StageClock } from '../../cycle/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
+import { cycleTables, packRows, type CycleRows } from '../../records/index.js'
 import { createMemoryStore, type Store } from '../../store/index.js'
 import { evaluate } from './evaluate.js'
 
@@ -149,7 +150,8 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
         weights: { views: 0, comments: 1, up: 0, downvote_share: 0 },
       })
     const { position } = store.findCycle(cycle.cycle_id)!
-    await store.models.putShadowScores(position, twin, packHeads(headsOf(responseOf(store, cycle))))
+    const packed = packRows(cycleTables.heads, headsOf(responseOf(store, cycle)))
+    await store.models.putShadowScores(position, twin, packed)
   }
   await service.close()
   return store
@@ -159,13 +161,16 @@ function responseOf(store: Store, { cycle_id }: CycleRequest): CycleResponse {
   return JSON.parse(Buffer.from(store.readResponse(cycle_id)!).toString()) as CycleResponse
 }
 
-function headsOf({ results }: CycleResponse): HeadColumns {
+function headsOf({ results }: CycleResponse): CycleRows<'heads'> {
   const scored = results.filter(({ status }) => status === 'scored')
   const column = (name: 'p_views' | 'p_comments'): Float32Array =>
     Float32Array.from(scored, (row) => row[name] ?? NaN)
   return {
-    ...{ p_views: column('p_views'), p_comments: column('p_comments') },
-    ...{ p_up: null, downvote_share: null },
+    count: scored.length,
+    p_views: column('p_views'),
+    p_comments: column('p_comments'),
+    p_up: null,
+    downvote_share: null,
   }
 }
 
