@@ -3,12 +3,11 @@
  */
 import pino from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
+import { listenFor } from '../../test/helpers/listening-service.js'
 import { ServiceError } from '../contract/index.js'
 import { StoreError } from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyAdmission } from './body-admission.js'
-import { ConnectionLimit } from './connection-limit.js'
-import { listen } from './http-listener.js'
 import type { OperationParts } from './operations.js'
 import { RequestHandler } from './request-handler.js'
 
@@ -33,17 +32,7 @@ async function called(during: (store: typeof owner) => unknown, path = '/v1/weig
     ...{ requestBodies: new BodyAdmission(1e9), responseBodies: new BodyAdmission(1e9) },
     operationParts: { cycles, store, clock: () => 0, log } as unknown as OperationParts,
   })
-  const listener = await listen(
-    { host: '127.0.0.1', port: 0 },
-    {
-      connections: new ConnectionLimit(100, log, {
-        isTls: false,
-        adminConnectionsMax: 0,
-        descriptorsMax: 1000,
-      }),
-      onRequest: (response, request) => handler.handle(response, request),
-    },
-  )
+  const listener = await listenFor(handler, log)
   onTestFinished(() => {
     listener.stopListening()
     listener.closeConnections()

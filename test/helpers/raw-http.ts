@@ -1,9 +1,9 @@
 /** Requests as bytes, for tests that control when and how bytes arrive. */
 import type { Socket } from 'node:net'
-import type { ServerProcess } from './server-process.js'
+import type { CalledServer } from './called-server.js'
 
 /** The head of a request with the key of `server`. */
-export function head(server: ServerProcess, line: string, ...headers: string[]): string {
+export function head(server: Pick<CalledServer, 'key'>, line: string, ...headers: string[]): string {
   return [`${line} HTTP/1.1`, 'Host: x', `Authorization: ${server.key}`, ...headers, '', ''].join('\r\n')
 }
 

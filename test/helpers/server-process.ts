@@ -1,39 +1,20 @@
 /**
- * The real server as a process of its own: `bin/understudy serve` on a directory and a port, and a client for it.
+ * The real server as a process of its own: `bin/understudy serve` on a directory and a port.
  */
 import { randomInt } from 'node:crypto'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import http from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { problemOf } from './openapi-responses.js'
+import { CalledServer } from './called-server.js'
 
 export const projectDir = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export const executable = join(projectDir, 'bin', 'understudy')
 
-export interface Reply {
-  status: number
-  headers: http.IncomingHttpHeaders
-  text: string
-  json: unknown
-}
-
-export interface Call {
-  method?: string
-  path: string
-  body?: Uint8Array | string
-  headers?: Record<string, string>
-  /** null: none. Default: the server's key. */
-  key?: string | null
-}
-
-export class ServerProcess {
+export class ServerProcess extends CalledServer {
   readonly dataDir: string
-  readonly key = 'key-for-the-tests-0123456789'
-  port = 0
   log = ''
   readonly #env: Record<string, string>
   readonly #listeners = new Set<() => void>()
@@ -41,6 +22,7 @@ export class ServerProcess {
   #exit: Promise<number | null> = Promise.resolve(null)
 
   constructor(env: Record<string, string> = {}, dataDir = mkdtempSync(join(tmpdir(), 'understudy-'))) {
+    super()
     this.dataDir = dataDir
     this.#env = env
   }
@@ -123,54 +105,6 @@ export class ServerProcess {
   async dispose(): Promise<void> {
     await this.kill('SIGKILL')
     rmSync(this.dataDir, { recursive: true, force: true })
-  }
-
-  /** Rejects if the response is not one that docs/openapi.json describes. */
-  call({ method = 'GET', path, body, headers: sent = {}, key = this.key }: Call): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      const request = http.request(
-        {
-          host: '127.0.0.1',
-          port: this.port,
-          method,
-          path,
-          agent: false,
-          headers: {
-            ...(key === null ? {} : { Authorization: key }),
-            ...(body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) }),
-            ...sent,
-          },
-        },
-        (response) => {
-          const chunks: Buffer[] = []
-          response.on('data', (chunk: Buffer) => chunks.push(chunk))
-          response.on('error', reject)
-          response.on('end', () => {
-            const bytes = Buffer.concat(chunks)
-            const text = bytes.toString()
-            const { statusCode: status = 0, headers } = response
-            const problem = problemOf({ method, path, status, headers, body: bytes })
-            if (problem !== null) {
-              reject(new Error(`${method} ${path}: ${status} is not as in docs/openapi.json: ${problem}`))
-              return
-            }
-            let json: unknown
-            try {
-              json = JSON.parse(text)
-            } catch {
-              json = undefined
-            }
-            resolve({ status, headers, text, json })
-          })
-        },
-      )
-      request.on('error', reject)
-      request.end(body)
-    })
-  }
-
-  postCycle(body: unknown): Promise<Reply> {
-    return this.call({ method: 'POST', path: '/v1/cycles', body: JSON.stringify(body) })
   }
 }
 

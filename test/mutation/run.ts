@@ -20,7 +20,7 @@ const floorsFile = 'test/mutation/floors.json'
 const reportFile = 'build/mutants.json'
 
 interface Report {
-  readonly files: Readonly<Record<string, { readonly mutants: readonly { readonly status: string }[] }>>
+  readonly files: Readonly<Record<string, { readonly mutants: readonly Omit<Mutant, 'file'>[] }>>
 }
 
 const startedAtMs = Date.now()
@@ -73,9 +73,7 @@ function mutate(room: string, mutated: readonly string[]): Mutant[] {
   }
   if (status !== 0) throw new Error(`Stryker ended with ${status}`, { cause: error })
   const report = JSON.parse(readFileSync(reportFile, 'utf8')) as Report
-  return mutated.flatMap((file) =>
-    (report.files[file]?.mutants ?? []).map(({ status }) => ({ file, status })),
-  )
+  return mutated.flatMap((file) => (report.files[file]?.mutants ?? []).map((mutant) => ({ file, ...mutant })))
 }
 
 /** Another part for each commit, when not all fit. */

@@ -15,9 +15,15 @@ test('the score of a file is the share of its mutants that a test noticed, round
   ])
 })
 
-test('a floor does not count the mutants that timed out, so no later run can fall below it by chance', () => {
-  const mutants = ['Killed', 'Timeout', 'Survived'].map((status) => ({ file: 'src/pool/a.ts', status }))
+test('a floor counts endless loops, and not what ran out of time: no later run falls below it by chance', () => {
+  const statuses = [
+    { status: 'Timeout', statusReason: 'Hit limit reached (501/500)' },
+    { status: 'Timeout' },
+    { status: 'Survived' },
+  ]
+  const mutants = statuses.map((each) => ({ file: 'src/pool/a.ts', ...each }))
   expect([...scoresOf(mutants, 'survived')]).toEqual([['src/pool/a.ts', 33]])
+  expect([...scoresOf(mutants, 'noticed')]).toEqual([['src/pool/a.ts', 66]])
 })
 
 test('files are chosen in a circle up to the limit of lines, and at least one', () => {

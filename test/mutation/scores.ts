@@ -3,20 +3,21 @@
 export interface Mutant {
   readonly file: string
   readonly status: string
+  /** Of a mutant that timed out: Stryker says here whether its loop ran far more often than without the change. */
+  readonly statusReason?: string
 }
 
-const counted = ['Killed', 'Timeout', 'Survived', 'NoCoverage']
-
 /**
- * By file, the share of mutants that a test noticed, in whole percents. Mutants that cannot run do not count. A busy
- * machine makes any mutant time out: `timeouts` says whether that counts as noticed. A floor is measured without them, so
- * that no later run falls below it by chance.
+ * By file, the share of mutants that a test noticed, in whole percents. Mutants that cannot run do not count. An endless
+ * loop is noticed. A mutant that ran out of time may only have met a busy machine: `slow` says what it counts as. A floor
+ * counts it as survived, so that no later run falls below by chance.
  */
-export function scoresOf(mutants: readonly Mutant[], timeouts: 'noticed' | 'survived'): Map<string, number> {
+export function scoresOf(mutants: readonly Mutant[], slow: 'noticed' | 'survived'): Map<string, number> {
   const counts = new Map<string, { noticed: number; all: number }>()
-  for (const { file, status } of mutants) {
-    if (!counted.includes(status)) continue
-    const isNoticed = status === 'Killed' || (status === 'Timeout' && timeouts === 'noticed')
+  for (const { file, status, statusReason = '' } of mutants) {
+    const isEndless = status === 'Timeout' && statusReason.startsWith('Hit limit reached')
+    const isNoticed = status === 'Killed' || isEndless || (status === 'Timeout' && slow === 'noticed')
+    if (!isNoticed && !['Timeout', 'Survived', 'NoCoverage'].includes(status)) continue
     const count = counts.get(file) ?? { noticed: 0, all: 0 }
     counts.set(file, { noticed: count.noticed + Number(isNoticed), all: count.all + 1 })
   }

@@ -187,3 +187,15 @@ test('a request without Host is 400, and its connection is closed', async () => 
     expect((await socket.toArray()).join('')).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
   }
 })
+
+test('a client that sends its body byte by byte is disconnected at the time limit', async () => {
+  const server = await started({ UNDERSTUDY_BODY_READ_MS_MAX: '200' })
+  const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  socket.write(head(server, 'POST /v1/cycles', 'Content-Length: 1000000'))
+  const trickle = setInterval(() => socket.write('{'), 10)
+  await closed
+  clearInterval(trickle)
+  await server.logged('"status":"aborted"')
+  expect((await server.call({ path: '/v1/weights' })).status).toBe(200)
+})

@@ -9,7 +9,8 @@ import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { cluster, journalUrl, newEnvironment, postgresBin } from '../helpers/journals.js'
 import { smallJpeg } from '../helpers/jpegs.js'
-import { freePort, type Reply, ServerProcess } from '../helpers/server-process.js'
+import type { Reply } from '../helpers/called-server.js'
+import { freePort, ServerProcess } from '../helpers/server-process.js'
 
 const bodyOf = (index: number): CycleRequest =>
   cycleBody(index, {

@@ -6,7 +6,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { CycleResponse, ErrorRecord, Health } from '../../src/contract/index.js'
+import type { CycleResponse, ErrorRecord } from '../../src/contract/index.js'
 import { stageNames } from '../../src/cycle/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, projectDir } from '../helpers/server-process.js'
@@ -80,6 +80,37 @@ test('after kill -9 every acknowledged write is stored byte for byte, and the po
   expect((next.json as CycleResponse).results.map((row) => [row.post_no, row.status])).toEqual([
     [2, 'scored'],
   ])
+})
+
+test('a stored image changes the score of its post, and of no other', async () => {
+  const server = await started()
+  const posts = [1, 2, 3]
+  const same = { title: '같은 제목', images_in_post: 2, image_positions: [1, 2] }
+  const put = await server.call({
+    method: 'PUT',
+    path: '/v1/images/g/2/01',
+    body: await smallJpeg(1),
+    headers: { 'Content-Type': 'image/jpeg' },
+  })
+  expect(put.status).toBe(201)
+  const scores = async (index: number, fresh: boolean) => {
+    const reply = await server.postCycle(
+      cycleBody(index, {
+        candidates: fresh ? posts.map((n) => candidate('g', n, same)) : [],
+        engagement: posts.map((n) => reading('g', n, cycleMs(index))),
+      }),
+    )
+    return (reply.json as CycleResponse).results.map((row) => row.score)
+  }
+  const [first, second, third] = await scores(0, true)
+  expect(first).toBeTypeOf('number')
+  expect(first).toBe(third)
+  expect(second).not.toBe(first)
+  // As before, from the records on disk.
+  await server.restart()
+  const [again, withImage, control] = await scores(1, false)
+  expect(again).toBe(control)
+  expect(withImage).not.toBe(again)
 })
 
 test('outcomes that contradict stored cycles are stored, and a warning in the log lists them', async () => {
@@ -170,15 +201,6 @@ test('a model that does not load leaves the server degraded until its files are 
   do health = (await server.call({ path: '/v1/health' })).json
   while ((health as { status: string }).status !== 'ok')
   expect((await server.postCycle(cycleBody(0))).status).toBe(200)
-})
-
-test('health names the weights in force, and not those that begin later', async () => {
-  const server = await started()
-  const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
-  const put = { method: 'PUT', path: '/v1/weights', body: JSON.stringify({ version: 'later', weights }) }
-  const { first_cycle_time } = (await server.call(put)).json as { first_cycle_time: string }
-  const { time, weights_version } = (await server.call({ path: '/v1/health' })).json as Health
-  expect(weights_version).toBe(time < first_cycle_time ? 'initial' : 'later')
 })
 
 test('Server-Timing has the time of each stage of a cycle, if the client requests it', async () => {

@@ -1,22 +1,21 @@
 /**
- * Requests that the server refuses before an operation handles them (keys, methods, sizes, slow bodies), and the limits on
- * bodies. Real processes, real sockets.
+ * Requests that are refused before an operation handles them (keys, methods, sizes, slow bodies), and the limits on bodies:
+ * a real listener, on a service in memory.
  */
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { mebibyte } from '../../src/base/index.js'
-import { imageBytesMax, jsonBodyBytesMax, type CycleResponse } from '../../src/contract/index.js'
-import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import type { ServerProcess } from '../helpers/server-process.js'
-import { firstBytes, head } from '../helpers/raw-http.js'
-import { smallJpeg } from '../helpers/jpegs.js'
-import { started } from '../helpers/servers.js'
+import { candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
+import { smallJpeg } from '../../test/helpers/jpegs.js'
+import { listening, type ListeningService } from '../../test/helpers/listening-service.js'
+import { firstBytes, head } from '../../test/helpers/raw-http.js'
+import { mebibyte } from '../base/index.js'
+import { imageBytesMax, jsonBodyBytesMax, type CycleResponse } from '../contract/index.js'
 
 const jpeg = { 'Content-Type': 'image/jpeg' }
 
 test('without a key every path and method is 401, known or not; only health needs no key', async () => {
-  const server = await started()
+  const server = await listening()
   const status = async (method: string, path: string): Promise<number> =>
     (await server.call({ method, path, key: null })).status
   for (const path of ['/', '/v1/nothing', '/v1/cycles', '/v1/scores/x', '/v1/images/g/0/0', '/v1/weights'])
@@ -28,7 +27,7 @@ test('without a key every path and method is 401, known or not; only health need
 })
 
 test('every 401 names the authentication scheme', async () => {
-  const server = await started()
+  const server = await listening()
   for (const key of [null, 'a-wrong-key-0123456789'])
     for (const method of ['GET', 'HEAD', 'POST']) {
       const { status, headers } = await server.call({ method, path: '/v1/weights', key })
@@ -38,7 +37,7 @@ test('every 401 names the authentication scheme', async () => {
 })
 
 test('a response has Connection: close for every spelling of a request that has it', async () => {
-  const server = await started()
+  const server = await listening()
   const responseTo = async (...headers: string[]): Promise<string> => {
     const socket = connect(server.port, '127.0.0.1')
     const response = firstBytes(socket)
@@ -54,14 +53,14 @@ test('a response has Connection: close for every spelling of a request that has 
 })
 
 test('a valid key after a scheme is 401, and the message explains how to send keys', async () => {
-  const server = await started()
+  const server = await listening()
   const { status, json } = await server.call({ path: '/v1/weights', key: `Bearer ${server.key}` })
   const message = expect.stringContaining('the whole Authorization header, without a scheme') as string
   expect([status, json]).toMatchObject([401, { error: { message } }])
 })
 
 test('repeated header lines are one value, no part of which is ignored', async () => {
-  const server = await started()
+  const server = await listening()
   const authorization = `Authorization: ${server.key}`
   const json = 'Content-Type: application/json'
   const ok = [authorization, json]
@@ -94,7 +93,7 @@ test('repeated header lines are one value, no part of which is ignored', async (
 })
 
 test('a request whose end is ambiguous is the last of its connection: 401 without a key, 400 with one', async () => {
-  const server = await started()
+  const server = await listening()
   for (const headerLines of [
     ['Content-Length: 2', 'Content-Length: 2'],
     ['Transfer-Encoding: gzip, chunked'],
@@ -114,7 +113,7 @@ test('a request whose end is ambiguous is the last of its connection: 401 withou
 })
 
 test('gzip may be followed by a padding of zeros, and by nothing else', async () => {
-  const server = await started()
+  const server = await listening()
   const post = (index: number, ...parts: Uint8Array[]) =>
     server.call({
       ...{ method: 'POST', path: '/v1/cycles', headers: { 'Content-Encoding': 'gzip' } },
@@ -130,7 +129,7 @@ test('gzip may be followed by a padding of zeros, and by nothing else', async ()
 })
 
 test('HEAD has the status and the length of GET, and no body', async () => {
-  const server = await started()
+  const server = await listening()
   const body = cycleBody(0, { candidates: [candidate('g', 1)] })
   await server.postCycle(body)
   for (const path of [
@@ -149,7 +148,7 @@ test('HEAD has the status and the length of GET, and no body', async () => {
 })
 
 test('methods are case-sensitive', async () => {
-  const server = await started()
+  const server = await listening()
   const socket = connect(server.port, '127.0.0.1')
   socket.write(head(server, 'get /v1/weights'))
   expect(await firstBytes(socket)).toMatch(/^HTTP\/1.1 405 /)
@@ -157,7 +156,7 @@ test('methods are case-sensitive', async () => {
 })
 
 test('large bodies that arrive at the same time arrive whole', async () => {
-  const server = await started()
+  const server = await listening()
   const posts = Array.from({ length: 3000 }, (_, post) => post + 1)
   const bodies = [0, 1, 2, 3].map((index) =>
     cycleBody(index, { engagement: posts.map((n) => reading(`${index}`.repeat(1000), n, cycleMs(index))) }),
@@ -172,7 +171,7 @@ test('large bodies that arrive at the same time arrive whole', async () => {
 })
 
 describe('a body that is too large is 413', () => {
-  const send = (server: ServerProcess, method: string, path: string, body: Buffer, headers = {}) =>
+  const send = (server: ListeningService, method: string, path: string, body: Buffer, headers = {}) =>
     server.call({ method, path, body, headers })
 
   test.each([
@@ -182,7 +181,7 @@ describe('a body that is too large is 413', () => {
   ])(
     '%s %s: what gzip makes larger than the limit, and what is at the limit is read',
     async (method, path) => {
-      const server = await started()
+      const server = await listening()
       const gzip = (bytes: number) => gzipSync(Buffer.alloc(bytes, ' '), { level: 9 })
       const headers = { 'Content-Encoding': 'gzip' }
       const bomb = await send(server, method, path, gzip(4 * jsonBodyBytesMax), headers)
@@ -193,7 +192,7 @@ describe('a body that is too large is 413', () => {
   )
 
   test('an image larger than 5 MiB; one of exactly 5 MiB is stored', async () => {
-    const server = await started()
+    const server = await listening()
     const image = Buffer.concat([await smallJpeg(1), Buffer.alloc(imageBytesMax)])
     const put = (bytes: number) =>
       send(server, 'PUT', '/v1/images/g/1/01', image.subarray(0, bytes), jpeg).then(({ status }) => status)
@@ -202,7 +201,7 @@ describe('a body that is too large is 413', () => {
   })
 
   test('also if its length is not announced', async () => {
-    const server = await started()
+    const server = await listening()
     const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
     const response = firstBytes(socket)
     const chunk = Buffer.alloc(1024 * 1024, ' ')
@@ -218,7 +217,7 @@ describe('a body that is too large is 413', () => {
 })
 
 test('an upload is refused for its media type first, then for every malformed part', async () => {
-  const server = await started()
+  const server = await listening()
   const image = await smallJpeg(1)
   const refused = async (path: string, body: Buffer, hash?: string): Promise<unknown[]> => {
     const headers = { ...jpeg, ...(hash === undefined ? {} : { 'X-Content-SHA256': hash }) }
@@ -244,7 +243,7 @@ describe('a client with Connection: close receives the refusal of its body', () 
   const bytes = Buffer.alloc(2 * jsonBodyBytesMax, ' ')
 
   async function call(
-    server: ServerProcess,
+    server: ListeningService,
     [method, path]: readonly [string, string, number],
     sendBody: (socket: Socket) => void,
     more: readonly string[] = [],
@@ -260,7 +259,7 @@ describe('a client with Connection: close receives the refusal of its body', () 
   }
 
   test('after it has sent all of it, however large it is', async () => {
-    const server = await started()
+    const server = await listening()
     for (const refusal of refusals) {
       // The server chooses its response when the head has arrived.
       for (const more of [[], ['Connection: te']]) {
@@ -271,7 +270,7 @@ describe('a client with Connection: close receives the refusal of its body', () 
   })
 
   test('when it stops sending', async () => {
-    const server = await started()
+    const server = await listening()
     const responses = await Promise.all(refusals.map((refusal) => call(server, refusal, () => undefined)))
     expect(responses.map((response) => Number(response.split(' ')[1]))).toEqual(
       refusals.map(([, , status]) => status),
@@ -279,7 +278,7 @@ describe('a client with Connection: close receives the refusal of its body', () 
   })
 
   test('when it sends so slowly that it would be disconnected', async () => {
-    const server = await started()
+    const server = await listening()
     const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
     const response = firstBytes(socket)
     socket.write(head(server, 'POST /v1/nothing', `Content-Length: ${bytes.length}`, 'Connection: close'))
@@ -290,20 +289,9 @@ describe('a client with Connection: close receives the refusal of its body', () 
   })
 })
 
-test('a client that sends its body byte by byte is disconnected at the time limit', async () => {
-  const server = await started({ UNDERSTUDY_BODY_READ_MS_MAX: '200' })
-  const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
-  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-  socket.write(head(server, 'POST /v1/cycles', 'Content-Length: 1000000'))
-  const trickle = setInterval(() => socket.write('{'), 10)
-  await closed
-  clearInterval(trickle)
-  await server.logged('"status":"aborted"')
-  expect((await server.call({ path: '/v1/weights' })).status).toBe(200)
-})
-
-test('a client that sends its body steadily is disconnected at the time limit too', async () => {
-  const server = await started({ UNDERSTUDY_BODY_READ_MS_MAX: '500' })
+test('a client that sends its body steadily is disconnected at the time limit', async () => {
+  const server = await listening()
+  server.bodyReadMsMax = 500
   const body = Buffer.alloc(8 * 1024 * 1024, ' ')
   const socket = connect(server.port, '127.0.0.1').on('error', () => undefined)
   let response = ''
@@ -316,13 +304,12 @@ test('a client that sends its body steadily is disconnected at the time limit to
   await closed
   clearInterval(drip)
   expect(response).toBe('')
+  expect(server.bodies.bytesHeld).toBe(0)
 })
 
 test('bodies past the memory limit get 503 with Retry-After, until others are released', async () => {
-  const server = await started({
-    UNDERSTUDY_BODIES_BYTES_MAX: String(40 * mebibyte),
-    UNDERSTUDY_LOG_LEVEL: 'info',
-  })
+  const server = await listening()
+  server.bodies.bytesMax = 40 * mebibyte
   const body = Buffer.alloc(15 * mebibyte, ' ')
   const post = (bytes: Uint8Array, headers = {}) =>
     server.call({ method: 'POST', path: '/v1/cycles', body: bytes, headers })
@@ -347,37 +334,9 @@ test('bodies past the memory limit get 503 with Retry-After, until others are re
     for (let i = 0; i < 3; i++)
       expect((await post(gzipSync(body), { 'Content-Encoding': 'gzip' })).status).toBe(400)
     expect((await server.postCycle(cycleBody(round))).status).toBe(200)
+    expect(server.bodies.bytesHeld).toBe(0)
   }
-  await server.logged('"code":"server_error","problem":"too many bytes of bodies are held"')
-})
-
-test('a stored image changes the score of its post, and of no other', async () => {
-  const server = await started()
-  const posts = [1, 2, 3]
-  const same = { title: '같은 제목', images_in_post: 2, image_positions: [1, 2] }
-  const put = await server.call({
-    method: 'PUT',
-    path: '/v1/images/g/2/01',
-    body: await smallJpeg(1),
-    headers: jpeg,
-  })
-  expect(put.status).toBe(201)
-  const scores = async (index: number, fresh: boolean) => {
-    const reply = await server.postCycle(
-      cycleBody(index, {
-        candidates: fresh ? posts.map((n) => candidate('g', n, same)) : [],
-        engagement: posts.map((n) => reading('g', n, cycleMs(index))),
-      }),
-    )
-    return (reply.json as CycleResponse).results.map((row) => row.score)
-  }
-  const [first, second, third] = await scores(0, true)
-  expect(first).toBeTypeOf('number')
-  expect(first).toBe(third)
-  expect(second).not.toBe(first)
-  // As before, from the records on disk.
-  await server.restart()
-  const [again, withImage, control] = await scores(1, false)
-  expect(again).toBe(control)
-  expect(withImage).not.toBe(again)
+  expect(server.logLines).toContainEqual(
+    expect.objectContaining({ code: 'server_error', problem: 'too many bytes of bodies are held' }),
+  )
 })
