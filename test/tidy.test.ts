@@ -8,7 +8,7 @@ import { projectDir } from './helpers/server-process.js'
 
 /** Lines of each folder of src without tests: what it has, up to the next fifty. Growth is a decision. */
 const folderLinesMax: Readonly<Record<string, number>> = {
-  admin: 3300,
+  admin: 3350,
   base: 600,
   cli: 5200,
   client: 1200,
@@ -18,7 +18,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   history: 5500,
   images: 500,
   model: 7950,
-  page: 5350,
+  page: 6800,
   pool: 1400,
   records: 400,
   server: 2650,

@@ -161,12 +161,26 @@ describe('the login form', () => {
     expect(browser.status).toBe(401)
     expect(browser.headers.get('content-type')).toContain('text/html')
     expect(await browser.text()).not.toContain('role="alert"')
-    expect(await (await get('/?token=wrong', 'text/html')).text()).toContain('this is not the admin token')
+    expect(await (await get('/?token=wrong', 'text/html')).text()).toContain('This is not the admin token.')
     for (const [path, accept] of [
       ['/', '*/*'],
       ['/api/now', 'text/html'],
     ] as const)
       expect(await (await get(path, accept)).json()).toMatchObject({ error: { code: 'unauthorized' } })
+  })
+
+  test('is in the language that the browser prefers, else in English', async () => {
+    const { port } = await listen([page])
+    const language = async (accepted: string): Promise<string | undefined> => {
+      const headers = { accept: 'text/html', 'accept-language': accepted }
+      const html = await (await fetch(`http://127.0.0.1:${port}/?token=wrong`, { headers })).text()
+      expect(html).toContain(
+        /lang="ko"/.test(html) ? '관리자 토큰이 아닙니다.' : 'This is not the admin token.',
+      )
+      return /<html lang="(\w+)"/.exec(html)?.[1]
+    }
+    const accepted = ['ko-KR,ko;q=0.9,en-US;q=0.8', 'en-US,en;q=0.9,ko;q=0.8', 'fr,ko;q=0.5', 'fr', '*']
+    expect(await Promise.all(accepted.map(language))).toEqual(['ko', 'en', 'ko', 'en', 'en'])
   })
 
   test('exchanges the token for a cookie', async () => {

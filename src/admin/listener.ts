@@ -142,7 +142,8 @@ export class AdminListener {
       if (response.headersSent) response.destroy()
       else if (isUnauthorized(error) && isPageRequest(request, path)) {
         const isAttempt = request.method === 'POST' || query.has('token')
-        this.#send(request, response, loginPage(isAttempt ? error.message : null))
+        const languages = request.headers['accept-language'] ?? ''
+        this.#send(request, response, loginPage(isAttempt, languages))
       } else this.#send(request, response, errorReply(error))
     }
   }

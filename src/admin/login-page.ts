@@ -1,46 +1,75 @@
 /** The form that asks for the token: a page without a script, with a style sheet that needs no token. */
 import type { Reply, Route } from './routes.js'
 
-/** `problem`: of the last attempt. */
-export function loginPage(problem: string | null): Reply {
-  const alert = problem === null ? '' : `<p role="alert">${escapeHtml(problem)}</p>`
+interface Texts {
+  readonly title: string
+  readonly token: string
+  readonly button: string
+  readonly wrong: string
+  /** The names stand in `<code>`. */
+  readonly where: string
+}
+
+const texts = {
+  en: {
+    title: 'Sign in',
+    token: 'Admin token',
+    button: 'Sign in',
+    wrong: 'This is not the admin token.',
+    where:
+      'The service prints an address with the token at startup. The token is also in the file <code>admin-token</code> ' +
+      'of the data directory, unless <code>UNDERSTUDY_ADMIN_TOKEN</code> sets it.',
+  },
+  ko: {
+    title: '로그인',
+    token: '관리자 토큰',
+    button: '로그인',
+    wrong: '관리자 토큰이 아닙니다.',
+    where:
+      '서비스가 시작할 때 토큰이 든 주소를 출력합니다. <code>UNDERSTUDY_ADMIN_TOKEN</code>을 따로 지정하지 않았다면 ' +
+      '데이터 디렉터리의 <code>admin-token</code> 파일에도 있습니다.',
+  },
+} satisfies Record<string, Texts>
+type Language = keyof typeof texts
+
+/** `isRetry`: the last attempt failed. `acceptLanguage`: the header; browsers list what the reader prefers first. */
+export function loginPage(isRetry: boolean, acceptLanguage: string): Reply {
+  const language = /\b(en|ko)\b/i.exec(acceptLanguage)?.[1]?.toLowerCase() === 'ko' ? 'ko' : 'en'
+  const { title, token, button, wrong, where } = texts[language satisfies Language]
   const page = `<!doctype html>
-<html lang="en">
+<html lang="${language}">
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <title>Sign in – Understudy</title>
+    <title>${title} – Understudy</title>
     <link rel="icon" href="data:," />
     <link rel="stylesheet" href="/login.css" />
   </head>
   <body>
     <main>
       <h1>Understudy</h1>
-      ${alert}
+      ${isRetry ? `<p role="alert">${wrong}</p>` : ''}
       <form method="post" action="/login">
         <input name="username" autocomplete="username" value="operator" hidden />
-        <label for="token">Admin token</label>
+        <label for="token">${token}</label>
         <input id="token" name="token" type="password" autocomplete="current-password" required autofocus />
-        <button>Sign in</button>
+        <button>${button}</button>
       </form>
-      <p class="muted">
-        The service prints an address with the token at startup. The token is also in the file
-        <code>admin-token</code> of the data directory, unless <code>UNDERSTUDY_ADMIN_TOKEN</code> sets it.
-      </p>
+      <p class="muted">${where}</p>
     </main>
   </body>
 </html>
 `
   return {
     status: 401,
-    // With `no-referrer` a browser would not name the origin of the form.
-    headers: { 'Content-Type': 'text/html; charset=utf-8', 'Referrer-Policy': 'same-origin' },
+    headers: {
+      'Content-Type': 'text/html; charset=utf-8',
+      // With `no-referrer` a browser would not name the origin of the form.
+      'Referrer-Policy': 'same-origin',
+      Vary: 'Accept-Language',
+    },
     body: Buffer.from(page),
   }
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
 export const loginStyle: Route = {

@@ -6,12 +6,14 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preac
 import type { Check, Now } from './service/api.js'
 import { useConnectionState, useEvent, type ConnectionState } from './service/connection.js'
 import { useQuery, type Query } from './service/query.js'
-import { clockSeconds, plural, cycleLabel, humanize } from './format.js'
+import { clockSeconds, counted, cycleLabel } from './format.js'
+import { t, word } from './messages/index.js'
 import { Badge, Text } from './parts/common.js'
 import { Guarded } from './parts/guarded.js'
 import { HelpDialog } from './parts/help.js'
 import { Icon } from './parts/icon.js'
 import { isShortcut, useKeys } from './parts/keys.js'
+import { LanguageButton, nextLanguage, useLanguage } from './parts/language.js'
 import { nextTheme, ThemeButton } from './parts/theme.js'
 import { StaleNotices } from './parts/stale.js'
 import { Cycles } from './views/cycles.js'
@@ -24,24 +26,28 @@ import { useAddress, type Address, type ViewName } from './router.js'
 
 interface View {
   readonly name: ViewName
-  readonly title: string
   readonly draw: (address: Address, now: Query<Now>) => JSX.Element
 }
 
 /** In the order of the navigation; the number keys open them. */
 const views: readonly View[] = [
-  { name: 'now', title: 'Now', draw: (_, now) => <NowView query={now} /> },
-  { name: 'picks', title: 'Picks', draw: () => <Picks /> },
-  { name: 'posts', title: 'Post', draw: ({ segments }) => <PostView segments={segments} /> },
-  { name: 'report', title: 'Report', draw: () => <Report /> },
-  { name: 'models', title: 'Models', draw: () => <Models /> },
-  { name: 'cycles', title: 'Cycles', draw: () => <Cycles /> },
+  { name: 'now', draw: (_, now) => <NowView query={now} /> },
+  { name: 'picks', draw: () => <Picks /> },
+  { name: 'posts', draw: ({ segments }) => <PostView segments={segments} /> },
+  { name: 'report', draw: () => <Report /> },
+  { name: 'models', draw: () => <Models /> },
+  { name: 'cycles', draw: () => <Cycles /> },
 ]
 
 /** Disk, memory and queue change without events. */
 const refreshMs = 10_000
 
 export function App() {
+  // Labels are computed once in many places: another language starts anew.
+  return <Frame key={useLanguage()} />
+}
+
+function Frame() {
   const address = useAddress()
   const connectionState = useConnectionState()
   const now = useQuery<Now>('/api/now', { refreshOn: ['cycle', 'status', 'models'], everyMs: refreshMs })
@@ -51,13 +57,13 @@ export function App() {
   const showHelp = (): void => helpRef.current?.showModal()
   useKeys((event) => handleKey(event, showHelp))
   useEffect(() => {
-    document.title = `${view?.title ?? ''} · Understudy`
-  }, [view])
+    document.title = `${t.frame[address.view]} · Understudy`
+  }, [address.view])
   useFocusOnHeading(`${address.view} ${address.segments.join(' ')}`)
   return (
     <div class={isStale ? 'frame is-stale' : 'frame'}>
       <a class="skip sr-only" href="#main" onClick={focusMain}>
-        Skip to the content
+        {t.frame.skip}
       </a>
       <header class="top">
         <a class="brand" href="#/now">
@@ -65,15 +71,16 @@ export function App() {
         </a>
         <ServiceState now={now} connectionState={connectionState} />
         <div class="tools">
+          <LanguageButton />
           <ThemeButton />
           <button class="button quiet" type="button" onClick={showHelp}>
             <span aria-hidden="true">?</span>
-            <span class="sr-only">Keyboard shortcuts</span>
+            <span class="sr-only">{t.frame.shortcuts}</span>
           </button>
         </div>
       </header>
-      <nav class="navigation" aria-label="Views">
-        {views.map(({ name, title }) => (
+      <nav class="navigation" aria-label={t.frame.views}>
+        {views.map(({ name }) => (
           <a
             key={name}
             class="button quiet"
@@ -81,7 +88,7 @@ export function App() {
             aria-current={name === address.view ? 'page' : undefined}
           >
             <Icon name={name} />
-            <span>{title}</span>
+            <span>{t.frame[name]}</span>
           </a>
         ))}
       </nav>
@@ -106,24 +113,15 @@ interface StateProps {
   readonly connectionState: ConnectionState
 }
 
-const connectionLabels: Readonly<Record<ConnectionState, string>> = {
-  connecting: 'connecting',
-  live: 'live',
-  lost: 'no connection',
-  denied: 'signed out',
-}
-
-const statusLabels: Readonly<Record<Check['status'], string>> = {
-  fail: 'degraded',
-  warn: 'warning',
-  ok: 'working',
-}
-
 /** The worst of all checks; the first one of several that are equally bad. */
 function worstOf({ checks }: Now): { readonly status: Check['status']; readonly reason: string } {
   for (const status of ['fail', 'warn'] as const) {
     const found = checks.find((check) => check.status === status)
-    if (found !== undefined) return { status, reason: `${humanize(found.check)}: ${found.reason}` }
+    if (found !== undefined)
+      return {
+        status,
+        reason: t.frame.reason(word(found.check), t.now.checkSays(found.check, status, found.reason)),
+      }
   }
   return { status: 'ok', reason: '' }
 }
@@ -135,13 +133,13 @@ function ServiceState({ now: { data }, connectionState }: StateProps) {
     <p class="service-state">
       {worst !== null && (
         <a class="health clip" href="#/now" title={worst.reason}>
-          <Badge tone={worst.status}>{statusLabels[worst.status]}</Badge>{' '}
+          <Badge tone={worst.status}>{t.frame[worst.status]}</Badge>{' '}
           <span class="reason">
             <Text>{worst.reason}</Text>
           </span>
         </a>
       )}
-      <span class={`link ${connectionState}`}>{connectionLabels[connectionState]}</span>
+      <span class={`link ${connectionState}`}>{t.frame[connectionState]}</span>
     </p>
   )
 }
@@ -152,16 +150,11 @@ interface StaleProps {
 }
 
 function StaleNotice({ state, loadedAtMs }: StaleProps) {
-  const since = loadedAtMs === null ? '' : ` What is shown is from ${clockSeconds(loadedAtMs)} KST.`
+  const since = loadedAtMs === null ? '' : ` ${t.frame.shownFrom(clockSeconds(loadedAtMs))}`
   return (
     <p class="notice fail" data-notice="stale">
-      <strong>
-        {state === 'denied' ? 'The service does not accept this session.' : 'No connection to the service.'}
-      </strong>
-      {since}{' '}
-      {state === 'denied'
-        ? 'Open the address with the token that the service prints at startup.'
-        : 'Trying again.'}
+      <strong>{state === 'denied' ? t.frame.deniedLong : t.frame.lostLong}</strong>
+      {since} {state === 'denied' ? t.frame.openAgain : t.frame.tryAgain}
     </p>
   )
 }
@@ -173,16 +166,18 @@ function Announcements({ now: { data }, connectionState }: StateProps) {
   // The reason has an age that counts up.
   const status = worst?.status
   useEffect(() => {
-    if (connectionState !== 'connecting') setText(`Connection: ${connectionLabels[connectionState]}`)
+    if (connectionState !== 'connecting') setText(t.frame.connectionIs(t.frame[connectionState]))
   }, [connectionState])
   useEffect(() => {
-    if (worst !== null) setText(`Service: ${statusLabels[worst.status]}. ${worst.reason}`)
+    if (worst !== null) setText(t.frame.serviceIs(t.frame[worst.status], worst.reason))
   }, [status])
   useEvent(
     'cycle',
     useCallback(
       ({ cycle_id, counts }) =>
-        setText(`Cycle ${cycleLabel(cycle_id)}: ${plural(counts.scored_now, 'post')} scored`),
+        setText(
+          counted(counts.scored_now, (count, digits) => t.frame.cycleIs(cycleLabel(cycle_id), count, digits)),
+        ),
       [],
     ),
   )
@@ -215,6 +210,7 @@ function handleKey(event: KeyboardEvent, showHelp: () => void): void {
   if (view !== undefined) location.hash = `#/${view.name}`
   else if (event.key === '?') showHelp()
   else if (event.key === 't') nextTheme()
+  else if (event.key === 'l') nextLanguage()
   else if (event.key === '/' && search !== null) {
     event.preventDefault()
     search.focus()

@@ -1,6 +1,9 @@
 /** How times, durations, numbers and sizes are written: at the borders of each unit, and for what is missing. */
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import * as format from './format.js'
+import { setLanguage, t } from './messages/index.js'
+
+afterEach(() => setLanguage('en'))
 
 const second = 1000
 const minute = 60 * second
@@ -59,11 +62,11 @@ test.each([
   [0, '0'],
   [9.96, '10.0'],
   [9999, '9,999'],
-  [10_000, '10.0k'],
-  [123_456, '123k'],
-  [1_234_567, '1.2M'],
-  [-12_345_678, '-12M'],
-])('%d has three digits: %s', (value, text) => {
+  [10_000, '10K'],
+  [123_456, '123K'],
+  [1_234_567, '1.23M'],
+  [-12_345_678, '-12.3M'],
+])('%d has at most three digits from 10,000 on: %s', (value, text) => {
   expect(format.compact(value)).toBe(text)
 })
 
@@ -78,8 +81,8 @@ test.each([
 })
 
 test('shares, differences and rates have their units; nothing that changes has no rate', () => {
-  expect(format.percent(0.98765)).toBe('98.8 %')
-  expect(format.percent(0.98765, 0)).toBe('99 %')
+  expect(format.percent(0.98765)).toBe('98.8%')
+  expect(format.percent(0.98765, 0)).toBe('99%')
   expect(format.points(-0.0661)).toBe('-6.6 pp')
   expect([format.rate(1234), format.rate(-5), format.rate(0), format.rate(null)]).toEqual([
     ...['+1,234/h', '-5/h', '', ''],
@@ -100,11 +103,11 @@ test.each([
 })
 
 test.each([
-  [1023, '1023 B'],
+  [1023, '1,023 B'],
   [1024, '1.0 KiB'],
   [150 * 1024, '150 KiB'],
   [1.44 * 2 ** 30, '1.4 GiB'],
-  [5000 * 2 ** 40, '5000 TiB'],
+  [5000 * 2 ** 40, '5,000 TiB'],
 ])('%d bytes are %s', (count, text) => {
   expect(format.bytes(count)).toBe(text)
 })
@@ -116,9 +119,27 @@ test('what is missing is a dash', () => {
 })
 
 test('one is singular, all other counts are plural', () => {
-  expect([0, 1, 1234].map((count) => format.plural(count, 'call'))).toEqual([
+  const { calls } = t.units
+  expect([0, 1, 1234].map((count) => format.counted(count, calls))).toEqual([
     '0 calls',
     '1 call',
     '1,234 calls',
   ])
+})
+
+test('Korean has its own dates, units and large numbers', () => {
+  setLanguage('ko')
+  const time = '2026-11-22T16:05:09Z'
+  expect([
+    format.dayClock(time),
+    format.cycleLabel('20261123T1405'),
+    format.ago(time, Date.parse(time) + hour),
+  ]).toEqual(['2026. 11. 23. 01:05', '11. 23. 14:05', '1시간 전'])
+  expect([
+    format.duration(3 * hour + 5 * minute),
+    format.compact(12_345),
+    format.percent(0.987),
+    format.points(-0.05),
+  ]).toEqual(['3시간 5분', '1.23만', '98.7%', '-5.0%p'])
+  expect(format.counted(1234, t.units.cycles)).toBe('cycle 1,234개')
 })

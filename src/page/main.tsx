@@ -2,9 +2,11 @@
 import { render } from 'preact'
 import { App } from './app.js'
 import { connection } from './service/connection.js'
+import { applyReadersLanguage } from './parts/language.js'
 import { applyTheme, savedTheme } from './parts/theme.js'
 
 applyTheme(savedTheme())
+applyReadersLanguage()
 connection.open()
 const root = document.getElementById('page')
 if (root !== null) render(<App />, root)

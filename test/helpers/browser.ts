@@ -16,8 +16,8 @@ export const browserMissing = !existsSync(executablePath)
 /** Not in version control. */
 export const screenshotsDir = join(projectDir, 'test/screenshots')
 
-export const widths = [390, 900, 1440] as const
-const heights: Readonly<Record<(typeof widths)[number], number>> = { 390: 844, 900: 1000, 1440: 900 }
+export const widths = [390, 1024, 1440] as const
+const heights: Readonly<Record<(typeof widths)[number], number>> = { 390: 844, 1024: 768, 1440: 900 }
 
 export interface Admin {
   readonly server: ServerProcess
@@ -49,11 +49,12 @@ export interface Visitor {
 export async function visit(
   browser: Browser,
   { url, token }: Admin,
-  timezoneId = 'America/New_York',
+  { timezoneId = 'America/New_York', locale = 'en-US' } = {},
 ): Promise<Visitor> {
   const context = await browser.newContext({
     baseURL: url,
     timezoneId,
+    locale,
     viewport: { width: 1440, height: 900 },
     reducedMotion: 'reduce',
   })

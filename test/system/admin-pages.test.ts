@@ -62,7 +62,7 @@ describe.skipIf(browserMissing)('without a script', () => {
       await page.getByRole('button', { name: 'Sign in' }).click()
     }
     await signIn('not the token')
-    expect(await page.getByRole('alert').innerText()).toBe('this is not the admin token')
+    expect(await page.getByRole('alert').innerText()).toBe('This is not the admin token.')
     await signIn(admin.token)
     await page.locator('main h1').first().waitFor()
     expect(new URL(page.url()).pathname).toBe('/')

@@ -108,7 +108,7 @@ describe.skipIf(browserMissing)('the page', () => {
   test('the axes of counts have integers, and the times are round in Korea, wherever the reader is', async () => {
     // Two posts: an axis with fractions would repeat its labels. 12 hours: the ticks are hours.
     for (let index = 0; index <= 144; index += 12) await cycleOfTwo(index)
-    const { page, context } = await visit(browser, admin, 'Asia/Kathmandu')
+    const { page, context } = await visit(browser, admin, { timezoneId: 'Asia/Kathmandu' })
     await context.addInitScript({ content: recordTexts })
     await open(page, 'now')
     await page.getByRole('img', { name: /^Results/ }).waitFor()

@@ -3,7 +3,7 @@
  * directory whose server may be running, or a backup.
  */
 import { resolve } from 'node:path'
-import type { Command } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import type { Report } from '../../contract/index.js'
 import { evaluate, failures, historySettingNames, replayScores } from '../../history/index.js'
 import { addSettingFlags, printResult, type CommandContext } from '../context.js'
@@ -28,6 +28,12 @@ export function addReportCommand(program: Command, context: CommandContext): voi
     )
     .option('--json', 'print JSON')
     .option('--html <file>', 'also write the report to a file, as one page to read and to print')
+    .option(
+      '--language <language>',
+      'in which the file opens, en or ko; its reader can switch',
+      languageArgument,
+      'en',
+    )
   addSettingFlags(command, historySettingNames).action((flags: Flags) => report(flags, context))
 }
 
@@ -50,16 +56,25 @@ async function report(flags: Flags, context: CommandContext): Promise<void> {
         }),
       }),
     })
-    if (html !== null) replaceFile(html, await documentOf(result))
+    if (html !== null) replaceFile(html, await documentOf(result, flags['language'] as Language))
     printResult(context, flags, result, () => reportText(result, context.columns()))
   })
 }
 
 /** The Report view of the page, which the build bundles for Node. */
-async function documentOf(result: Report): Promise<string> {
+async function documentOf(result: Report, language: Language): Promise<string> {
   const module = new URL('../../page/report-document.js', import.meta.url)
-  const { reportDocument } = (await import(module.href)) as { reportDocument: (report: Report) => string }
-  return reportDocument(result)
+  const { reportDocument } = (await import(module.href)) as {
+    reportDocument: (report: Report, first: Language) => string
+  }
+  return reportDocument(result, language)
+}
+
+type Language = 'en' | 'ko'
+
+function languageArgument(value: string): Language {
+  if (value === 'en' || value === 'ko') return value
+  throw new InvalidArgumentError('It must be en or ko.')
 }
 
 function versionsOf(value: unknown): string[] | undefined {

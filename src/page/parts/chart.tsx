@@ -4,7 +4,8 @@
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
-import { clock, day, dayClock, timeZone } from '../format.js'
+import { clock, dayClock, monthDay, timeZone } from '../format.js'
+import { t } from '../messages/index.js'
 import { colorOf, Swatch } from './common.js'
 import { useThemeVersion } from './theme.js'
 
@@ -57,9 +58,9 @@ export function Chart(props: ChartProps) {
         <span class="muted">{time === undefined ? '' : dayClock(time)}</span>
       </figcaption>
       {times.length < 2 ? (
-        <p class="empty">The chart needs at least two cycles.</p>
+        <p class="empty">{t.parts.twoCycles}</p>
       ) : (
-        <div role="img" aria-label={`${title}. Newest: ${newest.join(', ')}`}>
+        <div role="img" aria-label={t.parts.newest(title, newest.join(', '))}>
           <Plot {...props} onPointed={setPointed} />
         </div>
       )}
@@ -185,7 +186,7 @@ function plotOptions(
 /** `14:05`; midnight has its date. */
 function tick(ms: number): string {
   const text = clock(ms)
-  return text === '00:00' ? day(ms).slice(5) : text
+  return text === '00:00' ? monthDay(ms) : text
 }
 
 /** A colour of the style sheet as one that a canvas knows. */

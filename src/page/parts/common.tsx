@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import type { ApiError } from '../service/api.js'
 import { useNowMs } from '../service/clock.js'
 import { sinceStart } from '../format.js'
+import { t } from '../messages/index.js'
 import { Icon } from './icon.js'
 
 interface Titled {
@@ -102,8 +103,8 @@ export function Command({ text }: { readonly text: string }) {
       {clipboard !== undefined && (
         <button class="button quiet" type="button" onClick={copy} onBlur={() => setIsCopied(false)}>
           <Icon name="copy" />
-          <span class="sr-only">Copy: {text}</span>
-          <span role="status">{isCopied ? 'copied' : ''}</span>
+          <span class="sr-only">{t.parts.copy(text)}</span>
+          <span role="status">{isCopied ? t.parts.copied : ''}</span>
         </button>
       )}
     </div>
@@ -114,7 +115,7 @@ export function Command({ text }: { readonly text: string }) {
 export function Since({ startedAt }: { readonly startedAt: string | null }) {
   const nowMs = useNowMs()
   const since = startedAt === null ? undefined : sinceStart(startedAt, nowMs)
-  return since === undefined ? null : <p class="muted">Recorded {since}</p>
+  return since === undefined ? null : <p class="muted">{t.parts.recorded(since)}</p>
 }
 
 interface DisclosureProps {
@@ -136,10 +137,10 @@ export function Disclosure({ title, isInitiallyOpen = false, children }: Disclos
 
 /** A placeholder until data has been read: it is loading, or the request failed. */
 export function Missing({ error, what }: { readonly error: ApiError | null; readonly what: string }) {
-  if (error === null) return <p class="empty">Loading {what}</p>
+  if (error === null) return <p class="empty">{t.parts.loading(what)}</p>
   return (
     <p class="notice fail">
-      <strong>No {what}:</strong> {error.message}
+      <strong>{t.parts.missing(what)}</strong> {error.message}
     </p>
   )
 }

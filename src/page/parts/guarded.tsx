@@ -3,6 +3,7 @@
  * of data that an earlier version stored, must not take a view down.
  */
 import { Component, Fragment, type ComponentChildren } from 'preact'
+import { t } from '../messages/index.js'
 
 interface GuardedProps {
   /** What is drawn. After a failure, another one is tried again. */
@@ -23,7 +24,7 @@ export class Guarded extends Component<GuardedProps, GuardedState> {
   }
 
   override render({ of, draw }: GuardedProps, { failed }: GuardedState): ComponentChildren {
-    if (failed !== null && failed.of === of) return <span class="muted">cannot be shown</span>
+    if (failed !== null && failed.of === of) return <span class="muted">{t.parts.cannotBeShown}</span>
     return <Drawn draw={draw} />
   }
 }

@@ -2,6 +2,7 @@
 import { useConnectionState } from '../service/connection.js'
 import { useStaleData } from '../service/query.js'
 import { clockSeconds } from '../format.js'
+import { t } from '../messages/index.js'
 import { Text } from './common.js'
 
 export function StaleNotices() {
@@ -14,7 +15,7 @@ export function StaleNotices() {
       {isShown &&
         data.map(({ what, sinceMs, reason }) => (
           <p key={what} class="notice warn">
-            <strong>Stale</strong> since {clockSeconds(sinceMs)} KST ({what}), because <Text>{reason}</Text>.
+            {t.parts.stale(clockSeconds(sinceMs), t.data[what], <Text>{reason}</Text>)}
           </p>
         ))}
     </div>

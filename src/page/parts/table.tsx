@@ -5,6 +5,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Interval } from '../../contract/index.js'
 import { percent, points, range } from '../format.js'
+import { t } from '../messages/index.js'
 import { Guarded } from './guarded.js'
 
 export interface Column<Row> {
@@ -31,7 +32,7 @@ export function Table<Row>(props: TableProps<Row>) {
     <div
       class={isTall ? 'wide-scroll tall' : 'wide-scroll'}
       role="region"
-      aria-label={`Table: ${caption}`}
+      aria-label={t.parts.table(caption)}
       tabIndex={0}
     >
       <table>

@@ -1,6 +1,7 @@
 /**
  * Dark or light: that of the system, or what the reader has chosen. The style sheet does the rest by `color-scheme`.
  */
+import { t } from '../messages/index.js'
 import { Topic, useWatched } from '../service/topic.js'
 import { Icon } from './icon.js'
 
@@ -40,9 +41,9 @@ export function ThemeButton() {
   useThemeVersion()
   const theme = savedTheme()
   return (
-    <button class="button quiet" type="button" onClick={nextTheme} title="Colours: system, light, dark (t)">
+    <button class="button quiet" type="button" onClick={nextTheme} title={t.frame.themes}>
       <Icon name={theme === 'light' ? 'sun' : theme === 'dark' ? 'moon' : 'half'} />
-      <span class="sr-only">Colours: {theme}. Change</span>
+      <span class="sr-only">{t.frame.changeTheme(t.frame.theme[theme])}</span>
     </button>
   )
 }

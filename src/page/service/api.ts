@@ -1,6 +1,8 @@
 /**
  * Requests to the admin listener. `src/contract/admin-api.ts` has the types of its responses.
  */
+import { t } from '../messages/index.js'
+
 export type {
   CallEvent,
   CallRecord as Call,
@@ -63,8 +65,8 @@ export async function getJson<T>(path: string, signal: AbortSignal): Promise<T> 
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof ApiError) throw error
-    const isLate = timeout.aborted ? ` within ${queryTimeoutMs / 1000} s` : ''
-    throw new ApiError(0, `the service does not respond${isLate}`)
+    const { silent, silentWithin } = t.errors
+    throw new ApiError(0, timeout.aborted ? silentWithin(String(queryTimeoutMs / 1000)) : silent)
   }
   await new Promise((resolve) => setTimeout(resolve, inProgressMs))
   signal.throwIfAborted()
@@ -73,10 +75,10 @@ export async function getJson<T>(path: string, signal: AbortSignal): Promise<T> 
 
 async function messageOf(response: Response): Promise<string> {
   try {
-    const { error } = (await response.json()) as { readonly error: { readonly message: string } }
-    return error.message
+    const { error } = (await response.json()) as { readonly error: Record<'code' | 'message', string> }
+    return t.errors.said(error.code, error.message)
   } catch {
-    return `the service responded with status ${response.status}`
+    return t.errors.status(response.status)
   }
 }
 

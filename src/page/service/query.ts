@@ -3,6 +3,7 @@
  * a newer one is on its way or fails.
  */
 import { useEffect, useState } from 'preact/hooks'
+import type { Messages } from '../messages/index.js'
 import { apiErrorOf, getJson, type ApiError } from './api.js'
 import { Backoff } from './backoff.js'
 import { serverNowMs } from './clock.js'
@@ -56,10 +57,12 @@ export function useQuery<T>(path: string | null, options: QueryOptions = {}): Qu
   return response.path === path ? response : nothing
 }
 
+/** A member of the messages: what readers call the data. */
+type DataName = keyof Messages['data']
+
 /** Data that the page shows although a newer response could not be read. */
 export interface StaleData {
-  /** Such as `models`. */
-  readonly what: string
+  readonly what: DataName
   /** When it was read, milliseconds since 1970. */
   readonly sinceMs: number
   readonly reason: string
@@ -146,10 +149,8 @@ export class Loader<T> {
   }
 }
 
-const names: Readonly<Record<string, string>> = { now: 'state', series: 'charts', posts: 'post' }
-
-/** What readers call the data of a path. */
-function nameOf(path: string): string {
+/** `posts` of `/api/posts/gallery/12?…`. */
+function nameOf(path: string): DataName {
   const [, , name = '', ...rest] = path.split(/[/?]/)
-  return rest.at(-1) === 'history' ? 'visits' : (names[name] ?? name)
+  return (rest.at(-1) === 'history' ? 'history' : name) as DataName
 }

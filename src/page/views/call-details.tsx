@@ -3,7 +3,8 @@ import type { ComponentChildren } from 'preact'
 import type { Counts } from '../../contract/index.js'
 import type { Call, StoredResponse } from '../service/api.js'
 import { useQuery } from '../service/query.js'
-import { bytes, cycleLabel, daySeconds, integer, milliseconds, percent, humanize } from '../format.js'
+import { bytes, cycleLabel, daySeconds, integer, milliseconds, percent } from '../format.js'
+import { t, word } from '../messages/index.js'
 import { Bar, Facts, Missing, Swatch, Text, type BarPart, type Fact } from '../parts/common.js'
 import { Icon } from '../parts/icon.js'
 import { useKeys } from '../parts/keys.js'
@@ -14,7 +15,7 @@ export const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer',
 /** The stages of a call, in the colours of the charts. */
 export function stageParts(stagesMs: Call['stages_ms']): BarPart[] {
   return Object.entries(stagesMs).map(([name, value]) => ({
-    name,
+    name: word(name),
     value,
     color: (stages.indexOf(name) % 8) + 1,
   }))
@@ -39,7 +40,7 @@ function Details({ label, title, onClose, children }: DetailsProps) {
         </h2>
         <button class="button quiet" type="button" onClick={onClose}>
           <Icon name="close" />
-          <span class="sr-only">Close the details</span>
+          <span class="sr-only">{t.parts.closeDetails}</span>
         </button>
       </div>
       {children}
@@ -49,9 +50,9 @@ function Details({ label, title, onClose, children }: DetailsProps) {
 
 export function CallDetails({ call, onClose }: { readonly call: Call; readonly onClose: () => void }) {
   const { cycle_id, problem, warnings, counts } = call
-  const title = cycle_id === null ? call.path : `Cycle ${cycleLabel(cycle_id)}`
+  const title = cycle_id === null ? call.path : t.cycles.cycleTitle(cycleLabel(cycle_id))
   return (
-    <Details label="Details of the call" title={title} onClose={onClose}>
+    <Details label={t.cycles.callDetails} title={title} onClose={onClose}>
       {problem !== null && (
         <p class="notice warn">
           <strong>{call.code ?? call.status}</strong> <Text>{problem}</Text>
@@ -76,24 +77,25 @@ interface StoredDetailsProps {
 export function StoredDetails({ cycleId, onClose }: StoredDetailsProps) {
   const { data, error } = useQuery<StoredResponse>(`/api/cycles/${encodeURIComponent(cycleId)}`)
   return (
-    <Details label="Details of the stored cycle" title={`Cycle ${cycleLabel(cycleId)}`} onClose={onClose}>
+    <Details
+      label={t.cycles.storedDetails}
+      title={t.cycles.cycleTitle(cycleLabel(cycleId))}
+      onClose={onClose}
+    >
       {data === null ? (
-        <Missing error={error} what="response" />
+        <Missing error={error} what={t.data.response} />
       ) : (
         <>
           <Facts
             facts={[
-              ['Arrived', daySeconds(data.received_at)],
-              ['Scored', daySeconds(data.scored_at)],
-              ['Model', <Text key="model">{data.model_version}</Text>],
-              ['Weights', <Text key="weights">{data.weights_version}</Text>],
-              ['Missing features', percent(data.missing_feature_share)],
+              [t.cycles.arrived, daySeconds(data.received_at)],
+              [t.cycles.scoredAt, daySeconds(data.scored_at)],
+              [t.cycles.model, <Text key="model">{data.model_version}</Text>],
+              [t.cycles.weights, <Text key="weights">{data.weights_version}</Text>],
+              [t.cycles.missingFeatures, percent(data.missing_feature_share)],
             ]}
           />
-          <p class="muted">
-            Stages are known only for cycles since the service started: those are under Calls. The log of the
-            service has the others.
-          </p>
+          <p class="muted">{t.cycles.stagesUnknown}</p>
           <Rows counts={data.counts} reasons={data.reasons} />
           <Warnings warnings={data.warnings} />
         </>
@@ -110,15 +112,15 @@ interface RowsProps {
 }
 
 function Rows({ counts, reasons = [] }: RowsProps) {
-  const rows = Object.entries(counts).map(([name, count]): Fact => [humanize(name), integer(count as number)])
+  const rows = Object.entries(counts).map(([name, count]): Fact => [word(name), integer(count as number)])
   return (
     <section>
-      <h3>Rows</h3>
+      <h3>{t.cycles.rows}</h3>
       <Facts
         facts={[
           ...rows,
           ...reasons.map(({ reason, count }): Fact => [
-            `· ${humanize(reason)}`,
+            `· ${word(reason)}`,
             count > 0 ? integer(count) : null,
           ]),
         ]}
@@ -131,7 +133,7 @@ function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
   if (warnings.length === 0) return null
   return (
     <section>
-      <h3>Warnings</h3>
+      <h3>{t.cycles.warnings}</h3>
       <ul class="warnings">
         {warnings.map((warning, i) => (
           <li key={i}>
@@ -145,16 +147,16 @@ function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
 
 function factsOf(call: Call): readonly Fact[] {
   return [
-    ['Arrived', daySeconds(call.at)],
-    ['Operation', call.operation ?? `${call.method} ${call.path}`],
-    ['Result', `${call.result}${call.is_late ? ', late' : ''}`],
-    ['Status', call.status === 0 ? 'the client disconnected' : call.status],
-    ['Took', milliseconds(call.ms)],
-    ['Model', call.model_version],
-    ['Weights', call.weights_version],
-    ['Request', bytes(call.bytes_in)],
-    ['Response', bytes(call.bytes_out)],
-    ['Trace', call.trace_id],
+    [t.cycles.arrived, daySeconds(call.at)],
+    [t.cycles.operation, call.operation ?? `${call.method} ${call.path}`],
+    [t.cycles.result, call.is_late ? t.cycles.lateResult(word(call.result)) : word(call.result)],
+    [t.cycles.status, call.status === 0 ? t.cycles.disconnected : call.status],
+    [t.cycles.took, milliseconds(call.ms)],
+    [t.cycles.model, call.model_version],
+    [t.cycles.weights, call.weights_version],
+    [t.cycles.request, bytes(call.bytes_in)],
+    [t.cycles.response, bytes(call.bytes_out)],
+    [t.cycles.trace, call.trace_id],
   ]
 }
 
@@ -169,7 +171,7 @@ function Stages({ call: { stages_ms } }: { readonly call: Call }) {
   ]
   return (
     <section>
-      <h3>Stages</h3>
+      <h3>{t.cycles.stages}</h3>
       <Bar parts={parts} />
       <Facts facts={parts.map(fact)} />
     </section>
@@ -180,9 +182,10 @@ export function Downloads({ cycleId }: { readonly cycleId: string }) {
   const address = `/api/cycles/${encodeURIComponent(cycleId)}`
   return (
     <p class="downloads">
-      {['Request', 'Response'].map((part) => (
-        <a key={part} class="button" href={`${address}/${part.toLowerCase()}`} download>
-          <Icon name="download" /> {part} <span class="sr-only">of {cycleLabel(cycleId)}</span>
+      {(['request', 'response'] as const).map((part) => (
+        <a key={part} class="button" href={`${address}/${part}`} download>
+          <Icon name="download" /> {t.cycles[part]}{' '}
+          <span class="sr-only">{t.cycles.ofCycle(cycleLabel(cycleId))}</span>
         </a>
       ))}
     </p>

@@ -168,7 +168,7 @@ describe('stored cycles', () => {
     const [facts = '', rows = ''] = elementsOf(labelled(html, 'Details of the stored cycle'), 'dl')
     expect(factsOf(facts)).toEqual({
       ...{ Arrived: '2026-03-02 12:55:31', Scored: '2026-03-02 12:55:32', Model: 'model-5' },
-      ...{ Weights: 'weights-6', 'Missing features': '8.3 %' },
+      ...{ Weights: 'weights-6', 'Missing features': '8.3%' },
     })
     expect(factsOf(rows)).toEqual({
       ...{ candidates: '801', engagement: '802', 'candidate scores': '803', removals: '804' },

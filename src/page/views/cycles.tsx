@@ -4,18 +4,15 @@ import { useMemo, useState } from 'preact/hooks'
 import type { Counts } from '../../contract/index.js'
 import type { Call } from '../service/api.js'
 import { useCalls, type CallList } from '../service/calls.js'
-import { clockSeconds, plural, cycleLabel, day, integer, milliseconds } from '../format.js'
+import { clockSeconds, counted, cycleLabel, integer, milliseconds, monthDay } from '../format.js'
+import { t, word } from '../messages/index.js'
 import { Badge, Bar, Missing, Text, type Tone } from '../parts/common.js'
 import { ListView } from '../parts/list-view.js'
 import { VirtualTable, type VirtualColumn } from '../parts/virtual-table.js'
 import { CallDetails, stageParts } from './call-details.js'
 import { StoredCycles } from './stored-cycles.js'
 
-const lists: readonly (readonly [CallList | 'stored', string])[] = [
-  ['calls', 'Calls'],
-  ['other', 'Other refusals'],
-  ['stored', 'Stored'],
-]
+const lists: readonly (CallList | 'stored')[] = ['calls', 'other', 'stored']
 
 export const filters = {
   all: () => true,
@@ -27,12 +24,13 @@ export const filters = {
   failed: ({ result }) => result === 'failed' || result === 'aborted',
 } satisfies Readonly<Record<string, (call: Call) => boolean>>
 type FilterName = keyof typeof filters
+const filterNames = Object.keys(filters) as FilterName[]
 
 export function Cycles() {
   const [listName, setListName] = useState<CallList | 'stored'>('calls')
   const choice = (
-    <div class="tools" role="group" aria-label="What is listed">
-      {lists.map(([name, title]) => (
+    <div class="tools" role="group" aria-label={t.cycles.listed}>
+      {lists.map((name) => (
         <button
           key={name}
           class="button quiet"
@@ -40,7 +38,7 @@ export function Cycles() {
           aria-pressed={name === listName}
           onClick={() => setListName(name)}
         >
-          {title}
+          {t.cycles[name]}
         </button>
       ))}
     </div>
@@ -66,23 +64,26 @@ function Calls({ listName, choice }: CallsProps) {
   const selected = shown.find((call) => keyOf(call) === selectedKey)
   return (
     <ListView
-      title="Cycles"
+      title={t.frame.cycles}
       head={
         <>
           {choice}
           <select
-            aria-label="Result"
+            aria-label={t.cycles.result}
             value={filterName}
             onChange={(event) => setFilterName(event.currentTarget.value as FilterName)}
           >
-            {Object.keys(filters).map((name) => (
-              <option key={name}>{name}</option>
+            {filterNames.map((name) => (
+              <option key={name} value={name}>
+                {t.cycles.filters[name]}
+              </option>
             ))}
           </select>
           {isRead && (
             <p class="muted list-note" role="status">
-              {shown.length < calls.length && `${integer(shown.length)} of `}
-              {plural(calls.length, 'call')}
+              {shown.length < calls.length
+                ? t.units.countOf(integer(shown.length), counted(calls.length, t.units.calls))
+                : counted(calls.length, t.units.calls)}
             </p>
           )}
         </>
@@ -92,13 +93,13 @@ function Calls({ listName, choice }: CallsProps) {
       }
     >
       {!isRead ? (
-        <Missing error={error} what="calls" />
+        <Missing error={error} what={t.data.calls} />
       ) : shown.length === 0 ? (
-        <p class="empty">{calls.length === 0 ? 'No call since the service started.' : 'No call matches.'}</p>
+        <p class="empty">{calls.length === 0 ? t.cycles.noCall : t.cycles.noMatch}</p>
       ) : (
         <VirtualTable
           kind="calls-rows"
-          caption="Calls, newest first"
+          caption={t.cycles.callsCaption}
           columns={columnsOf((call) => setSelectedKey(keyOf(call)))}
           count={shown.length}
           rowHeights={[40, 64]}
@@ -130,16 +131,16 @@ function columnsOf(onSelect: (call: Call) => void): readonly VirtualColumn<Call>
   })
   return [
     {
-      title: 'Time',
+      title: t.cycles.time,
       width: '124px',
       cell: ({ at }) => (
         <>
-          <span class="muted">{day(at).slice(5)}</span> {clockSeconds(at)}
+          <span class="muted">{monthDay(at)}</span> {clockSeconds(at)}
         </>
       ),
     },
     {
-      title: 'Cycle',
+      title: t.cycles.cycle,
       width: 'minmax(110px, 0.8fr)',
       cell: (call) => (
         <button class="row-link clip" type="button" onClick={() => onSelect(call)}>
@@ -147,24 +148,24 @@ function columnsOf(onSelect: (call: Call) => void): readonly VirtualColumn<Call>
         </button>
       ),
     },
-    { title: 'Took', class: 'number', width: '76px', cell: ({ ms }) => milliseconds(ms) },
+    { title: t.cycles.took, class: 'number', width: '76px', cell: ({ ms }) => milliseconds(ms) },
     {
-      title: 'Result',
+      title: t.cycles.result,
       class: 'result',
       width: 'minmax(120px, 1.6fr)',
       cell: (call) => <ResultCell call={call} />,
     },
     {
-      title: 'Stages',
+      title: t.cycles.stages,
       width: '90px',
       from: 0,
       cell: ({ stages_ms }) => <Bar parts={stageParts(stages_ms)} />,
     },
-    count('Scored', 'scored_now', 0),
-    count('Waiting', 'waiting', 900),
-    count('Not scored', 'not_scored', 900),
+    count(t.cycles.scored, 'scored_now', 0),
+    count(t.cycles.waiting, 'waiting', 900),
+    count(t.cycles.notScored, 'not_scored', 900),
     {
-      title: 'Model',
+      title: t.cycles.model,
       class: 'clip muted',
       width: 'minmax(80px, 0.8fr)',
       from: 1100,
@@ -176,9 +177,9 @@ function columnsOf(onSelect: (call: Call) => void): readonly VirtualColumn<Call>
 function ResultCell({ call: { result, status, is_late, warnings, problem } }: { readonly call: Call }) {
   return (
     <>
-      <Badge tone={tones[result]}>{result}</Badge>
-      {is_late && <Badge tone="warn">late</Badge>}
-      {warnings.length > 0 && <Badge tone="warn">{plural(warnings.length, 'warning')}</Badge>}
+      <Badge tone={tones[result]}>{word(result)}</Badge>
+      {is_late && <Badge tone="warn">{t.cycles.late}</Badge>}
+      {warnings.length > 0 && <Badge tone="warn">{counted(warnings.length, t.units.warnings)}</Badge>}
       {problem !== null && (
         <span class="clip muted" title={problem}>
           {status} <Text>{problem}</Text>

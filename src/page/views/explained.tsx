@@ -1,7 +1,8 @@
 /** The stored past of one post: its visits, the scores of a visit, and what moves the last score. */
 import { useMemo } from 'preact/hooks'
 import type { CycleSummary, ExplainedInput, Explanation, VisitSummary } from '../../contract/index.js'
-import { cycleLabel, dayClock, integer, percent, score, formatSigned, humanize } from '../format.js'
+import { counted, cycleLabel, dayClock, formatSigned, integer, percent, score } from '../format.js'
+import { t, word } from '../messages/index.js'
 import { Badge, colorOf, Panel, Text, type Tone } from '../parts/common.js'
 import { Sparkline } from '../parts/sparkline.js'
 import { Table, type Column } from '../parts/table.js'
@@ -13,42 +14,42 @@ interface NumberedVisit extends VisitSummary {
   readonly isShown: boolean
 }
 
-const visitColumns: readonly Column<NumberedVisit>[] = [
+const visitColumns = (): readonly Column<NumberedVisit>[] => [
   {
-    title: 'Visit',
+    title: t.post.visit,
     cell: ({ number, isShown }) => (
       <>
-        {number} {isShown && <span class="muted">shown below</span>}
+        {number} {isShown && <span class="muted">{t.post.shownBelow}</span>}
       </>
     ),
   },
   {
-    title: 'Entered with',
-    cell: ({ entered_cycle }) => (entered_cycle === null ? 'an expired cycle' : cycleLabel(entered_cycle)),
+    title: t.post.entered,
+    cell: ({ entered_cycle }) => (entered_cycle === null ? t.post.expiredCycle : cycleLabel(entered_cycle)),
   },
   {
-    title: 'Left with',
+    title: t.post.left,
     cell: ({ left_cycle }) => (left_cycle === null ? '–' : cycleLabel(left_cycle)),
   },
   {
-    title: 'Outcome',
+    title: t.post.outcome,
     cell: ({ fate, tier }) => (
       <>
-        <Badge tone={tones[fate] ?? 'plain'}>{fate === 'open' ? 'pending' : humanize(fate)}</Badge>
+        <Badge tone={tones[fate] ?? 'plain'}>{word(fate)}</Badge>
         {tier !== null && <Badge tone="accent">{tier}</Badge>}
       </>
     ),
   },
-  { title: 'Decided', cell: ({ decided_at }) => dayClock(decided_at) },
+  { title: t.post.decided, cell: ({ decided_at }) => dayClock(decided_at) },
 ]
 
 export function Visits({ explanation: { visits, visit } }: { readonly explanation: Explanation }) {
   return (
-    <Panel title="Visits">
+    <Panel title={t.post.visits}>
       <Table
-        caption="Stays of the post in the pool, oldest first"
+        caption={t.post.visitsCaption}
         isCaptionHidden
-        columns={visitColumns}
+        columns={visitColumns()}
         rows={visits.map((one, i) => ({ ...one, number: i + 1, isShown: i === visit }))}
         rowKey={({ number }) => String(number)}
       />
@@ -59,36 +60,32 @@ export function Visits({ explanation: { visits, visit } }: { readonly explanatio
 /** More are in the output of `understudy explain --json`. */
 const cyclesShown = 48
 
-const cycleColumns: readonly Column<CycleSummary>[] = [
-  { title: 'Cycle', cell: ({ cycle_id }) => cycleLabel(cycle_id) },
-  { title: 'Status', cell: ({ reason, status }) => humanize(reason ?? status) },
-  { title: 'Score', kind: 'number', cell: (cycle) => score(cycle.score) },
+const cycleColumns = (): readonly Column<CycleSummary>[] => [
+  { title: t.post.cycle, cell: ({ cycle_id }) => cycleLabel(cycle_id) },
+  { title: t.post.status, cell: ({ reason, status }) => word(reason ?? status) },
+  { title: t.post.score, kind: 'number', cell: (cycle) => score(cycle.score) },
   {
-    title: 'Rank',
+    title: t.post.rank,
     kind: 'number',
-    cell: ({ rank, scored }) => (
-      <>
-        {integer(rank)} <span class="muted">of {integer(scored)}</span>
-      </>
-    ),
+    cell: ({ rank, scored }) => t.units.ofCount(integer(rank), integer(scored)),
   },
-  { title: 'Model', cell: ({ model_version }) => <Text>{model_version}</Text> },
-  { title: 'Weights', cell: ({ weights_version }) => <Text>{weights_version}</Text> },
+  { title: t.post.model, cell: ({ model_version }) => <Text>{model_version}</Text> },
+  { title: t.post.weights, cell: ({ weights_version }) => <Text>{weights_version}</Text> },
 ]
 
 export function VisitCycles({ cycles }: { readonly cycles: readonly CycleSummary[] }) {
   const scores = useMemo(() => cycles.map((cycle) => cycle.score), [cycles])
   if (cycles.length === 0) return null
   return (
-    <Panel title="Scores of the visit">
+    <Panel title={t.post.scores}>
       <p class="muted">
-        {integer(cycles.length)} cycles <Sparkline values={scores} />
+        {counted(cycles.length, t.units.cycles)} <Sparkline values={scores} />
       </p>
       <Table
-        caption="Score and rank by cycle, newest first"
+        caption={t.post.scoresCaption}
         isCaptionHidden
         isTall
-        columns={cycleColumns}
+        columns={cycleColumns()}
         rows={cycles.slice(-cyclesShown).reverse()}
         rowKey={({ cycle_id }) => cycle_id}
       />
@@ -105,21 +102,22 @@ function effectOf({ to_median, to_missing }: ExplainedInput): number | null {
 /** `largest`: the effect that fills half of the bar. */
 function inputColumns(largest: number): readonly Column<ExplainedInput>[] {
   return [
-    { title: 'Input', cell: ({ name }) => <code>{name}</code> },
+    { title: t.post.input, cell: ({ name }) => <code>{name}</code> },
     {
-      title: 'Value',
+      title: t.post.value,
       kind: 'number',
-      cell: ({ missing, value }) => (missing ? 'missing' : value === null ? 'present' : number(value)),
+      cell: ({ missing, value }) =>
+        missing ? t.parts.missingValue : value === null ? t.post.present : number(value),
     },
-    { title: 'Median', kind: 'number', cell: ({ median }) => number(median) },
-    { title: 'Percentile', kind: 'number', cell: ({ percentile }) => percent(percentile, 0) },
+    { title: t.post.median, kind: 'number', cell: ({ median }) => number(median) },
+    { title: t.post.percentile, kind: 'number', cell: ({ percentile }) => percent(percentile, 0) },
     {
-      title: 'Effect',
+      title: t.post.effect,
       kind: 'effect',
       cell: (input) => <Effect effect={effectOf(input)} largest={largest} />,
     },
     {
-      title: 'If missing',
+      title: t.post.ifMissing,
       kind: 'number',
       cell: ({ to_missing }) => (to_missing === null ? '–' : formatSigned(to_missing, 4)),
     },
@@ -131,22 +129,23 @@ export function Explained({ explanation: { explained } }: { readonly explanation
   const { cycle_id, inputs, problem, weights } = explained
   const largest = Math.max(1e-9, ...inputs.map((input) => Math.abs(effectOf(input) ?? 0)))
   return (
-    <Panel title="Why this score">
+    <Panel title={t.post.why}>
       <p class="muted">
-        Cycle {cycleLabel(cycle_id)}, score {score(explained.score)}. Weights:{' '}
-        {Object.entries(weights)
-          .map(([name, value]) => `${name} ${String(value)}`)
-          .join(', ')}
-        . A bar shows what the value adds to the score, compared with the median of the pool; of a text or an
-        image, compared with none. The last column is the change of the score if the value were missing.
+        {t.post.whyText(
+          cycleLabel(cycle_id),
+          score(explained.score),
+          Object.entries(weights)
+            .map(([name, value]) => `${word(name)} ${String(value)}`)
+            .join(', '),
+        )}
       </p>
       {problem !== null && (
         <p class="notice warn">
-          <strong>The effects of the inputs cannot be computed:</strong> <Text>{problem}</Text>
+          <strong>{t.post.noEffects}</strong> <Text>{problem}</Text>
         </p>
       )}
       <Table
-        caption="Inputs of the model, largest effect first"
+        caption={t.post.whyCaption}
         isCaptionHidden
         isTall
         columns={inputColumns(largest)}

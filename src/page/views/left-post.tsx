@@ -1,6 +1,7 @@
 /** A post that is no longer pending, as the stored cycles have it. */
 import type { Explanation } from '../../contract/index.js'
-import { dayClock, duration, integer, score, humanize } from '../format.js'
+import { counted, dayClock, duration, integer, score } from '../format.js'
+import { t, word } from '../messages/index.js'
 import { Tile } from '../parts/common.js'
 import { CountersTile, Images, PostText } from './post-content.js'
 
@@ -19,39 +20,37 @@ export function LeftPost({ gallId, postNo, explanation }: LeftPostProps) {
     <>
       <div class="tiles">
         <Tile
-          title="Outcome"
-          value={humanize(visit?.fate ?? 'unknown')}
+          title={t.post.outcome}
+          value={word(visit?.fate ?? 'unknown')}
           unit={visit?.tier}
           facts={[
-            ['Decided', dayClock(visit?.decided_at ?? null)],
-            ['Reported', dayClock(visit?.known_at ?? null)],
+            [t.post.decided, dayClock(visit?.decided_at ?? null)],
+            [t.post.reported, dayClock(visit?.known_at ?? null)],
           ]}
         />
         <Tile
-          title="Last score"
+          title={t.post.lastScore}
           value={score(last?.score)}
-          unit={last && `rank ${integer(last.rank)} of ${integer(last.scored)}`}
-          facts={[['Scored in', `${integer(scored.length)} cycles`]]}
+          unit={last && t.units.rankOf(integer(last.rank), integer(last.scored))}
+          facts={[[t.post.scoredIn, counted(scored.length, t.units.cycles)]]}
         />
         {reading !== null && (
-          <CountersTile title="Last counters" counters={reading} readAt={reading.observed_at} />
+          <CountersTile title={t.post.lastCounters} counters={reading} readAt={reading.observed_at} />
         )}
         {candidate !== null && (
           <Tile
-            title="Origin"
-            value={candidate.source}
+            title={t.post.origin}
+            value={word(candidate.source)}
             facts={[
-              ['Written', dayClock(candidate.created_at)],
-              ['Extracted', dayClock(candidate.extracted_at)],
-              ['Pending', stay(candidate.extracted_at, visit?.decided_at ?? null)],
-              ['Images', `${integer(images.length)} of ${integer(candidate.images_in_post)}`],
+              [t.post.written, dayClock(candidate.created_at)],
+              [t.post.extracted, dayClock(candidate.extracted_at)],
+              [t.post.pending, stay(candidate.extracted_at, visit?.decided_at ?? null)],
+              [t.post.images, t.units.countOf(integer(images.length), integer(candidate.images_in_post))],
             ]}
           />
         )}
       </div>
-      {candidate === null && (
-        <p class="notice">Title and text of this post expired with the cycle in which it arrived.</p>
-      )}
+      {candidate === null && <p class="notice">{t.post.expired}</p>}
       <Images gallId={gallId} postNo={postNo} images={images} />
       <PostText html={candidate?.body_html ?? null} />
     </>

@@ -134,10 +134,10 @@ test('each check has its state and its sentence', () => {
   responses.set('/api/models/v-1/checks', { checks })
   const html = renderToString(<ChecksOf version="v-1" />)
   expect(factsOf(html)).toEqual({
-    ...{ 'check 0': 'pass Sentence 0.', 'check 1': 'warn Sentence 1.' },
-    ...{ 'check 2': 'fail Sentence 2.', 'check 3': 'skip Sentence 3.' },
+    ...{ 'check 0': 'passed Sentence 0.', 'check 1': 'warning Sentence 1.' },
+    ...{ 'check 2': 'failed Sentence 2.', 'check 3': 'skipped Sentence 3.' },
   })
-  expect(badgesOf(html)).toEqual(['ok pass', 'warn warn', 'fail fail', 'plain skip'])
+  expect(badgesOf(html)).toEqual(['ok passed', 'warn warning', 'fail failed', 'plain skipped'])
 })
 
 test('a comparison has its figures, and the quality of both versions', () => {
@@ -147,14 +147,14 @@ test('a comparison has its figures, and the quality of both versions', () => {
     Cycles: '288, 03-01 12:05 to 03-02 12:00',
     Posts: '45,678',
     'Rank correlation': '0.912',
-    'In common': '71 % of the best 10, 72 % of the best 50',
+    'In common': '71% of the best 10, 72% of the best 50',
     'Mean difference': '0.0123',
   })
   expect(rowsOf(html, /^Difference of the share/)).toMatchObject([
     { Pair: 'v-1 against v-2', Difference: '+6.0 pp +4.9 to +7.2', Verdict: 'better' },
   ])
   expect(rowsOf(html, /^Quality over these cycles/)).toMatchObject([
-    { Order: 'v-1', 'Saved posts found': '53.1 % 52.0 to 55.0', Earlier: '41 min' },
-    { Order: 'v-2', 'Saved posts found': '43.1 % 42.0 to 45.0', Earlier: '51 min' },
+    { Order: 'v-1', 'Saved posts found': '53.1% 52.0 to 55.0', Earlier: '41 min' },
+    { Order: 'v-2', 'Saved posts found': '43.1% 42.0 to 45.0', Earlier: '51 min' },
   ])
 })

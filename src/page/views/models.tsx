@@ -2,7 +2,8 @@
 import type { ModelFacts, Models as ModelsData, ModelUse } from '../service/api.js'
 import type { Comparison, VerificationReport } from '../../contract/index.js'
 import { useQuery } from '../service/query.js'
-import { bytes, plural, cycleLabel, dayClock, integer, milliseconds, percent, humanize } from '../format.js'
+import { bytes, counted, cycleLabel, dayClock, decimal, integer, milliseconds, percent } from '../format.js'
+import { t, word } from '../messages/index.js'
 import { Badge, Command, Disclosure, Facts, Missing, Text, type Fact, type Tone } from '../parts/common.js'
 import { DifferenceTable, RankerTable } from './report-tables.js'
 
@@ -14,19 +15,21 @@ export function Models() {
   return (
     <div class="view">
       <div class="list-head">
-        <h1>Models</h1>
+        <h1>{t.frame.models}</h1>
         {data !== null && (
           <p class="muted list-note">
-            {plural(data.models.length, 'version')} in <code>{data.models_dir}</code>
-            {data.shadow_cycles_skipped > 0 &&
-              `, shadows skipped ${plural(data.shadow_cycles_skipped, 'cycle')}`}
+            {t.models.inDirectory(
+              counted(data.models.length, t.units.versions),
+              <code>{data.models_dir}</code>,
+              data.shadow_cycles_skipped > 0 ? counted(data.shadow_cycles_skipped, t.units.cycles) : null,
+            )}
           </p>
         )}
       </div>
       {data === null ? (
-        <Missing error={error} what="models" />
+        <Missing error={error} what={t.data.models} />
       ) : data.models.length === 0 ? (
-        <p class="empty">The models directory has no package.</p>
+        <p class="empty">{t.models.none}</p>
       ) : (
         <div class="cards">
           {[...data.models]
@@ -65,48 +68,42 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
         </h2>
         {uses.map(({ role, state }) => (
           <Badge key={`${role} ${state}`} tone={stateTones[state]}>
-            {state}
+            {word(state)}
           </Badge>
         ))}
-        {uses.length === 0 && <Badge tone="plain">not in use</Badge>}
-        {model.kind === 'transport-test' && <Badge tone="warn">transport test</Badge>}
+        {uses.length === 0 && <Badge tone="plain">{t.models.notInUse}</Badge>}
+        {model.kind === 'transport-test' && <Badge tone="warn">{t.models.transportTest}</Badge>}
       </header>
       {failure !== null && (
         <p class="notice fail">
-          <strong>Failed {dayClock(failure.at)} KST:</strong> <Text>{failure.problem}</Text>
+          <strong>{t.models.failedAt(dayClock(failure.at))}</strong> <Text>{failure.problem}</Text>
         </p>
       )}
       {data.fallback?.version === version && (
         <p class="notice warn">
-          <strong>
-            Serves instead of <Text>{data.fallback.failed}</Text> since {dayClock(data.fallback.at)} KST,
-          </strong>{' '}
-          which failed its cycles, until a version is activated: <Text>{data.fallback.problem}</Text>
+          {t.models.fallback(
+            <Text>{data.fallback.failed}</Text>,
+            dayClock(data.fallback.at),
+            <Text>{data.fallback.problem}</Text>,
+          )}
         </p>
       )}
-      {changed !== null && (
-        <p class="notice warn">
-          <strong>Changed on disk:</strong> <Text>{changed}</Text>. The server keeps the files that it has
-          loaded; a restart refuses the changed ones.
-        </p>
-      )}
+      {changed !== null && <p class="notice warn">{t.models.changed(<Text>{changed}</Text>)}</p>}
       {problem === null ? (
         <Facts facts={factsOf(model)} isLong />
       ) : (
         <p class="notice fail">
-          <strong>The package cannot be read:</strong> <Text>{problem}</Text>
+          <strong>{t.models.unreadable}</strong> <Text>{problem}</Text>
         </p>
       )}
       {features.length > 0 && (
-        <Disclosure title={plural(features.length, 'feature')}>
+        <Disclosure title={counted(features.length, t.units.features)}>
           {() => <p class="muted">{features.join(', ')}</p>}
         </Disclosure>
       )}
-      <Disclosure title="Checks: files, graphs, limits, cost">
-        {() => <ChecksOf version={version} />}
-      </Disclosure>
+      <Disclosure title={t.models.checks}>{() => <ChecksOf version={version} />}</Disclosure>
       {data.serving !== null && data.serving !== version && (
-        <Disclosure title={`Agreement with ${data.serving}, and quality`}>
+        <Disclosure title={t.models.agreement(data.serving)}>
           {() => <ComparisonOf version={version} />}
         </Disclosure>
       )}
@@ -120,17 +117,21 @@ function factsOf(model: ModelFacts): readonly Fact[] {
   const providers = [...new Set(uses.flatMap(({ provider }) => provider ?? []))]
   const given = Object.entries({ ...(note ? { note } : {}), ...provenance })
   return [
-    ['Kind', kind ?? '–'],
-    ['Heads', heads.join(', ') || '–'],
-    ['Reads', ['features', ...reads].join(', ')],
-    ['Runs on', providers.join(', ') || null],
-    ['Memory', memory_bytes && bytes(memory_bytes)],
+    [t.models.kind, kind === undefined ? '–' : word(kind)],
+    [t.models.heads, heads.join(', ') || '–'],
+    [t.models.reads, ['features', ...reads].map(word).join(', ')],
+    [t.models.runsOn, providers.join(', ') || null],
+    [t.models.memory, memory_bytes && bytes(memory_bytes)],
     [
-      'Time per cycle',
+      t.models.timePerCycle,
       predict_ms &&
-        `${milliseconds(predict_ms.p50)} median, ${milliseconds(predict_ms.p99)} p99 of ${plural(predict_ms.cycles, 'cycle')}`,
+        t.models.times(
+          milliseconds(predict_ms.p50),
+          milliseconds(predict_ms.p99),
+          counted(predict_ms.cycles, t.units.cycles),
+        ),
     ],
-    ...given.map(([name, text]): Fact => [humanize(name), <Text key={name}>{text}</Text>]),
+    ...given.map(([name, text]): Fact => [word(name), <Text key={name}>{text}</Text>]),
   ]
 }
 
@@ -138,14 +139,14 @@ const checkTones: Readonly<Record<string, Tone>> = { pass: 'ok', warn: 'warn', f
 
 export function ChecksOf({ version }: { readonly version: string }) {
   const { data, error } = useQuery<VerificationReport>(`/api/models/${version}/checks`)
-  if (data === null) return <Missing error={error} what="checks; the service verifies the package" />
+  if (data === null) return <Missing error={error} what={t.data.checks} />
   return (
     <Facts
       isLong
       facts={data.checks.map(({ check, state, sentence }) => [
-        humanize(check),
+        word(check),
         <>
-          <Badge tone={checkTones[state] ?? 'plain'}>{state}</Badge> <Text>{sentence}</Text>
+          <Badge tone={checkTones[state] ?? 'plain'}>{word(state)}</Badge> <Text>{sentence}</Text>
         </>,
       ])}
     />
@@ -154,29 +155,29 @@ export function ChecksOf({ version }: { readonly version: string }) {
 
 export function ComparisonOf({ version }: { readonly version: string }) {
   const { data, error } = useQuery<Comparison>(`/api/models/${version}/comparison`)
-  if (data === null) return <Missing error={error} what="comparison; the service reads its stored cycles" />
+  if (data === null) return <Missing error={error} what={t.data.comparison} />
   const { cycles, posts, median, quality } = data
-  if (median === null) return <p class="empty">No cycle has scores of both versions.</p>
+  if (median === null) return <p class="empty">{t.models.nothingShared}</p>
   const overlap = Object.entries(median.overlap).flatMap(([depth, share]) =>
-    share === null ? [] : [`${percent(share, 0)} of the best ${depth}`],
+    share === null ? [] : [t.models.overlap(percent(share, 0), depth)],
   )
   return (
     <>
       <Facts
         isLong
         facts={[
-          ['Cycles', `${integer(cycles.count)}, ${cycleLabel(cycles.from)} to ${cycleLabel(cycles.to)}`],
-          ['Posts', integer(posts)],
-          ['Rank correlation', median.rank_correlation?.toFixed(3) ?? '–'],
-          ['In common', overlap.join(', ') || '–'],
-          ['Mean difference', median.mean_absolute_difference?.toFixed(4) ?? '–'],
+          [
+            t.models.cycles,
+            t.models.cycleRange(integer(cycles.count), cycleLabel(cycles.from), cycleLabel(cycles.to)),
+          ],
+          [t.models.posts, integer(posts)],
+          [t.models.correlation, decimal(median.rank_correlation)],
+          [t.models.inCommon, overlap.join(', ') || '–'],
+          [t.models.meanDifference, decimal(median.mean_absolute_difference, 4)],
         ]}
       />
       <DifferenceTable differences={[quality.difference]} />
-      <RankerTable
-        caption="Quality over these cycles, with 95 % intervals"
-        rankers={[quality.first, quality.second]}
-      />
+      <RankerTable caption={t.models.quality} rankers={[quality.first, quality.second]} />
     </>
   )
 }
@@ -191,15 +192,13 @@ function Commands({ model, data }: { readonly model: ModelFacts; readonly data: 
   )
   return (
     <section>
-      <h3>Commands</h3>
+      <h3>{t.models.commands}</h3>
       {shown.map(([name, text]) => (
         <Command key={name} text={text} />
       ))}
       {version === serving && previous !== undefined && (
         <>
-          <p class="muted">
-            Back to <Text>{previous.version}</Text>, which scored before:
-          </p>
+          <p class="muted">{t.models.backTo(<Text>{previous.version}</Text>)}</p>
           <Command text={previous.commands.activate} />
         </>
       )}

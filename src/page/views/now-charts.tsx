@@ -3,7 +3,8 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import type { ApiError, CyclePoint, Series } from '../service/api.js'
 import { useEvent } from '../service/connection.js'
 import { useQuery } from '../service/query.js'
-import { plural, duration, integer, milliseconds, percent, score, humanize } from '../format.js'
+import { counted, duration, integer, milliseconds, percent, score } from '../format.js'
+import { t, word } from '../messages/index.js'
 import { Chart, seriesOf, type ChartSeries } from '../parts/chart.js'
 import { Missing, Since } from '../parts/common.js'
 import { stages } from './call-details.js'
@@ -21,7 +22,7 @@ interface NowChartsProps {
 export function NowCharts({ startedAt }: NowChartsProps) {
   const { points, error } = usePoints()
   return points === null ? (
-    <Missing error={error} what="charts" />
+    <Missing error={error} what={t.data.series} />
   ) : (
     <PointCharts points={points} startedAt={startedAt} />
   )
@@ -37,17 +38,17 @@ export function PointCharts({ points, startedAt }: PointChartsProps) {
   const lines = useMemo(() => linesOf(points), [points])
   const spanMs = (times.at(-1) ?? 0) - (times[0] ?? 0)
   return (
-    <section class="charts" aria-label="Cycles over time">
+    <section class="charts" aria-label={t.now.overTime}>
       <h2>
         {points.length < 2
-          ? 'Cycles over time'
-          : `Last ${duration(spanMs)}, ${plural(points.length, 'cycle')}`}
+          ? t.now.overTime
+          : t.now.last(duration(spanMs), counted(points.length, t.units.cycles))}
       </h2>
       <Since startedAt={startedAt} />
-      <Chart title="Latency by stage" times={times} series={lines.stages} isStacked format={milliseconds} />
-      <Chart title="Results" times={times} series={lines.rows} isStacked isCount format={integer} />
-      <Chart title="Score quantiles" times={times} series={lines.scores} format={score} />
-      <Chart title="Missing features" times={times} series={lines.missing} format={percent} />
+      <Chart title={t.now.latency} times={times} series={lines.stages} isStacked format={milliseconds} />
+      <Chart title={t.now.results} times={times} series={lines.rows} isStacked isCount format={integer} />
+      <Chart title={t.now.quantiles} times={times} series={lines.scores} format={score} />
+      <Chart title={t.now.missing} times={times} series={lines.missing} format={percent} />
     </section>
   )
 }
@@ -92,17 +93,17 @@ function linesOf(
     // Without sending: it ends after the point is recorded.
     stages: stages
       .slice(0, -1)
-      .map((stage, i) => line(stage, i + 1, ({ stages_ms }) => stages_ms[stage] ?? 0)),
+      .map((stage, i) => line(word(stage), i + 1, ({ stages_ms }) => stages_ms[stage] ?? 0)),
     rows: [
-      line('scored', 1, (point) => countOf(point, 'scored', null)),
-      line('waiting', 3, (point) => countOf(point, 'waiting', null)),
+      line(word('scored'), 1, (point) => countOf(point, 'scored', null)),
+      line(word('waiting'), 3, (point) => countOf(point, 'waiting', null)),
       ...[...reasons].map((reason, i) =>
-        line(humanize(reason ?? 'other'), 5 + i, (point) => countOf(point, 'not_scored', reason)),
+        line(word(reason ?? 'other'), 5 + i, (point) => countOf(point, 'not_scored', reason)),
       ),
     ],
     scores: quantiles.map((name, i) =>
       line(name, [5, 3, 1, 4][i] ?? 1, (point) => point.score_quantiles?.[name]),
     ),
-    missing: [line('share', 1, ({ missing_feature_share }) => missing_feature_share)],
+    missing: [line(t.now.share, 1, ({ missing_feature_share }) => missing_feature_share)],
   }
 }

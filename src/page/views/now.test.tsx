@@ -42,7 +42,7 @@ test('each tile has its figures', () => {
     '· post unavailable': '40',
   })
   expect(tileOf(html, 'First scores on time')).toEqual({
-    figure: '97.5 % target 99 %',
+    figure: '97.5% target 99%',
     'On time': '1,950',
     Late: '21',
     Overdue: '17',
@@ -71,9 +71,9 @@ test('each check has its state and its reason', () => {
   const checks = elementsOf(labelled(render(), 'Health checks'), 'li')
   expect(checks.map((html) => [textOf(html), ...badgesOf(html)])).toEqual([
     ['service ok accepts cycles', 'ok ok'],
-    ['model warn v-bad failed', 'warn warn'],
+    ['model warning v-bad failed', 'warn warning'],
     ['storage ok accepts writes', 'ok ok'],
-    ['last cycle fail too old', 'fail fail'],
+    ['last cycle failed too old', 'fail failed'],
     ['disk ok 5 GiB', 'ok ok'],
   ])
 })
@@ -179,7 +179,7 @@ describe('the charts', () => {
       ...['scored 4,101', 'waiting 121', 'missing title 62', 'post unavailable 41'],
     ])
     expect(chart('Score quantiles')[1]).toEqual(['p99 0.991', 'p90 0.901', 'p50 0.501', 'p10 0.101'])
-    expect(chart('Missing features')).toEqual(['Missing features. Newest: share 7.1 %', ['share 7.1 %']])
+    expect(chart('Missing features')).toEqual(['Missing features. Newest: share 7.1%', ['share 7.1%']])
   })
 
   test('say how long they are and since when', () => {

@@ -8,7 +8,7 @@ import {
   bytes,
   clock,
   clockSeconds,
-  plural,
+  counted,
   cycleLabel,
   dayClock,
   duration,
@@ -16,16 +16,16 @@ import {
   milliseconds,
   percent,
   sinceStart,
-  humanize,
 } from '../format.js'
+import { t, word } from '../messages/index.js'
 import { Badge, Bar, Command, Missing, Text, Tile } from '../parts/common.js'
 import { NowCharts } from './now-charts.js'
 
 export function NowView({ query: { data, error } }: { readonly query: Query<Now> }) {
   return (
     <div class="view">
-      <h1 class="sr-only">Now</h1>
-      {data === null ? <Missing error={error} what="state" /> : <State now={data} />}
+      <h1 class="sr-only">{t.frame.now}</h1>
+      {data === null ? <Missing error={error} what={t.data.now} /> : <State now={data} />}
       <NowCharts startedAt={data?.started_at ?? null} />
     </div>
   )
@@ -41,12 +41,12 @@ function State({ now }: { readonly now: Now }) {
           serving={now.model?.version ?? null}
         />
       ))}
-      <ul class="checks" aria-label="Health checks">
+      <ul class="checks" aria-label={t.now.checks}>
         {now.checks.map(({ check, status, reason }) => (
           <li key={check} class={`check ${status}`}>
-            <b>{humanize(check)}</b> <Badge tone={status}>{status}</Badge>
+            <b>{word(check)}</b> <Badge tone={status}>{word(status)}</Badge>
             <small>
-              <Text>{reason}</Text>
+              <Text>{t.now.checkSays(check, status, reason)}</Text>
             </small>
           </li>
         ))}
@@ -70,23 +70,14 @@ interface FailedProps {
 /** What could not be loaded, or failed its cycles, what the service does instead, and what the operator can do. */
 function Failed({ failed, serving }: FailedProps) {
   const { version, kind, role, problem, at, commands } = failed
-  const what = kind === 'cycles' ? 'Model' : role === 'active' ? 'Activation' : 'Shadow'
+  const what = kind === 'cycles' ? 'model' : role === 'active' ? 'activation' : 'shadow'
   return (
-    <section
-      class="notice fail"
-      aria-label={`${version} ${kind === 'cycles' ? 'failed its cycles' : 'failed to load'}`}
-    >
+    <section class="notice fail" aria-label={t.now.failedLabel(version, kind)}>
       <p>
-        <strong>
-          {what} failed: {version}, {dayClock(at)} KST.
-        </strong>{' '}
-        <Text>{problem}</Text>
+        <strong>{t.now.failed(what, version, dayClock(at))}</strong> <Text>{problem}</Text>
       </p>
       {role === 'active' && <p>{insteadOf(kind, serving)}</p>}
-      <p>
-        To see every check of the package
-        {role === 'active' && serving !== null && ', or to stay with the version that serves'}:
-      </p>
+      <p>{role === 'active' && serving !== null ? t.now.seeChecksOrStay : t.now.seeChecks}</p>
       {commands.map((text) => (
         <Command key={text} text={text} />
       ))}
@@ -95,10 +86,8 @@ function Failed({ failed, serving }: FailedProps) {
 }
 
 function insteadOf(kind: FailedProps['failed']['kind'], serving: string | null): string {
-  if (serving === null) return 'No model is serving: cycles get 503. The service keeps retrying.'
-  return kind === 'cycles'
-    ? `${serving}, which served before, serves instead until a version is activated.`
-    : `${serving} keeps serving. The service keeps retrying.`
+  if (serving === null) return t.now.noneServes
+  return kind === 'cycles' ? t.now.servesInstead(serving) : t.now.keepsServing(serving)
 }
 
 /** A cycle may take a moment to arrive after it is due. */
@@ -110,30 +99,32 @@ function LastCycle({ now }: { readonly now: Now }) {
   const nowMs = useNowMs()
   const { last_cycle, last_cycle_id, last_cycle_received_at, next_cycle_due_at } = now
   if (last_cycle_id === null || last_cycle_received_at === null)
-    return <Tile title="Last cycle" value={<span class="muted">none yet</span>} />
+    return <Tile title={t.now.lastCycle} value={<span class="muted">{t.now.noneYet}</span>} />
   const dueMs = next_cycle_due_at === null ? null : Date.parse(next_cycle_due_at)
   const isLive = dueMs !== null && Math.abs(Date.parse(last_cycle_received_at) - dueMs) < delayMsMax
   const isOverdue = isLive && nowMs > dueMs + graceMs
   const due = isOverdue ? (
-    <Badge tone="warn">{duration(nowMs - dueMs)} overdue</Badge>
+    <Badge tone="warn">{t.now.overdue(duration(nowMs - dueMs))}</Badge>
   ) : dueMs === null ? (
     '–'
+  ) : isLive ? (
+    t.now.dueAt(clock(dueMs), ago(dueMs, nowMs))
   ) : (
-    `${clock(dueMs)}${isLive ? `, ${ago(dueMs, nowMs)}` : ''}`
+    clock(dueMs)
   )
   return (
     <Tile
-      title="Last cycle"
+      title={t.now.lastCycle}
       value={cycleLabel(last_cycle_id)}
       facts={[
         [
-          'Arrived',
+          t.now.arrived,
           <time key="at" dateTime={last_cycle_received_at} title={clockSeconds(last_cycle_received_at)}>
             {ago(last_cycle_received_at, nowMs)}
           </time>,
         ],
-        ['Took', milliseconds(last_cycle?.ms)],
-        ['Next due', due],
+        [t.now.took, milliseconds(last_cycle?.ms)],
+        [t.now.nextDue, due],
       ]}
     />
   )
@@ -146,20 +137,20 @@ function Posts({ now: { pending, last_cycle } }: { readonly now: Now }) {
   )
   return (
     <Tile
-      title="Pending posts"
+      title={t.now.pending}
       value={integer(pending)}
       facts={[
-        ['Scored', integer(counts?.scored_now)],
-        ['Waiting', integer(counts?.waiting)],
-        ['Not scored', integer(counts?.not_scored)],
-        ...reasons.map(({ reason, count }) => [`· ${humanize(reason ?? 'other')}`, integer(count)] as const),
+        [t.now.scored, integer(counts?.scored_now)],
+        [t.now.waiting, integer(counts?.waiting)],
+        [t.now.notScored, integer(counts?.not_scored)],
+        ...reasons.map(({ reason, count }) => [`· ${word(reason ?? 'other')}`, integer(count)] as const),
       ]}
     >
       <Bar
         parts={[
-          { name: 'scored', value: counts?.scored_now ?? 0, color: 1 },
-          { name: 'waiting', value: counts?.waiting ?? 0, color: 3 },
-          { name: 'not scored', value: counts?.not_scored ?? 0, color: 5 },
+          { name: t.now.scored, value: counts?.scored_now ?? 0, color: 1 },
+          { name: t.now.waiting, value: counts?.waiting ?? 0, color: 3 },
+          { name: t.now.notScored, value: counts?.not_scored ?? 0, color: 5 },
         ]}
       />
     </Tile>
@@ -171,19 +162,19 @@ function FirstScoreShare({ now: { first_scores, started_at } }: { readonly now: 
   const { share, target, on_time, late, never, overdue } = first_scores
   const tone = share === null ? 'muted' : share >= target ? 'text-ok' : 'text-fail'
   const parts = [
-    { name: 'On time', value: on_time, color: 2 },
-    { name: 'Late', value: late, color: 3 },
-    { name: 'Overdue', value: overdue, color: 6 },
-    { name: 'Left without one', value: never, color: 5 },
+    { name: t.now.onTime, value: on_time, color: 2 },
+    { name: t.now.late, value: late, color: 3 },
+    { name: t.now.overdueFirst, value: overdue, color: 6 },
+    { name: t.now.leftWithout, value: never, color: 5 },
   ]
   return (
     <Tile
-      title="First scores on time"
+      title={t.now.firstScores}
       value={<span class={tone}>{percent(share)}</span>}
-      unit={`target ${percent(target, 0)}`}
+      unit={t.now.target(percent(target, 0))}
       facts={[
         ...parts.map(({ name, value }) => [name, integer(value)] as const),
-        ['Counted', sinceStart(started_at, nowMs) ?? 'last 24 h'],
+        [t.now.counted, sinceStart(started_at, nowMs) ?? t.now.lastDay],
       ]}
     >
       <Bar parts={parts} />
@@ -194,21 +185,24 @@ function FirstScoreShare({ now: { first_scores, started_at } }: { readonly now: 
 function ModelInForce({ now: { model, shadows, weights_version, version } }: { readonly now: Now }) {
   return (
     <Tile
-      title="Model in force"
+      title={t.now.model}
       value={
         <span class={model === null ? 'text-fail' : 'name'}>
-          <Text>{model?.version ?? 'none'}</Text>
+          <Text>{model?.version ?? t.parts.none}</Text>
         </span>
       }
       facts={[
-        ['Kind', model?.kind ?? '–'],
-        ['Runs on', model?.provider ?? '–'],
-        ['Shadows', shadows.length === 0 ? 'none' : <Text key="shadows">{shadows.join(', ')}</Text>],
-        ['Weights', <Text key="weights">{weights_version}</Text>],
-        ['Service', version],
+        [t.now.kind, model === null ? '–' : word(model.kind)],
+        [t.now.runsOn, model?.provider ?? '–'],
+        [
+          t.now.shadows,
+          shadows.length === 0 ? t.parts.none : <Text key="shadows">{shadows.join(', ')}</Text>,
+        ],
+        [t.now.weights, <Text key="weights">{weights_version}</Text>],
+        [t.now.serviceVersion, version],
       ]}
     >
-      {model?.kind === 'transport-test' && <Badge tone="warn">scores have no meaning</Badge>}
+      {model?.kind === 'transport-test' && <Badge tone="warn">{t.now.noMeaning}</Badge>}
     </Tile>
   )
 }
@@ -217,15 +211,15 @@ function Machine({ now: { queue, storage, memory, started_at } }: { readonly now
   const nowMs = useNowMs()
   return (
     <Tile
-      title="Machine"
+      title={t.now.machine}
       value={bytes(storage.free_bytes)}
-      unit="disk free"
+      unit={t.now.diskUnit}
       facts={[
-        ['Data', bytes(storage.size_bytes)],
-        ['Memory', bytes(memory.resident_bytes)],
-        ['Cycles queued', `${queue.cycles} of ${queue.cycles_max}`],
-        ['To encode', `${plural(queue.texts, 'text')}, ${plural(queue.images, 'image')}`],
-        ['Started', ago(started_at, nowMs)],
+        [t.now.data, bytes(storage.size_bytes)],
+        [t.now.memory, bytes(memory.resident_bytes)],
+        [t.now.queued, t.units.countOf(integer(queue.cycles), integer(queue.cycles_max))],
+        [t.now.toEncode, `${counted(queue.texts, t.units.texts)}, ${counted(queue.images, t.units.images)}`],
+        [t.now.started, ago(started_at, nowMs)],
       ]}
     />
   )

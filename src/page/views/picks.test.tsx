@@ -29,8 +29,8 @@ test('each pending post has its columns', () => {
   const html = render()
   expect(rowsOf(html, 'Pending posts by rank')).toEqual([
     {
-      ...{ Rank: '5', Post: '첫째g1 · 313.7 h · 12.3k views · 43 comments', Score: '0.812', Heads: '' },
-      ...{ Age: '3.7 h', Views: '12.3k+1,250/h', Up: '41+4.1/h', Down: '42-4.2/h', Comments: '43' },
+      ...{ Rank: '5', Post: '첫째g1 · 313.7 h · 12.3K views · 43 comments', Score: '0.812', Heads: '' },
+      ...{ Age: '3.7 h', Views: '12.3K+1,250/h', Up: '41+4.1/h', Down: '42-4.2/h', Comments: '43' },
     },
     {
       ...{ Rank: '–', Post: 'without a titleg2 · 32– · – views · – comments', Score: 'missing clock' },
@@ -52,10 +52,10 @@ test('each head has its value, and a bar of its share', () => {
   const heads = [...render().matchAll(/aria-label="([^"]*)" title="[^"]*"><span style="width:\s*([\d.]+)%/g)]
   expect(heads.map(([, text, width]) => [text, Number(width)])).toEqual([
     ...[
-      ['views 0.150', 15],
-      ['comments 0.250', 25],
-      ['up 0.350', 35],
-      ['downvotes 0.045', 4.5],
+      ['predicted views 0.150', 15],
+      ['predicted comments 0.250', 25],
+      ['predicted recommendations 0.350', 35],
+      ['predicted down-vote share 0.045', 4.5],
     ],
   ])
 })

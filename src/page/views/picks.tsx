@@ -2,7 +2,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { CounterName, HeadName } from '../../contract/index.js'
 import type { Pick, Picks as PickList, PostFacts } from '../service/api.js'
-import { age, compact, cycleLabel, integer, rate, score, humanize } from '../format.js'
+import { age, compact, cycleLabel, integer, rate, score } from '../format.js'
+import { t, word } from '../messages/index.js'
 import { Badge, colorOf, Missing, Text } from '../parts/common.js'
 import { ListView } from '../parts/list-view.js'
 import { Sparkline } from '../parts/sparkline.js'
@@ -14,27 +15,31 @@ import { Saves } from './saves.js'
 
 export const heads: readonly {
   readonly name: HeadName
-  readonly label: string
   readonly color: number
 }[] = [
-  { name: 'p_views', label: 'views', color: 1 },
-  { name: 'p_comments', label: 'comments', color: 3 },
-  { name: 'p_up', label: 'up', color: 2 },
-  { name: 'downvote_share', label: 'downvotes', color: 5 },
+  { name: 'p_views', color: 1 },
+  { name: 'p_comments', color: 3 },
+  { name: 'p_up', color: 2 },
+  { name: 'downvote_share', color: 5 },
 ]
 
 const searchDelayMs = 250
 
-const columns: readonly VirtualColumn<Pick>[] = [
-  { title: 'Rank', class: 'rank number muted', width: '36px', cell: ({ rank }) => integer(rank) },
-  { title: 'Post', class: 'post', width: 'minmax(160px, 1fr)', cell: (pick) => <PostCell pick={pick} /> },
-  { title: 'Score', class: 'score', width: '128px', cell: (pick) => <ScoreCell pick={pick} /> },
-  { title: 'Heads', width: '72px', from: 840, cell: (pick) => <Heads facts={pick} /> },
-  { title: 'Age', class: 'number', width: '52px', from: 0, cell: ageText },
-  counterColumn('Views', 'views', 0),
-  counterColumn('Up', 'up', 0),
-  counterColumn('Down', 'down', 840),
-  counterColumn('Comments', 'comment_cnt', 0),
+const columnsOf = (): readonly VirtualColumn<Pick>[] => [
+  { title: t.picks.rank, class: 'rank number muted', width: '36px', cell: ({ rank }) => integer(rank) },
+  {
+    title: t.picks.post,
+    class: 'post',
+    width: 'minmax(160px, 1fr)',
+    cell: (pick) => <PostCell pick={pick} />,
+  },
+  { title: t.picks.score, class: 'score', width: '128px', cell: (pick) => <ScoreCell pick={pick} /> },
+  { title: t.picks.heads, width: '72px', from: 840, cell: (pick) => <Heads facts={pick} /> },
+  { title: t.picks.age, class: 'number', width: '52px', from: 0, cell: ageText },
+  counterColumn(t.picks.views, 'views', 0),
+  counterColumn(t.picks.up, 'up', 0),
+  counterColumn(t.picks.down, 'down', 840),
+  counterColumn(t.picks.comments, 'comment_cnt', 0),
 ]
 
 function counterColumn(title: string, counter: CounterName, from: number): VirtualColumn<Pick> {
@@ -59,7 +64,7 @@ export function Picks() {
   const { picks, error, isOfOtherFilter, galleries, at, onRange } = usePickWindow(filter)
   return (
     <ListView
-      title="Picks"
+      title={t.frame.picks}
       isLoading={isOfOtherFilter}
       head={
         <>
@@ -70,23 +75,25 @@ export function Picks() {
             setGallery={setGallery}
             galleries={galleries}
           />
-          <p class="muted list-note">{isOfOtherFilter ? 'Loading picks' : picks && noteOf(picks)}</p>
+          <p class="muted list-note">
+            {isOfOtherFilter ? t.parts.loading(t.data.picks) : picks && noteOf(picks)}
+          </p>
         </>
       }
       aside={<Saves saves={picks?.saves ?? []} startedAt={picks?.started_at ?? null} />}
     >
-      {(picks === null || error !== null) && <Missing error={error} what="picks" />}
+      {(picks === null || error !== null) && <Missing error={error} what={t.data.picks} />}
       {picks?.matching === 0 && (
-        <p class="empty">{picks.pending === 0 ? 'No post is pending.' : 'No pending post matches.'}</p>
+        <p class="empty">{picks.pending === 0 ? t.picks.nonePending : t.picks.noneMatches}</p>
       )}
       {picks !== null && picks.matching > 0 && (
         <VirtualTable
           kind="picks-rows"
-          caption="Pending posts by rank"
+          caption={t.picks.caption}
           count={picks.matching}
           rowHeights={[52, 76]}
           rowKey={(index) => index}
-          columns={columns}
+          columns={columnsOf()}
           at={at}
           onRange={onRange}
         />
@@ -96,12 +103,12 @@ export function Picks() {
 }
 
 function noteOf({ matching, pending, scored, cycle_id, model_version }: PickList): string {
-  const count = matching === pending ? integer(pending) : `${integer(matching)} of ${integer(pending)}`
+  const count = matching === pending ? integer(pending) : t.units.countOf(integer(matching), integer(pending))
   const source =
     cycle_id === null
-      ? 'no scores yet'
-      : `${integer(scored)} scored in ${cycleLabel(cycle_id)} by ${model_version ?? '–'}`
-  return `${count} pending, ${source}`
+      ? t.picks.noScores
+      : t.picks.scoredIn(integer(scored), cycleLabel(cycle_id), model_version ?? '–')
+  return t.picks.pending(count, source)
 }
 
 interface FilterProps {
@@ -117,18 +124,18 @@ function Filters({ search, setSearch, gallery, setGallery, galleries }: FilterPr
     <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
       <input
         type="search"
-        aria-label="Search titles, galleries and numbers"
-        placeholder="Search"
+        aria-label={t.picks.searchLabel}
+        placeholder={t.picks.search}
         value={search}
         onInput={(event) => setSearch(event.currentTarget.value)}
         onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
       />
       <select
-        aria-label="Gallery"
+        aria-label={t.picks.gallery}
         value={gallery}
         onChange={(event) => setGallery(event.currentTarget.value)}
       >
-        <option value="">All galleries</option>
+        <option value="">{t.picks.allGalleries}</option>
         {galleries.map((id) => (
           <option key={id} value={id}>
             {id}
@@ -146,13 +153,13 @@ function PostCell({ pick }: { readonly pick: Pick }) {
       <Thumbnail gallId={gall_id} postNo={post_no} image={images[0]} />
       <div class="post-title">
         <a class="clip" href={postAddress(gall_id, post_no)}>
-          {title === null || title === '' ? 'without a title' : <Text isKorean>{title}</Text>}
+          {title === null || title === '' ? t.parts.withoutTitle : <Text isKorean>{title}</Text>}
         </a>
         <span class="clip muted">
           <Text>{gall_id}</Text> · {post_no}
         </span>
         <span class="clip muted narrow-only">
-          {ageText(pick)} · {compact(counters.views)} views · {compact(counters.comment_cnt)} comments
+          {t.picks.short(ageText(pick), compact(counters.views), compact(counters.comment_cnt))}
         </span>
       </div>
     </>
@@ -171,7 +178,8 @@ function ScoreCell({ pick }: { readonly pick: Pick }) {
 
 /** Why a post has no score. */
 export function unscoredText({ status, reason }: PostFacts): string {
-  return humanize(reason ?? status ?? 'no score yet')
+  const known = reason ?? status
+  return known === null ? t.picks.noScore : word(known)
 }
 
 function ageText({ age_s }: PostFacts): string {
@@ -182,9 +190,9 @@ function ageText({ age_s }: PostFacts): string {
 export function Heads({ facts }: { readonly facts: PostFacts }) {
   return (
     <span class="heads">
-      {heads.map(({ name, label, color }) => {
+      {heads.map(({ name, color }) => {
         const value = facts[name] ?? null
-        const text = `${label} ${score(value)}`
+        const text = `${t.post.heads[name]} ${score(value)}`
         return value === null ? null : (
           <span key={name} class="head" role="img" aria-label={text} title={text}>
             <span style={{ width: `${100 * value}%`, background: colorOf(color) }} />

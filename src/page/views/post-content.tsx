@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import type { CounterName } from '../../contract/index.js'
 import type { ImageFacts, PostFacts } from '../service/api.js'
 import { dayClock, integer, rate } from '../format.js'
+import { t } from '../messages/index.js'
 import { Panel, Tile } from '../parts/common.js'
 import { plainText } from '../parts/plain-text.js'
 import { imageAddress } from '../parts/thumbnail.js'
@@ -22,13 +23,13 @@ export function CountersTile({ title, counters, rates = {}, readAt }: CountersPr
     <Tile
       title={title}
       value={integer(counters.views)}
-      unit="views"
+      unit={t.post.views}
       facts={[
-        ['Up', counter('up')],
-        ['Down', counter('down')],
-        ['Comments', counter('comment_cnt')],
-        ['Send-to-Best', counter('rtb_vote')],
-        ['Read', dayClock(readAt)],
+        [t.post.up, counter('up')],
+        [t.post.down, counter('down')],
+        [t.post.comments, counter('comment_cnt')],
+        [t.post.rtbVote, counter('rtb_vote')],
+        [t.post.read, dayClock(readAt)],
       ]}
     />
   )
@@ -43,11 +44,15 @@ interface ImagesProps {
 export function Images({ gallId, postNo, images }: ImagesProps) {
   if (images.length === 0) return null
   return (
-    <Panel title="Images">
+    <Panel title={t.post.images}>
       <ul class="images">
         {images.map((image) => (
           <li key={image.position}>
-            <img src={imageAddress(gallId, postNo, image)} alt={`Image ${image.position}`} loading="lazy" />
+            <img
+              src={imageAddress(gallId, postNo, image)}
+              alt={t.post.image(image.position)}
+              loading="lazy"
+            />
           </li>
         ))}
       </ul>
@@ -60,14 +65,14 @@ export function PostText({ html }: { readonly html: string | null }) {
   const [isSource, setIsSource] = useState(false)
   if (html === null || html === '') return null
   return (
-    <Panel title="Text">
+    <Panel title={t.post.text}>
       <button
         class="button quiet"
         type="button"
         aria-pressed={isSource}
         onClick={() => setIsSource(!isSource)}
       >
-        As received
+        {t.post.asReceived}
       </button>
       <p class={isSource ? 'post-text source' : 'post-text'} lang="ko">
         {isSource ? html : plainText(html)}

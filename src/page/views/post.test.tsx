@@ -42,7 +42,8 @@ describe('a pending post', () => {
   test('has its figures in tiles', () => {
     expect(tileOf(html(), 'Score')).toEqual({
       figure: '0.654 rank 9 of 210',
-      ...{ views: '0.110', comments: '0.220', up: '0.330', downvotes: '0.044' },
+      ...{ 'predicted views': '0.110', 'predicted comments': '0.220' },
+      ...{ 'predicted recommendations': '0.330', 'predicted down-vote share': '0.044' },
     })
     expect(tileOf(html(), 'Counters')).toEqual({
       figure: '54,321 views',
@@ -74,8 +75,8 @@ describe('a pending post', () => {
     const legend = (title: string): string[] =>
       elementsOf(figures.find((one) => one.includes(`<h3>${title}</h3>`)) ?? '', 'li').map(textOf)
     expect(['Score', 'Rank', 'Views', 'Counters'].map(legend)).toEqual([
-      ...[['score 0.720'], ['rank 9'], ['views 7,200']],
-      ['up 721', 'comments 722', 'down 723'],
+      ...[['Score 0.720'], ['Rank 9'], ['views 7,200']],
+      ['recommendations 721', 'comments 722', 'down-votes 723'],
     ])
   })
 
@@ -161,7 +162,7 @@ describe('the explanation', () => {
 
   test('names its cycle, score and weights', () => {
     expect(textOf(panel())).toContain(
-      'Cycle 03-02 10:25, score 0.543. Weights: views 1.5, comments 0.25, up 0.75, downvote_share 0.1.',
+      'Cycle 03-02 10:25, score 0.543. Weights: views 1.5, comments 0.25, recommendations 0.75, down-vote share 0.1.',
     )
   })
 
@@ -171,8 +172,8 @@ describe('the explanation', () => {
       ...{ Effect: cells[3], 'If missing': cells[4] },
     })
     expect(rowsOf(panel(), /^Inputs of the model/)).toEqual([
-      row('log_views', '9.42', '7.25', '87 %', '+0.0812', '-0.1234'),
-      row('age_hours', '12', '5', '12 %', '-0.0345', '–'),
+      row('log_views', '9.42', '7.25', '87%', '+0.0812', '-0.1234'),
+      row('age_hours', '12', '5', '12%', '-0.0345', '–'),
       row('text', 'present', '–', '–', '+0.0456', '-0.0456'),
       row('snapshot_up', 'missing', '3.50', '–', '-0.0567', '–'),
     ])

@@ -4,7 +4,8 @@ import { useMemo } from 'preact/hooks'
 import { postPath, type Post, type TimelineEntry } from '../service/api.js'
 import type { Explanation } from '../../contract/index.js'
 import { useQuery } from '../service/query.js'
-import { compact, dayClock, duration, integer, score } from '../format.js'
+import { compact, counted, dayClock, decimal, duration, integer, score } from '../format.js'
+import { t, word } from '../messages/index.js'
 import { Chart, seriesOf } from '../parts/chart.js'
 import { Badge, Missing, Text, Tile, type Fact } from '../parts/common.js'
 import { postAddress } from '../router.js'
@@ -18,7 +19,7 @@ export function PostView({ segments }: { readonly segments: readonly string[] })
   return (
     <div class="view">
       {gallId === undefined || postNo === undefined || !/^\d{1,16}$/.test(postNo) ? (
-        <h1>Post</h1>
+        <h1>{t.frame.posts}</h1>
       ) : (
         <OnePost key={`${gallId} ${postNo}`} gallId={gallId} postNo={Number(postNo)} />
       )}
@@ -36,19 +37,25 @@ function Lookup() {
   }
   return (
     <form class="lookup panel" onSubmit={open}>
-      <h2>Open a post</h2>
+      <h2>{t.post.open}</h2>
       <div class="filters">
-        <input name="gallery" placeholder="Gallery" aria-label="Gallery" required autocomplete="off" />
+        <input
+          name="gallery"
+          placeholder={t.post.gallery}
+          aria-label={t.post.gallery}
+          required
+          autocomplete="off"
+        />
         <input
           name="number"
-          placeholder="Number"
-          aria-label="Number"
+          placeholder={t.post.number}
+          aria-label={t.post.number}
           required
           inputMode="numeric"
           pattern="\d{1,16}"
           autocomplete="off"
         />
-        <button class="button">Open</button>
+        <button class="button">{t.post.openButton}</button>
       </div>
     </form>
   )
@@ -69,12 +76,10 @@ function OnePost({ gallId, postNo }: PostKey) {
   return (
     <>
       <header class="post-head">
-        <h1>
-          {title === undefined || title === '' ? 'Post without a title' : <Text isKorean>{title}</Text>}
-        </h1>
+        <h1>{title === undefined || title === '' ? t.post.untitled : <Text isKorean>{title}</Text>}</h1>
         <p class="muted">
           <Text isKorean>{gallId}</Text> · {postNo}{' '}
-          {pending.error?.status === 404 && isKnown && <Badge tone="plain">not pending</Badge>}
+          {pending.error?.status === 404 && isKnown && <Badge tone="plain">{t.post.notPending}</Badge>}
         </p>
       </header>
       {post !== null ? (
@@ -93,7 +98,7 @@ function OnePost({ gallId, postNo }: PostKey) {
         </>
       ) : (
         (post === null || history.error?.status !== 404) && (
-          <Missing error={history.error} what="visits of this post; the service reads its stored cycles" />
+          <Missing error={history.error} what={t.data.postHistory} />
         )
       )}
     </>
@@ -107,24 +112,27 @@ function Pending({ post }: { readonly post: Post }) {
     <>
       <div class="tiles">
         <Tile
-          title="Score"
+          title={t.post.score}
           value={score(post.score)}
-          unit={newest?.rank ? `rank ${integer(newest.rank)} of ${integer(newest.of)}` : null}
+          unit={newest?.rank ? t.units.rankOf(integer(newest.rank), integer(newest.of)) : null}
           facts={[
-            ['Status', post.score === null ? unscoredText(post) : null],
-            ...heads.map(({ name, label }): Fact => [label, post[name]?.toFixed(3) ?? null]),
+            [t.post.status, post.score === null ? unscoredText(post) : null],
+            ...heads.map(({ name }): Fact => [
+              t.post.heads[name],
+              typeof post[name] === 'number' ? decimal(post[name]) : null,
+            ]),
           ]}
         />
-        <CountersTile title="Counters" counters={counters} rates={rates} readAt={post.observed_at} />
+        <CountersTile title={t.post.counters} counters={counters} rates={rates} readAt={post.observed_at} />
         <Tile
-          title="Origin"
+          title={t.post.origin}
           value={post.age_s === null ? '–' : duration(post.age_s * 1000)}
-          unit="old"
+          unit={t.post.old}
           facts={[
-            ['Written', dayClock(post.created_at)],
-            ['Extracted', dayClock(post.extracted_at)],
-            ['Source', post.source ?? '–'],
-            ['Images', `${integer(images.length)} of ${integer(post.candidate.images_in_post)}`],
+            [t.post.written, dayClock(post.created_at)],
+            [t.post.extracted, dayClock(post.extracted_at)],
+            [t.post.source, post.source === null ? '–' : word(post.source)],
+            [t.post.images, t.units.countOf(integer(images.length), integer(post.candidate.images_in_post))],
           ]}
         />
       </div>
@@ -141,21 +149,21 @@ function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
     const line = seriesOf(ordered)
     return {
       times: ordered.map(({ cycle_time }) => Date.parse(cycle_time)),
-      scores: [line('score', 1, (entry) => entry.score)],
-      ranks: [line('rank', 4, (entry) => entry.rank)],
-      views: [line('views', 1, ({ counters }) => counters.views)],
+      scores: [line(t.post.score, 1, (entry) => entry.score)],
+      ranks: [line(t.post.rank, 4, (entry) => entry.rank)],
+      views: [line(word('views'), 1, ({ counters }) => counters.views)],
       counters: [
-        line('up', 2, ({ counters }) => counters.up),
-        line('comments', 3, ({ counters }) => counters.comment_cnt),
-        line('down', 5, ({ counters }) => counters.down),
+        line(word('up'), 2, ({ counters }) => counters.up),
+        line(word('comment_cnt'), 3, ({ counters }) => counters.comment_cnt),
+        line(word('down'), 5, ({ counters }) => counters.down),
       ],
     }
   }, [entries])
   return (
-    <section class="charts" aria-label={`Timeline of ${integer(entries.length)} cycles`}>
-      <Chart title="Score" times={chart.times} series={chart.scores} format={score} min={null} />
+    <section class="charts" aria-label={t.post.timeline(counted(entries.length, t.units.cycles))}>
+      <Chart title={t.post.score} times={chart.times} series={chart.scores} format={score} min={null} />
       <Chart
-        title="Rank"
+        title={t.post.rank}
         times={chart.times}
         series={chart.ranks}
         format={integer}
@@ -163,8 +171,15 @@ function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
         isUpsideDown
         isCount
       />
-      <Chart title="Views" times={chart.times} series={chart.views} format={compact} min={null} isCount />
-      <Chart title="Counters" times={chart.times} series={chart.counters} format={compact} isCount />
+      <Chart
+        title={t.picks.views}
+        times={chart.times}
+        series={chart.views}
+        format={compact}
+        min={null}
+        isCount
+      />
+      <Chart title={t.post.counters} times={chart.times} series={chart.counters} format={compact} isCount />
     </section>
   )
 }

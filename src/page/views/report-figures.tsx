@@ -3,7 +3,8 @@
  * document needs no script: everything is open, and there are no links into the page.
  */
 import type { Difference, Group, GroupKind, LateVisit, Ranker, Report } from '../../contract/index.js'
-import { plural, dayClock, integer, minutes, percent, humanize } from '../format.js'
+import { counted, dayClock, integer, minutes, percent } from '../format.js'
+import { t, word } from '../messages/index.js'
 import { Badge, Disclosure, Facts, Panel, Text, Tile } from '../parts/common.js'
 import { IntervalFigure, scaleOf, Table, type Column } from '../parts/table.js'
 import { postAddress } from '../router.js'
@@ -15,7 +16,7 @@ interface ReportFiguresProps {
 }
 
 export function ReportFigures({ report, isDocument = false }: ReportFiguresProps) {
-  if (report.window.cycles === 0) return <p class="empty">No cycle is stored.</p>
+  if (report.window.cycles === 0) return <p class="empty">{t.report.empty}</p>
   return (
     <>
       <Summary report={report} />
@@ -31,7 +32,12 @@ export function ReportFigures({ report, isDocument = false }: ReportFiguresProps
 
 export function windowText({ window }: Report): string {
   const { cycles, days, from, to } = window
-  return `${plural(cycles, 'cycle')} on ${plural(days, 'day')}, ${dayClock(from)} to ${dayClock(to)} KST`
+  return t.report.window(
+    counted(cycles, t.units.cycles),
+    counted(days, t.units.days),
+    dayClock(from),
+    dayClock(to),
+  )
 }
 
 function Summary({ report: { visits, rankers, window } }: { readonly report: Report }) {
@@ -39,34 +45,34 @@ function Summary({ report: { visits, rankers, window } }: { readonly report: Rep
   return (
     <div class="tiles">
       <Tile
-        title="What the operators did"
+        title={t.report.operators}
         value={integer(visits.saved)}
-        unit={`saved of ${integer(visits.total)}`}
+        unit={t.report.savedOf(integer(visits.total))}
         facts={[
-          ['Hidden', integer(visits.hidden)],
-          ['Deleted', integer(visits.deleted)],
-          ['Aged out', integer(visits.aged_out)],
-          ['Still pending', integer(visits.open)],
+          [t.report.hidden, integer(visits.hidden)],
+          [t.report.deleted, integer(visits.deleted)],
+          [t.report.agedOut, integer(visits.aged_out)],
+          [t.report.open, integer(visits.open)],
         ]}
       />
       {budget !== undefined && (
         <Tile
-          title="The model with the same budget"
+          title={t.report.budget}
           value={percent(budget.recall, 0)}
-          unit="of the saved posts found"
+          unit={t.report.found}
           facts={[
-            ['Picks', integer(budget.picks)],
-            ['Saved', integer(budget.saved)],
-            ['Hidden or deleted', integer(budget.hidden + budget.deleted)],
-            ['Aged out', integer(budget.aged_out)],
-            ['Earlier (median)', minutes(budget.lead_minutes.p50)],
+            [t.report.picks, integer(budget.picks)],
+            [t.report.saved, integer(budget.saved)],
+            [t.report.hiddenOrDeleted, integer(budget.hidden + budget.deleted)],
+            [t.report.agedOut, integer(budget.aged_out)],
+            [t.report.earlierMedian, minutes(budget.lead_minutes.p50)],
           ]}
         />
       )}
       <Tile
-        title="In force"
+        title={t.report.inForce}
         value={integer(window.versions.length)}
-        unit={`${window.versions.length === 1 ? 'pair' : 'pairs'} of model / weights`}
+        unit={t.report.pairs(window.versions.length)}
       >
         <ul>
           {window.versions.map((version) => (
@@ -82,11 +88,8 @@ function Summary({ report: { visits, rankers, window } }: { readonly report: Rep
 
 function Rankers({ rankers }: { readonly rankers: readonly Ranker[] }) {
   return (
-    <Panel title="Orders of the posts">
-      <RankerTable
-        rankers={rankers}
-        caption="Means with 95 % intervals. The budget is what the operators picked in each cycle."
-      />
+    <Panel title={t.report.orders}>
+      <RankerTable rankers={rankers} caption={t.report.ordersCaption} />
     </Panel>
   )
 }
@@ -94,57 +97,61 @@ function Rankers({ rankers }: { readonly rankers: readonly Ranker[] }) {
 function Differences({ differences }: { readonly differences: readonly Difference[] }) {
   if (differences.length === 0) return null
   return (
-    <Panel title="Comparison">
+    <Panel title={t.report.comparison}>
       <DifferenceTable differences={differences} />
     </Panel>
   )
 }
 
-const groupTitles: Readonly<Record<GroupKind, string>> = {
-  gallery: 'Gallery',
-  tier: 'Tier',
-  source: 'Source',
-  gallery_type: 'Gallery type',
-  hour: 'Hour of the decision (KST)',
-  version: 'Model / weights',
-}
-const groupKinds = Object.keys(groupTitles) as GroupKind[]
+const groupKinds: readonly GroupKind[] = ['gallery', 'tier', 'source', 'gallery_type', 'hour', 'version']
 
 function Groups({ by, isDocument }: { readonly by: Report['by']; readonly isDocument: boolean }) {
   const kinds = groupKinds.filter((kind) => by[kind].length > 0)
   if (kinds.length === 0) return null
   return (
-    <Panel title="By group">
+    <Panel title={t.report.byGroup}>
       {kinds.map((kind, i) => (
-        <Disclosure key={kind} title={groupTitles[kind]} isInitiallyOpen={isDocument || i === 0}>
-          {() => <GroupTable title={groupTitles[kind]} groups={by[kind]} />}
+        <Disclosure key={kind} title={t.report.groups[kind]} isInitiallyOpen={isDocument || i === 0}>
+          {() => <GroupTable kind={kind} groups={by[kind]} />}
         </Disclosure>
       ))}
     </Panel>
   )
 }
 
-function GroupTable({ title, groups }: { readonly title: string; readonly groups: readonly Group[] }) {
+function GroupTable({ kind, groups }: { readonly kind: GroupKind; readonly groups: readonly Group[] }) {
+  const title = t.report.groups[kind]
   const scale = scaleOf(groups.map(({ rank_percentile }) => rank_percentile))
   return (
     <Table
-      caption={`Figures of the model by ${title}`}
+      caption={t.report.groupCaption(title)}
       isCaptionHidden
       rows={groups}
       rowKey={({ value }) => value ?? ''}
       columns={[
-        { title, cell: ({ value }) => <Text>{value ?? 'unknown'}</Text> },
         {
-          title: 'Ranked below a saved post',
+          title,
+          cell: ({ value }) => (
+            <Text>
+              {value === null
+                ? word('unknown')
+                : kind.startsWith('source') || kind === 'gallery_type'
+                  ? word(value)
+                  : value}
+            </Text>
+          ),
+        },
+        {
+          title: t.report.rankedBelow,
           kind: 'interval',
           cell: ({ rank_percentile }) => <IntervalFigure {...rank_percentile} scale={scale} />,
         },
-        { title: 'Precision', kind: 'number', cell: ({ precision }) => percent(precision, 0) },
-        { title: 'Recall', kind: 'number', cell: ({ recall }) => percent(recall, 0) },
-        { title: 'Saved', kind: 'number', cell: ({ saved }) => integer(saved) },
-        { title: 'Picked', kind: 'number', cell: ({ picks }) => integer(picks) },
-        { title: 'Picked and saved', kind: 'number', cell: ({ picked_saved }) => integer(picked_saved) },
-        { title: 'Posts', kind: 'number', cell: ({ visits }) => integer(visits) },
+        { title: t.report.precision, kind: 'number', cell: ({ precision }) => percent(precision, 0) },
+        { title: t.report.recall, kind: 'number', cell: ({ recall }) => percent(recall, 0) },
+        { title: t.report.saved, kind: 'number', cell: ({ saved }) => integer(saved) },
+        { title: t.report.picked, kind: 'number', cell: ({ picks }) => integer(picks) },
+        { title: t.report.pickedSaved, kind: 'number', cell: ({ picked_saved }) => integer(picked_saved) },
+        { title: t.report.posts, kind: 'number', cell: ({ visits }) => integer(visits) },
       ]}
     />
   )
@@ -158,58 +165,55 @@ interface FirstScoresProps {
 function FirstScores({ report: { first_score }, isDocument }: FirstScoresProps) {
   const { share, target, on_time, late, never, excluded, reasons, worst } = first_score
   return (
-    <Panel title="First scores">
+    <Panel title={t.report.firstScores}>
       <Facts
         isLong
         facts={[
-          ['On time', `${percent(share)} (target ${percent(target, 0)})`],
+          [t.report.onTime, t.report.onTimeShare(percent(share), percent(target, 0))],
           [
-            'Counts',
-            `${integer(on_time)} on time, ${integer(late)} late, ${integer(never)} never, ${integer(excluded)} not counted`,
+            t.report.counts,
+            t.report.countsOf(integer(on_time), integer(late), integer(never), integer(excluded)),
           ],
-          ...Object.entries(reasons).map(([reason, count]) => [humanize(reason), integer(count)] as const),
+          ...Object.entries(reasons).map(([reason, count]) => [word(reason), integer(count)] as const),
         ]}
       />
       {worst.length === 0 ? (
-        <p class="empty">Every post had its first score on time.</p>
+        <p class="empty">{t.report.allOnTime}</p>
       ) : (
         <Table
-          caption="The posts whose first score came latest"
+          caption={t.report.latestCaption}
           rows={worst}
           rowKey={(late) => String(worst.indexOf(late))}
-          columns={isDocument ? lateColumns : [linkColumn, ...lateColumns.slice(1)]}
+          columns={lateColumns(isDocument)}
         />
       )}
     </Panel>
   )
 }
 
-const linkColumn: Column<LateVisit> = {
-  title: 'Post',
-  cell: (late) => {
-    const { gall_id, post_no } = late
-    if (gall_id === null || post_no === null) return '–'
-    return <a href={postAddress(gall_id, post_no)}>{postName(late)}</a>
-  },
-}
-
-const lateColumns: readonly Column<LateVisit>[] = [
-  { title: 'Post', cell: postName },
+const lateColumns = (isDocument: boolean): readonly Column<LateVisit>[] => [
+  { title: t.report.post, cell: isDocument ? postName : postLink },
   {
-    title: 'Result',
-    cell: ({ result }) => <Badge tone={result === 'never' ? 'fail' : 'warn'}>{result}</Badge>,
+    title: t.report.result,
+    cell: ({ result }) => <Badge tone={result === 'never' ? 'fail' : 'warn'}>{word(result)}</Badge>,
   },
-  { title: 'Reason', cell: ({ reason }) => humanize(reason) },
-  { title: 'Extracted', cell: ({ extracted_at }) => dayClock(extracted_at) },
-  { title: 'Deadline', cell: ({ deadline }) => dayClock(deadline) },
-  { title: 'First score', cell: ({ first_scored_at }) => dayClock(first_scored_at) },
-  { title: 'Late by', kind: 'number', cell: ({ minutes_late }) => minutes(minutes_late) },
+  { title: t.report.reason, cell: ({ reason }) => word(reason) },
+  { title: t.report.extracted, cell: ({ extracted_at }) => dayClock(extracted_at) },
+  { title: t.report.deadline, cell: ({ deadline }) => dayClock(deadline) },
+  { title: t.report.firstScore, cell: ({ first_scored_at }) => dayClock(first_scored_at) },
+  { title: t.report.lateBy, kind: 'number', cell: ({ minutes_late }) => minutes(minutes_late) },
 ]
+
+function postLink(late: LateVisit) {
+  const { gall_id, post_no } = late
+  if (gall_id === null || post_no === null) return '–'
+  return <a href={postAddress(gall_id, post_no)}>{postName(late)}</a>
+}
 
 function postName({ gall_id, post_no }: LateVisit) {
   return (
     <>
-      <Text>{gall_id ?? 'unknown'}</Text> · {post_no ?? 'unknown'}
+      <Text>{gall_id ?? word('unknown')}</Text> · {post_no ?? word('unknown')}
     </>
   )
 }

@@ -42,7 +42,7 @@ test('each tile has its figures', () => {
     'Still pending': '305',
   })
   expect(tileOf(html, 'The model with the same budget')).toEqual({
-    figure: '83 % of the saved posts found',
+    figure: '83% of the saved posts found',
     Picks: '102',
     Saved: '103',
     'Hidden or deleted': '209',
@@ -58,10 +58,10 @@ test('each order has the mean and the interval of each figure', () => {
   const rows = rowsOf(render(), /^Means with 95 % intervals/)
   const row = (order: string, tens: number, earlier: string): Record<string, string> => ({
     Order: order,
-    'Ranked below a saved post': `${tens}1.1 % ${tens}0.0 to ${tens}3.0`,
-    'Saved posts found': `${tens}3.1 % ${tens}2.0 to ${tens}5.0`,
-    'Decided picks saved': `${tens}2.1 % ${tens}1.0 to ${tens}4.0`,
-    'Hidden or deleted': `${tens}4.1 % ${tens}3.0 to ${tens}6.0`,
+    'Ranked below a saved post': `${tens}1.1% ${tens}0.0 to ${tens}3.0`,
+    'Saved posts found': `${tens}3.1% ${tens}2.0 to ${tens}5.0`,
+    'Decided picks saved': `${tens}2.1% ${tens}1.0 to ${tens}4.0`,
+    'Hidden or deleted': `${tens}4.1% ${tens}3.0 to ${tens}6.0`,
     Earlier: earlier,
   })
   expect(rows).toEqual([
@@ -92,14 +92,14 @@ test('each group has its figures', () => {
   expect(rowsOf(render(), 'Figures of the model by Gallery')).toEqual([
     {
       Gallery: 'g1',
-      'Ranked below a saved post': '61.1 % 60.1 to 63.1',
-      ...{ Precision: '63 %', Recall: '64 %', Saved: '602', Picked: '603' },
+      'Ranked below a saved post': '61.1% 60.1 to 63.1',
+      ...{ Precision: '63%', Recall: '64%', Saved: '602', Picked: '603' },
       ...{ 'Picked and saved': '604', Posts: '601' },
     },
     {
       Gallery: 'unknown',
       'Ranked below a saved post': '–',
-      ...{ Precision: '–', Recall: '74 %', Saved: '702', Picked: '703' },
+      ...{ Precision: '–', Recall: '74%', Saved: '702', Picked: '703' },
       ...{ 'Picked and saved': '704', Posts: '701' },
     },
   ])
@@ -114,7 +114,7 @@ test('the kinds of groups without visits are left out, and all but the first are
 test('each order has its metrics by depth', () => {
   const row = (order: string, digit: number, hundreds: number, minutes: number) => ({
     ...{ Order: order, Cycles: String(hundreds + 8) },
-    ...{ 'Top 10': `${digit}1 %`, 'Top 50': `${digit}2 %`, 'Top 100': `${digit}3 %` },
+    ...{ 'Top 10': `${digit}1%`, 'Top 50': `${digit}2%`, 'Top 100': `${digit}3%` },
     ...{ 'NDCG 10': `0.${digit}04`, 'NDCG 50': `0.${digit}05` },
     ...{ 'AUC first': `0.${digit}06`, 'AUC last': `0.${digit}07`, 'AP last': `0.${digit}08` },
     ...{ 'Earlier p10': `${minutes + 2} min`, p90: `${minutes + 3} min` },
@@ -129,15 +129,15 @@ test('each order has its metrics by depth', () => {
 test('placements have the medians of each picker by age, and the correlations', () => {
   const html = render()
   const counters = (...[views, up, down, comments]: readonly string[]) => ({
-    ...{ views, up, down, 'comment cnt': comments },
+    ...{ views, recommendations: up, 'down-votes': down, comments },
   })
   expect(rowsOf(html, /^700 placements/)).toEqual([
     {
-      ...{ 'Picked by': 'model m-1', Placements: '701', Hidden: '7.1 %', Deleted: '7.2 %' },
+      ...{ 'Picked by': 'model m-1', Placements: '701', Hidden: '7.1%', Deleted: '7.2%' },
       ...{ Age: '6 h', Readings: '702', ...counters('703', '704', '705', '706') },
     },
     {
-      ...{ 'Picked by': 'operator', Placements: '711', Hidden: '7.4 %', Deleted: '7.3 %' },
+      ...{ 'Picked by': 'operator', Placements: '711', Hidden: '7.4%', Deleted: '7.3%' },
       ...{ Age: '24 h', Readings: '712', ...counters('713', '–', '715', '716') },
     },
   ])
@@ -151,7 +151,7 @@ test('placements have the medians of each picker by age, and the correlations', 
 describe('first scores', () => {
   test('have their counts and reasons', () => {
     expect(factsOf(labelled(render(), 'First scores'))).toEqual({
-      'On time': '98.0 % (target 99 %)',
+      'On time': '98.0% (target 99%)',
       Counts: '8,001 on time, 81 late, 82 never, 83 not counted',
       'missing title': '91',
       'no cycle': '92',
@@ -182,7 +182,7 @@ describe('first scores', () => {
 })
 
 describe('as a document', () => {
-  const html = reportDocument(reportFixture)
+  const html = reportDocument(reportFixture, 'en')
 
   test('it has the figures of the page, every kind of group, and a title', () => {
     expect(html).toMatch(/^<!doctype html>\n<html lang="en">.*<\/html>\n$/s)
@@ -195,13 +195,25 @@ describe('as a document', () => {
     expect(elementsOf(labelled(html, 'By group'), 'table')).toHaveLength(3)
   })
 
+  test('it has every language, and opens in the chosen one', () => {
+    const korean = reportDocument(reportFixture, 'ko')
+    expect(korean).toMatch(/^<!doctype html>\n<html lang="ko">/)
+    expect(elementsOf(korean, 'title')).toEqual(['예행 운영 2026. 3. 2. 00:05 ~ 2026. 3. 3. 23:55'])
+    const chosen = (document: string): string[] =>
+      [...document.matchAll(/<input[^>]*>/g)].flatMap(([input]) =>
+        /\bchecked\b/.test(input) ? (/id="in-(\w+)"/.exec(input)?.[1] ?? '') : [],
+      )
+    expect([chosen(html), chosen(korean)]).toEqual([['en'], ['ko']])
+    const bodies = (document: string): string[] => elementsOf(document, 'main')
+    expect(bodies(korean)).toEqual(bodies(html))
+    expect(rowsOf(bodies(html)[1] ?? '', /^평균과 95% 구간/)).toHaveLength(reportFixture.rankers.length)
+  })
+
   test('it has no script, no link, and no text that is HTML', () => {
     const [late] = reportFixture.first_score.worst
     const worst = [{ ...late!, gall_id: '<script>x</script>' }]
-    const hostile = reportDocument({
-      ...reportFixture,
-      first_score: { ...reportFixture.first_score, worst },
-    })
+    const first_score = { ...reportFixture.first_score, worst }
+    const hostile = reportDocument({ ...reportFixture, first_score }, 'en')
     expect(hostile).toContain('&lt;script>x')
     expect(hostile).not.toMatch(/<script|<link|<a /)
   })

@@ -1,6 +1,7 @@
 /** What the operators saved last, with the rank that the model had given it one cycle before. */
 import type { Save } from '../service/api.js'
 import { cycleLabel, integer, score } from '../format.js'
+import { t } from '../messages/index.js'
 import { Badge, Since, Text } from '../parts/common.js'
 import { Table, type Column } from '../parts/table.js'
 import { useIsNarrow } from '../parts/virtual-table.js'
@@ -17,14 +18,14 @@ export function Saves({ saves, startedAt }: SavesProps) {
     <>
       <Since startedAt={startedAt} />
       {saves.length === 0 ? (
-        <p class="empty">No post has been saved since the service started.</p>
+        <p class="empty">{t.picks.noSaves}</p>
       ) : (
         <Table
-          caption="Posts that operators saved, newest first"
+          caption={t.picks.savesCaption}
           isCaptionHidden
           rows={saves}
           rowKey={(save) => `${save.cycle_id} ${save.gall_id} ${save.post_no}`}
-          columns={columns}
+          columns={columnsOf()}
         />
       )}
     </>
@@ -32,20 +33,20 @@ export function Saves({ saves, startedAt }: SavesProps) {
   // On a narrow screen the list opens on demand.
   return useIsNarrow() ? (
     <details class="panel folded">
-      <summary>Latest saves ({saves.length})</summary>
+      <summary>{t.picks.savesCount(integer(saves.length))}</summary>
       {list}
     </details>
   ) : (
-    <aside class="aside panel" aria-label="Latest saves">
-      <h2>Latest saves</h2>
+    <aside class="aside panel" aria-label={t.picks.saves}>
+      <h2>{t.picks.saves}</h2>
       {list}
     </aside>
   )
 }
 
-const columns: readonly Column<Save>[] = [
+const columnsOf = (): readonly Column<Save>[] => [
   {
-    title: 'Post',
+    title: t.picks.post,
     cell: (save) => (
       <>
         <a class="clip" href={postAddress(save.gall_id, save.post_no)}>
@@ -57,15 +58,11 @@ const columns: readonly Column<Save>[] = [
       </>
     ),
   },
-  { title: 'Tier', cell: ({ tier }) => (tier === null ? '–' : <Badge tone="accent">{tier}</Badge>) },
+  { title: t.picks.tier, cell: ({ tier }) => (tier === null ? '–' : <Badge tone="accent">{tier}</Badge>) },
   {
-    title: 'Rank',
+    title: t.picks.rank,
     kind: 'number',
-    cell: ({ rank, of }) => (
-      <>
-        {integer(rank)} <small>of {integer(of)}</small>
-      </>
-    ),
+    cell: ({ rank, of }) => t.units.ofCount(integer(rank), integer(of)),
   },
-  { title: 'Score', kind: 'number', cell: (save) => score(save.score) },
+  { title: t.picks.score, kind: 'number', cell: (save) => score(save.score) },
 ]

@@ -3,7 +3,8 @@ import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import type { ApiError, StoredCycle, StoredPage } from '../service/api.js'
 import { useQuery } from '../service/query.js'
-import { plural, cycleLabel, daySeconds } from '../format.js'
+import { counted, cycleLabel, daySeconds } from '../format.js'
+import { t } from '../messages/index.js'
 import { Missing } from '../parts/common.js'
 import { ListView } from '../parts/list-view.js'
 import { VirtualTable, type VirtualColumn } from '../parts/virtual-table.js'
@@ -55,11 +56,11 @@ export function StoredCycles({ choice }: { readonly choice: ComponentChildren })
   const [selected, setSelected] = useState<string | null>(null)
   return (
     <ListView
-      title="Cycles"
+      title={t.frame.cycles}
       head={
         <>
           {choice}
-          {count !== null && <p class="muted list-note">{plural(count, 'stored cycle')}</p>}
+          {count !== null && <p class="muted list-note">{counted(count, t.cycles.storedCount)}</p>}
         </>
       }
       aside={
@@ -67,13 +68,13 @@ export function StoredCycles({ choice }: { readonly choice: ComponentChildren })
       }
     >
       {count === null ? (
-        <Missing error={error} what="stored cycles" />
+        <Missing error={error} what={t.data.stored} />
       ) : count === 0 ? (
-        <p class="empty">The store has no cycle.</p>
+        <p class="empty">{t.cycles.noneStored}</p>
       ) : (
         <VirtualTable
           kind="stored-rows"
-          caption="Stored cycles, newest first"
+          caption={t.cycles.storedCaption}
           columns={columnsOf(setSelected)}
           rowHeights={[44, 84]}
           rowKey={(index) => at(index)?.position ?? -index}
@@ -90,7 +91,7 @@ export function StoredCycles({ choice }: { readonly choice: ComponentChildren })
 function columnsOf(onSelect: (cycleId: string) => void): readonly VirtualColumn<StoredCycle>[] {
   return [
     {
-      title: 'Cycle',
+      title: t.cycles.cycle,
       class: 'cycle',
       width: '96px',
       cell: ({ cycleId }) => (
@@ -99,23 +100,23 @@ function columnsOf(onSelect: (cycleId: string) => void): readonly VirtualColumn<
         </button>
       ),
     },
-    { title: 'Arrived', width: '156px', cell: ({ receivedAt }) => daySeconds(receivedAt) },
+    { title: t.cycles.arrived, width: '156px', cell: ({ receivedAt }) => daySeconds(receivedAt) },
     {
-      title: 'Model',
+      title: t.cycles.model,
       class: 'clip',
       width: 'minmax(90px, 1fr)',
       from: 0,
       cell: ({ modelVersion }) => modelVersion,
     },
     {
-      title: 'Weights',
+      title: t.cycles.weights,
       class: 'clip muted',
       width: 'minmax(90px, 1fr)',
       from: 800,
       cell: ({ weightsVersion }) => weightsVersion,
     },
     {
-      title: 'Download',
+      title: t.cycles.download,
       class: 'files',
       width: '224px',
       cell: ({ cycleId }) => <Downloads cycleId={cycleId} />,

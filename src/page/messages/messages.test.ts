@@ -1,0 +1,85 @@
+/** Every text of the page exists in every language. `test/page/texts.test.ts`: it is used, and it is the only one. */
+import { afterEach, expect, test } from 'vitest'
+import { en } from './en.js'
+import { languageOf, setLanguage, t, word } from './index.js'
+import { ko } from './ko.js'
+
+afterEach(() => setLanguage('en'))
+
+/** What a message says to sample arguments, by its path, such as `picks.rank`. */
+function texts(table: object, path = ''): [path: string, text: string][] {
+  return Object.entries(table).flatMap(([name, value]: [string, unknown]): [string, string][] => {
+    const at = path === '' ? name : `${path}.${name}`
+    if (typeof value === 'string') return [[at, value]]
+    if (typeof value === 'function') return [[at, textOf((value as Message)(...samples(value as Message)))]]
+    return texts(value as object, at)
+  })
+}
+
+type Message = (...args: unknown[]) => unknown
+
+/** Numbers that are also texts: `1` is the singular of English. */
+function samples({ length }: Message): string[] {
+  return Array.from({ length }, (_, i) => String(i + 2))
+}
+
+/** The text of a string or of elements of Preact. */
+function textOf(node: unknown): string {
+  if (typeof node === 'string' || typeof node === 'number') return String(node)
+  if (Array.isArray(node)) return node.map(textOf).join('')
+  const { props } = (node ?? {}) as { readonly props?: { readonly children?: unknown } }
+  return props === undefined ? '' : textOf(props.children)
+}
+
+const english = texts(en)
+const korean = texts(ko)
+
+test('each language has every message, and no message is empty', () => {
+  expect(korean.map(([path]) => path)).toEqual(english.map(([path]) => path))
+  expect([...english, ...korean].filter(([, text]) => text.trim() === '')).toEqual([])
+})
+
+/** Contract terms, names of figures, units, and what has only arguments. */
+const untranslated = [
+  /^(words\.cycle|cycles\.cycle|post\.cycle|frame\.cycles|data\.cycles|models\.cycles|report\.cycles|cycles\.cycleTitle|cycles\.ofCycle)$/,
+  /^units\.(kst|range|points|countOf|ofCount)$/,
+  /^(language\.(tag|other)|frame\.reason|errors\.said)$/,
+  /^now\.(checkSays|dueAt|failed)$/,
+  /^models\.cycleRange$/,
+  /^report\.(ndcg|earlierP90)$/,
+]
+
+test('Korean messages are Korean, except for the terms that stay', () => {
+  const foreign = korean.filter(([, text]) => !/[가-힣]/.test(text)).map(([path]) => path)
+  expect(foreign.filter((path) => !untranslated.some((pattern) => pattern.test(path)))).toEqual([])
+  expect(english.filter(([path, text]) => /[가-힣]/.test(text) && !/language/.test(path))).toEqual([])
+})
+
+test('each message takes the same arguments in both languages, or leaves out what its grammar does not need', () => {
+  const arities = (table: object): Record<string, number> =>
+    Object.fromEntries(messagesOf(table).map(([path, message]) => [path, message.length]))
+  const [of, its] = [arities(en), arities(ko)]
+  expect(Object.entries(its).filter(([path, arity]) => arity > (of[path] ?? -1))).toEqual([])
+})
+
+function messagesOf(table: object, path = ''): [string, Message][] {
+  return Object.entries(table).flatMap(([name, value]: [string, unknown]): [string, Message][] => {
+    if (typeof value === 'function') return [[`${path}${name}`, value as Message]]
+    return typeof value === 'object' ? messagesOf(value as object, `${path}${name}.`) : []
+  })
+}
+
+test('the language is the first that the reader prefers and the page has, else English', () => {
+  expect(languageOf(['ko-KR', 'en-US'])).toBe('ko')
+  expect(languageOf(['fr', 'EN-gb', 'ko'])).toBe('en')
+  expect(languageOf(['kok', 'fr'])).toBe('en')
+})
+
+test('identifiers are written in words of the language in force; unknown ones stay readable', () => {
+  expect(word('missing_title')).toBe('missing title')
+  setLanguage('ko')
+  expect([t.frame.picks, word('missing_title'), word('a_new_reason')]).toEqual([
+    ...['추천 순위', '제목 없음', 'a new reason'],
+  ])
+  expect(word('constructor')).toBe('constructor')
+})

@@ -1,0 +1,111 @@
+/**
+ * The texts of the operators' page are in its messages alone: no other file of the page has a text of its own, and every message
+ * is used. Reads the sources.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+import { projectDir } from '../helpers/server-process.js'
+
+const pageDir = join(projectDir, 'src/page')
+
+/** Every file of the page but its messages and tests. */
+const sources = readdirSync(pageDir, { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.tsx?$/.test(name) && !/\.test\.|^messages\/|\.d\.ts$/.test(name))
+  .map((name) => ({ name, text: readFileSync(join(pageDir, name), 'utf8') }))
+
+const parse = (name: string, text: string): ts.SourceFile =>
+  ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX)
+
+/** The names in `export const <name> = {…}`, without those of nested groups. */
+function membersOf(file: string, name: string, group?: string): string[] {
+  const source = parse(file, readFileSync(join(pageDir, 'messages', file), 'utf8'))
+  const tables = source.statements
+    .filter(ts.isVariableStatement)
+    .flatMap(({ declarationList }) => [...declarationList.declarations])
+    .filter((declaration) => declaration.name.getText() === name)
+    .flatMap(({ initializer }) => initializer ?? [])
+  const propertiesOf = (table: ts.Expression) =>
+    ts.isObjectLiteralExpression(table) ? table.properties.filter(ts.isPropertyAssignment) : []
+  const inner = tables.flatMap(propertiesOf)
+  const chosen =
+    group === undefined
+      ? inner
+      : inner
+          .filter((property) => property.name.getText() === group)
+          .flatMap(({ initializer }) => propertiesOf(initializer))
+  return chosen.map((property) => property.name.getText())
+}
+
+test('every message is used', () => {
+  const all = sources.map(({ text }) => text).join('\n')
+  const isUnused = (name: string): boolean => !new RegExp(`\\b${name}\\b`).test(all)
+  const inGroups = (file: string, table: string): string[] =>
+    membersOf(file, table).flatMap((group) => membersOf(file, table, group))
+  const names = [
+    ...inGroups('en.tsx', 'en'),
+    ...inGroups('en-service.tsx', 'serviceEn'),
+    ...membersOf('en-report.tsx', 'reportEn'),
+  ]
+  expect(names.length).toBeGreaterThan(200)
+  expect(names.filter(isUnused)).toEqual([])
+})
+
+const brand = 'Understudy'
+
+/** Attributes and properties that readers see or hear. */
+const spoken = /^(title|label|aria-label|placeholder|alt|caption|what|unit|name)$/
+
+test('no file of the page has a text of its own', () => {
+  const found = sources.flatMap(({ name, text }) => literalTexts(name, text))
+  expect(found).toEqual([])
+})
+
+function literalTexts(name: string, text: string): string[] {
+  const found: string[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isJsxText(node) && /\p{L}/u.test(node.text) && node.text.trim() !== brand)
+      found.push(`${name}: ${node.text.trim()}`)
+    if (isSpoken(node)) found.push(`${name}: ${node.getText()}`)
+    ts.forEachChild(node, visit)
+  }
+  visit(parse(name, text))
+  return found
+}
+
+/** A string with words, where readers meet it. */
+function isSpoken(node: ts.Node): boolean {
+  if (!ts.isStringLiteralLike(node) && !ts.isTemplateExpression(node)) return false
+  const words = ts.isStringLiteralLike(node) ? node.text : node.getText().replace(/\$\{.*?\}/gs, '')
+  if (ts.isJsxExpression(node.parent) || ts.isConditionalExpression(node.parent)) {
+    const attribute = node.parent.parent
+    const isText = !ts.isJsxAttribute(attribute) && isInJsxChild(node)
+    if (isText && /\p{L}{2}/u.test(words)) return true
+  }
+  const owner = node.parent
+  if (ts.isJsxAttribute(owner)) return spoken.test(owner.name.getText()) && /[A-Z]|\s/.test(words)
+  if (ts.isPropertyAssignment(owner)) return spoken.test(owner.name.getText()) && /[A-Z]|\p{L} /u.test(words)
+  return false
+}
+
+/** Whether an expression is content of an element, not the value of an attribute. */
+function isInJsxChild(node: ts.Node): boolean {
+  for (let at: ts.Node = node; ; at = at.parent) {
+    if (ts.isJsxExpression(at)) return ts.isJsxElement(at.parent) || ts.isJsxFragment(at.parent)
+    if (!ts.isConditionalExpression(at) && at !== node) return false
+  }
+}
+
+test('a text in a view is found, whatever its form', () => {
+  const bad = [
+    '<p>Text</p>',
+    "<p>{a ? 'some text' : null}</p>",
+    '<p title="Some text" />',
+    '<p>{`${n} posts`}</p>',
+  ]
+  for (const jsx of bad) expect(literalTexts('x', `const x = (${jsx})`)).toHaveLength(1)
+  expect(literalTexts('x', "const column = { title: 'Rank' }")).toHaveLength(1)
+  const good = ['<p class="some classes">{t.now.took} · {n}</p>', "<p lang={k ? 'ko' : undefined} />"]
+  for (const jsx of good) expect(literalTexts('x', `const x = (${jsx})`)).toEqual([])
+})

@@ -1,0 +1,98 @@
+/**
+ * The operators' page in Korean and English: chosen by the browser, switched by the reader, and well made in both. Skipped, with
+ * one line, if Chromium is not installed.
+ */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
+import {
+  browserMissing,
+  launch,
+  leave,
+  namelessControls,
+  open,
+  overflows,
+  settled,
+  startedAdmin,
+  takeScreenshots,
+  violations,
+  visit,
+  widths,
+  type Admin,
+} from '../helpers/browser.js'
+
+if (browserMissing)
+  console.log('skipped: test/system/page-languages.test.ts needs Chromium at /usr/bin/chromium')
+
+const postCount = 60
+
+describe.skipIf(browserMissing)('the page', () => {
+  let admin: Admin
+  let browser: Browser
+
+  beforeAll(async () => {
+    admin = await startedAdmin()
+    const candidates = Array.from({ length: postCount }, (_, i) => candidate('baseball', i + 1))
+    for (const index of [0, 1, 2]) {
+      const engagement = candidates.map((_, i) =>
+        reading('baseball', i + 1, cycleMs(index), { views: 500 + 31 * i + 70 * index, up: i + index }),
+      )
+      const removals = index === 2 ? [removal('baseball', 7, { reason: 'saved', tier: 'main' })] : []
+      const body = cycleBody(index, { engagement, removals, candidates: index === 0 ? candidates : [] })
+      const { status, text } = await admin.server.postCycle(body)
+      expect(status, text).toBe(200)
+    }
+    browser = await launch()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await admin.server.dispose()
+  })
+
+  const language = (page: Page): Promise<string> => page.evaluate('document.documentElement.lang')
+
+  test('is in the language of the browser; a button and a key change it, and the choice is remembered', async () => {
+    const visitor = await visit(browser, admin, { locale: 'ko-KR' })
+    const { page } = visitor
+    await page.getByRole('region', { name: '최근 cycle' }).waitFor()
+    expect([await language(page), await page.title()]).toEqual(['ko', '현황 · Understudy'])
+    await page.getByRole('button', { name: /Switch to English/ }).click()
+    await page.getByRole('region', { name: 'Last cycle' }).waitFor()
+    expect([await language(page), await page.title()]).toEqual(['en', 'Now · Understudy'])
+    await page.reload()
+    await page.getByRole('region', { name: 'Last cycle' }).waitFor()
+    await page.keyboard.press('l')
+    await page.getByRole('region', { name: '최근 cycle' }).waitFor()
+    expect(visitor.problems).toEqual([])
+    await leave(visitor)
+  })
+
+  test('says in Korean what the service refuses', async () => {
+    const visitor = await visit(browser, admin, { locale: 'ko-KR' })
+    const json = { error: { code: 'server_error', message: 'too busy' } }
+    await visitor.page.route('**/api/models', (route) => route.fulfill({ status: 503, json }))
+    await open(visitor.page, 'models')
+    await visitor.page.getByText('모델 불러오기 실패: 서비스가 지금 처리하지 못합니다 (too busy)').waitFor()
+    await leave(visitor)
+  })
+
+  test.each(['now', 'picks', 'posts/baseball/1', 'report', 'models', 'cycles'])(
+    'in Korean %s fits its frame, has a name for each control, and breaks no rule of accessibility',
+    async (view) => {
+      const visitor = await visit(browser, admin, { locale: 'ko-KR' })
+      const { page, problems } = visitor
+      await open(page, view)
+      if (view === 'report' || view.startsWith('posts')) await page.getByRole('table').first().waitFor()
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 900 })
+        await settled(page)
+        expect(await overflows(page), `at ${width} px`).toEqual([])
+      }
+      expect(await violations(page)).toEqual([])
+      expect(await namelessControls(page)).toEqual([])
+      expect(problems).toEqual([])
+      await takeScreenshots(page, `ko-${view.split('/')[0] ?? ''}`)
+      await leave(visitor)
+    },
+  )
+})
