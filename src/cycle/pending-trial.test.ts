@@ -11,6 +11,7 @@ import { cycleBoundaryMs } from '../contract/index.js'
 import { createMemoryStore } from '../store/index.js'
 import { CycleService } from './service.js'
 import { StageClock } from './stage-clock.js'
+import { requestBodyOf } from './request-body.js'
 
 let model: FakeModel
 let service: CycleService
@@ -31,15 +32,14 @@ beforeEach(async () => {
   })
   const [unread, ...read] = [1, 2, 3]
   await service.intake.submit(
-    {
-      json: bytesOf(
+    requestBodyOf(
+      bytesOf(
         cycleBody(0, {
           candidates: [unread, ...read].map((post) => candidate('g', post)),
           engagement: read.map((post) => reading('g', post, cycleMs(0), { views: 10 * post })),
         }),
       ),
-      gzip: null,
-    },
+    ),
     cycleMs(1000),
     new StageClock(0),
   )

@@ -21,6 +21,7 @@ import {
 import type { ModelAbsence } from '../model/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
+import { requestBodyOf } from './request-body.js'
 
 const nowMs = cycleMs(1000)
 let contents: MemoryContents
@@ -60,7 +61,7 @@ beforeEach(async () => {
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 
 const submitBytes = async (json: Uint8Array, gzip: Uint8Array | null = null, at = nowMs): Promise<string> =>
-  text(await service.intake.submit({ json, gzip }, at, new StageClock(0)))
+  text(await service.intake.submit(requestBodyOf(json, gzip), at, new StageClock(0)))
 
 const submit = (body: CycleRequest, at = nowMs): Promise<string> => submitBytes(bytesOf(body), null, at)
 
@@ -126,7 +127,7 @@ describe('a failure', () => {
     const refused = refusal(submit(second()))
     const other = await CycleService.open(parts({ store, model: () => new FakeModel() }))
     const between = cycleBody(2, { candidates: [candidate('g', 3)] })
-    await other.intake.submit({ json: bytesOf(between), gzip: null }, nowMs, new StageClock(0))
+    await other.intake.submit(requestBodyOf(bytesOf(between)), nowMs, new StageClock(0))
     predict()
     expect(await refused).toMatchObject({ status: 503 })
     const reopened = await CycleService.open(parts())

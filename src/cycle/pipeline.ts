@@ -95,7 +95,8 @@ export class CyclePipeline {
    */
   async process(call: NewCycle, model: Model): Promise<Uint8Array> {
     const { limits, weights: stored, embeddings } = this.#parts
-    const { cycle, json, stages } = call
+    const { cycle, body, stages } = call
+    const { json } = body
     await yieldIfLarge(json)
     const pool = await this.#currentPool()
     stages.lap('wait')
@@ -113,7 +114,7 @@ export class CyclePipeline {
       const planned: PlannedCycle = { call, model, plan, weights }
       const { columns, imagesStored, recordColumns } = await this.#predict(planned)
       const response = this.#parts.codec.encodeResponse(columns)
-      const { request, sha256 } = await call.packed()
+      const request = await call.packed()
       stages.lap('encode')
       await this.#commit(plan, {
         cycleId: cycle.cycleId,
@@ -122,7 +123,7 @@ export class CyclePipeline {
         receivedAt: columns.receivedAt,
         modelVersion: model.version,
         weightsVersion: weights.version,
-        requestSha256: sha256,
+        requestSha256: body.sha256,
         request,
         response,
         columns: recordColumns,
@@ -144,7 +145,8 @@ export class CyclePipeline {
   /** Predicts in the model's process, and meanwhile packs the record of the cycle. */
   async #predict({ call, model, plan, weights }: PlannedCycle): Promise<PredictedCycle> {
     const { clock, images, embeddings, failures } = this.#parts
-    const { cycle, json, receivedAtMs, stages } = call
+    const { cycle, body, receivedAtMs, stages } = call
+    const { json } = body
     const { next, scoring } = plan
     const imagesStored = images.column(next.galleries, next.gallery, next.postNo)
     const inputs = embeddings.inputs(model, next, imagesStored)

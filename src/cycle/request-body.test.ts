@@ -1,11 +1,11 @@
 /**
  * Request bodies as the store keeps them.
  */
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { jsonBodyBytesMax } from '../contract/index.js'
-import { packRequest, unpackRequest } from './request-body.js'
+import { packRequest, requestBodyOf, unpackRequest } from './request-body.js'
 
 const rows = (bytes: number): Buffer => {
   let text = ''
@@ -14,22 +14,19 @@ const rows = (bytes: number): Buffer => {
   return Buffer.from(text)
 }
 
-test('a stored body, and its hash, are those of the body that arrived: a short one, a full cycle, and the longest, which does not shrink', async () => {
+test('a stored body is the body that arrived: a short one, a full cycle, and the longest, which does not shrink', async () => {
   const bodies = [Buffer.from('{}'), rows(6_000_000), randomBytes(jsonBodyBytesMax)]
-  const packed = await Promise.all(bodies.map((json) => packRequest({ json, gzip: null })))
-  expect(packed.map(({ sha256 }) => sha256)).toEqual(bodies.map((json) => hash('sha256', json)))
-  const stored = packed.map(({ request }) => request)
+  const stored = await Promise.all(bodies.map((json) => packRequest(requestBodyOf(json))))
   expect(stored.map(({ encoding }) => encoding)).toEqual(['zstd', 'zstd', 'zstd'])
   expect(stored[1]?.bytes.length).toBeLessThan(1_500_000)
   const unpacked = await Promise.all(stored.map(unpackRequest))
   expect(unpacked.map((body, i) => Buffer.compare(body, bodies[i] as Buffer))).toEqual([0, 0, 0])
 })
 
-test('a body that arrives as gzip is stored in that gzip; the hash is that of the JSON', async () => {
+test('a body that arrives as gzip is stored in that gzip', async () => {
   const json = rows(10_000)
   const gzip = gzipSync(json)
-  const { request, sha256 } = await packRequest({ json, gzip })
+  const request = await packRequest(requestBodyOf(json, gzip))
   expect(request).toEqual({ encoding: 'gzip', bytes: gzip, bodyBytes: json.length })
-  expect(sha256).toBe(hash('sha256', json))
   expect(Buffer.compare(await unpackRequest(request), json)).toBe(0)
 })

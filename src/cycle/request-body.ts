@@ -1,6 +1,7 @@
 /**
  * The request body as the store keeps it: compressed with zstd, or in the gzip in which it arrived; and its hash.
  */
+import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import {
   constants,
@@ -33,56 +34,28 @@ export const threadBytesMin = mebibyte
 /** For small bodies. New memory costs as much time as they do, and they are compressed as well in a window of this size. */
 const windowBytesLog2 = 17
 
-/** A body after decompression, and the gzip in which it arrived, if any. */
+/** A body after decompression, the gzip in which it arrived, if any, and the hash of its JSON. */
 export interface RequestBody {
   readonly json: Uint8Array
   readonly gzip: Uint8Array | null
-}
-
-/** A body as the store keeps it, and its hash. */
-export interface PackedRequest {
-  readonly request: StoredRequest
+  /** 64 hex characters, as `StoredCycle.requestSha256`. */
   readonly sha256: string
 }
 
-/** Leave the body unchanged until the promise has settled. `hashing`: the hash of the body. */
-export async function packRequest(
-  { json, gzip }: RequestBody,
-  hashing = hashBody(json),
-): Promise<PackedRequest> {
+/** A body that is there whole. One that arrives in pieces is hashed meanwhile. */
+export function requestBodyOf(json: Uint8Array, gzip: Uint8Array | null = null): RequestBody {
+  return { json, gzip, sha256: hash('sha256', json) }
+}
+
+/** Leave the body unchanged until the promise has settled. */
+export async function packRequest({ json, gzip }: RequestBody): Promise<StoredRequest> {
   const bodyBytes = json.length
-  if (gzip !== null) return { request: { encoding: 'gzip', bytes: gzip, bodyBytes }, sha256: await hashing }
-  const [bytes, sha256] = await Promise.all([
-    bodyBytes < threadBytesMin ? compressSmall(json) : compressLarge(json),
-    hashing,
-  ])
-  return { request: { encoding: 'zstd', bytes, bodyBytes }, sha256 }
+  if (gzip !== null) return { encoding: 'gzip', bytes: gzip, bodyBytes }
+  const bytes = bodyBytes < threadBytesMin ? compressSmall(json) : await compressLarge(json)
+  return { encoding: 'zstd', bytes, bodyBytes }
 }
 
-/** A body whose hash is computed once, when it is first needed. */
-export class HashedBody {
-  readonly json: Uint8Array
-  #hashing: Promise<string> | null = null
-
-  constructor(json: Uint8Array) {
-    this.json = json
-  }
-
-  /** Leave the body unchanged until the promise has settled. */
-  sha256(): Promise<string> {
-    return (this.#hashing ??= hashBody(this.json))
-  }
-
-  /** Resolves when no thread reads the body. */
-  async settled(): Promise<void> {
-    await this.#hashing?.catch(() => undefined)
-  }
-}
-
-/**
- * SHA-256 of a body in the form of `StoredCycle.requestSha256`. A large body is hashed in the thread pool: leave it unchanged
- * until the promise has settled.
- */
+/** SHA-256 of a body. A large one is hashed in the thread pool: leave it unchanged until the promise has settled. */
 export async function hashBody(json: Uint8Array): Promise<string> {
   return (await sha256Of(json)).toString('hex')
 }

@@ -18,6 +18,7 @@ import {
 } from '../store/index.js'
 import { CycleService } from './service.js'
 import { StageClock } from './stage-clock.js'
+import { requestBodyOf } from './request-body.js'
 
 const perDay = 288
 const dayMs = perDay * 5 * minuteMs
@@ -54,7 +55,7 @@ beforeEach(async () => {
 
 /** Submits a cycle, received at `receivedAtMs`, and waits until what expires with it has been removed. */
 async function submit(body: CycleRequest, receivedAtMs = Date.parse(body.cycle_time)): Promise<void> {
-  await service.intake.submit({ json: bytesOf(body), gzip: null }, receivedAtMs, new StageClock(0))
+  await service.intake.submit(requestBodyOf(bytesOf(body)), receivedAtMs, new StageClock(0))
   await service.retention.done()
 }
 

@@ -93,10 +93,10 @@ export class ScoringModels implements ModelUsers {
   cycleStored({ call, model, plan, imagesStored }: CycleStored): void {
     this.#parts.embeddings.completeLater(model, this.#parts)
     if (this.shadows.count === 0) return
-    const { cycle, json } = call
+    const { cycle, body } = call
     // Copies: the memory of the body may be reused as soon as the response is sent.
     const records = this.shadows.readTexts
-      ? enteringRecords(json, cycle, plan).map((record) => Uint8Array.from(record))
+      ? enteringRecords(body.json, cycle, plan).map((record) => Uint8Array.from(record))
       : []
     setImmediate(() =>
       inBackground('shadow models', this.shadows.score({ cycle, plan, imagesStored, records })),

@@ -20,6 +20,7 @@ import type { PoolState } from '../pool/index.js'
 import { createMemoryContents, createMemoryStore, StoreError, type MemoryContents } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock, type StageName } from './stage-clock.js'
+import { requestBodyOf } from './request-body.js'
 
 const nowMs = cycleMs(1000)
 let contents: MemoryContents
@@ -54,7 +55,7 @@ beforeEach(async () => {
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 
 const submitBytes = async (json: Uint8Array, gzip: Uint8Array | null = null, at = nowMs): Promise<string> =>
-  text(await service.intake.submit({ json, gzip }, at, new StageClock(0)))
+  text(await service.intake.submit(requestBodyOf(json, gzip), at, new StageClock(0)))
 
 const submit = (body: CycleRequest, at = nowMs): Promise<string> => submitBytes(bytesOf(body), null, at)
 
@@ -99,7 +100,7 @@ describe('a cycle', () => {
     const engagement = candidates.map(({ post_no }) => reading('g', post_no, cycleMs(0)))
     const stages = new StagesAndCalls(0)
     await service.intake.submit(
-      { json: bytesOf(cycleBody(0, { candidates, engagement })), gzip: null },
+      requestBodyOf(bytesOf(cycleBody(0, { candidates, engagement }))),
       nowMs,
       stages,
     )
@@ -244,13 +245,11 @@ describe('a cycle sent again', () => {
     const without = await CycleService.open(
       parts({ store, model: () => null, limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 0 }) }),
     )
+    expect(text(await without.intake.submit(requestBodyOf(bytesOf(first())), nowMs, new StageClock(0)))).toBe(
+      response,
+    )
     expect(
-      text(await without.intake.submit({ json: bytesOf(first()), gzip: null }, nowMs, new StageClock(0))),
-    ).toBe(response)
-    expect(
-      await refusal(
-        without.intake.submit({ json: bytesOf(cycleBody(1)), gzip: null }, nowMs, new StageClock(0)),
-      ),
+      await refusal(without.intake.submit(requestBodyOf(bytesOf(cycleBody(1))), nowMs, new StageClock(0))),
     ).toMatchObject({
       status: 503,
     })

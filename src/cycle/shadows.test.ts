@@ -11,6 +11,7 @@ import { cycleTables, unpackRows } from '../records/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
 import { CycleService } from './service.js'
 import { StageClock } from './stage-clock.js'
+import { requestBodyOf } from './request-body.js'
 
 const nowMs = cycleMs(1000)
 const [hash, otherHash] = ['a'.repeat(64), 'b'.repeat(64)]
@@ -47,7 +48,7 @@ beforeEach(async () => {
 })
 
 async function submit(body: CycleRequest): Promise<string> {
-  const bytes = await service.intake.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
+  const bytes = await service.intake.submit(requestBodyOf(bytesOf(body)), nowMs, new StageClock(0))
   return Buffer.from(bytes).toString()
 }
 

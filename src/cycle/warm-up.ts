@@ -11,6 +11,7 @@ import { createMemoryStore } from '../store/index.js'
 import { nextTurn } from './next-turn.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
+import { requestBodyOf } from './request-body.js'
 
 /** Enough for the optimising compiler. Each takes about as long as a real cycle of its size. */
 const cycleCount = 30
@@ -44,7 +45,7 @@ async function runCycles(service: CycleService, real: CycleService): Promise<num
   for (; cycles < cycleCount && !real.isUsed; cycles++) {
     const json = bodyOf(cycleOf(cycles))
     await service.intake.submit(
-      { json, gzip: null },
+      requestBodyOf(json),
       firstCycleMs + cycles * cycleBoundaryMs,
       new StageClock(0),
     )

@@ -7,7 +7,7 @@ import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../contract/index.js'
-import { CycleService, StageClock } from '../cycle/index.js'
+import { CycleService, requestBodyOf, StageClock } from '../cycle/index.js'
 import {
   cycleTableNames,
   packCycleRecord,
@@ -38,7 +38,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
     log: silentLog,
   })
   for (const cycle of cycles)
-    await service.intake.submit({ json: bytesOf(cycle), gzip: null }, cycleMs(1000), new StageClock(0))
+    await service.intake.submit(requestBodyOf(bytesOf(cycle)), cycleMs(1000), new StageClock(0))
   await service.close()
   return store
 }

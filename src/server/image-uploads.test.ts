@@ -1,9 +1,10 @@
 /** Image uploads when storage fails. */
+import { hash } from 'node:crypto'
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
 import { ImageSemaphore, normaliseImage } from '../images/index.js'
 import { createMemoryStore, StoreError, type ImageKey, type Store } from '../store/index.js'
-import { ImageUploads } from './image-uploads.js'
+import { ImageUploads, type Upload } from './image-uploads.js'
 
 const key: ImageKey = { gallId: 'g', postNo: 1, position: 1 }
 
@@ -11,6 +12,8 @@ const jpeg = (): Promise<Buffer> =>
   sharp({ create: { width: 8, height: 8, channels: 3, background: 'red' } })
     .jpeg()
     .toBuffer()
+
+const uploadOf = (bytes: Uint8Array): Upload => ({ bytes, hash: hash('sha256', bytes, 'buffer') })
 
 /** Uploads to a store that reports an error for its first write, before or after the write; and the created images. */
 function failingUploads(stored: boolean): { uploads: ImageUploads; created: ImageKey[]; store: Store } {
@@ -32,23 +35,23 @@ function failingUploads(stored: boolean): { uploads: ImageUploads; created: Imag
 test('an image that is stored although its write reported an error counts as created', async () => {
   const { uploads, created, store } = failingUploads(true)
   const bytes = await jpeg()
-  await expect(uploads.put(key, bytes, undefined)).rejects.toMatchObject({ status: 503 })
+  await expect(uploads.put(key, uploadOf(bytes), undefined)).rejects.toMatchObject({ status: 503 })
   expect(created).toEqual([key])
   expect(store.findImage(key)).toBeDefined()
-  expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: false })
+  expect(await uploads.put(key, uploadOf(bytes), undefined)).toMatchObject({ created: false })
 })
 
 test('an image whose write fails does not count as created, even if another one is stored', async () => {
   const { uploads, created, store } = failingUploads(false)
-  await expect(uploads.put(key, await jpeg(), undefined)).rejects.toMatchObject({ status: 503 })
+  await expect(uploads.put(key, uploadOf(await jpeg()), undefined)).rejects.toMatchObject({ status: 503 })
   expect(created).toEqual([])
-  await uploads.put(key, await jpeg(), undefined)
+  await uploads.put(key, uploadOf(await jpeg()), undefined)
   store.putImage = () => Promise.reject(new StoreError('failed', 'failing write'))
   const other = await sharp(await jpeg())
     .negate()
     .jpeg()
     .toBuffer()
-  await expect(uploads.put(key, other, undefined)).rejects.toMatchObject({ status: 503 })
+  await expect(uploads.put(key, uploadOf(other), undefined)).rejects.toMatchObject({ status: 503 })
   expect(created).toEqual([key])
 })
 
@@ -65,8 +68,10 @@ test('a stored image that is uploaded again on a full disk is confirmed', async 
   const created: ImageKey[] = []
   const uploads = new ImageUploads(store, new ImageSemaphore(Infinity), (image) => created.push(image))
   isFull = true
-  expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: false })
-  await expect(uploads.put({ ...key, position: 2 }, bytes, undefined)).rejects.toMatchObject({ status: 503 })
+  expect(await uploads.put(key, uploadOf(bytes), undefined)).toMatchObject({ created: false })
+  await expect(uploads.put({ ...key, position: 2 }, uploadOf(bytes), undefined)).rejects.toMatchObject({
+    status: 503,
+  })
   expect(store.healthy).toBe(false)
   expect(created).toEqual([])
 })
@@ -74,11 +79,11 @@ test('a stored image that is uploaded again on a full disk is confirmed', async 
 test('an image that is removed while it is uploaded again is stored again', async () => {
   const { uploads, created, store } = failingUploads(true)
   const bytes = await jpeg()
-  await expect(uploads.put(key, bytes, undefined)).rejects.toMatchObject({ status: 503 })
+  await expect(uploads.put(key, uploadOf(bytes), undefined)).rejects.toMatchObject({ status: 503 })
   const empty = createMemoryStore()
   store.putImage = empty.putImage.bind(empty)
   store.confirmImage = empty.confirmImage.bind(empty)
-  expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: true })
+  expect(await uploads.put(key, uploadOf(bytes), undefined)).toMatchObject({ created: true })
   expect(created).toEqual([key, key])
   expect(empty.findImage(key)?.normalised).toEqual(store.findImage(key)?.normalised)
 })
@@ -88,11 +93,11 @@ test('an image with the stored bytes needs neither a decoder nor a place in its 
   const semaphore = new ImageSemaphore(Infinity)
   const uploads = new ImageUploads(store, semaphore, () => undefined)
   const bytes = await jpeg()
-  await uploads.put(key, bytes, undefined)
+  await uploads.put(key, uploadOf(bytes), undefined)
   const { promise: ended, resolve: end } = Promise.withResolvers<undefined>()
   const busy = [1, 2].map(() => semaphore.run(1, () => ended))
-  expect(await uploads.put(key, bytes, undefined)).toMatchObject({ created: false })
-  const wrongHash = uploads.put(key, bytes, '0'.repeat(64))
+  expect(await uploads.put(key, uploadOf(bytes), undefined)).toMatchObject({ created: false })
+  const wrongHash = uploads.put(key, uploadOf(bytes), '0'.repeat(64))
   await expect(wrongHash).rejects.toMatchObject({ status: 400, fields: [{ path: 'X-Content-SHA256' }] })
   end(undefined)
   await Promise.all(busy)

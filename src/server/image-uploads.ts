@@ -3,11 +3,16 @@
  * are decoded and normalised in the thread pool, a few at a time, then stored. The body is checked before the conflict,
  * and the first image stored under a key stays.
  */
-import { sha256Of } from '../base/index.js'
 import { Problems, ServiceError } from '../contract/index.js'
 import { checkSignature, normaliseImage, type ImageSemaphore } from '../images/index.js'
 import { StoreError, type ImageKey, type Store } from '../store/index.js'
 import { throwUnavailable } from './store-errors.js'
+
+export interface Upload {
+  readonly bytes: Uint8Array
+  /** SHA-256 of the bytes. */
+  readonly hash: Uint8Array
+}
 
 export interface StoredUpload {
   readonly created: boolean
@@ -38,13 +43,12 @@ export class ImageUploads {
    */
   async put(
     key: ImageKey,
-    bytes: Uint8Array,
+    { bytes, hash }: Upload,
     claimedSha256: string | undefined,
     signal?: AbortSignal,
   ): Promise<StoredUpload> {
     checkSignature(bytes)
-    const hash = await sha256Of(bytes)
-    const sha256 = hash.toString('hex')
+    const sha256 = Buffer.from(hash).toString('hex')
     checkClaim(claimedSha256, sha256)
     if (await this.#isRepeat(key, hash)) return { created: false, sha256 }
     const image = await this.#semaphore.run(bytes.length, () => normaliseImage(bytes, hash), signal)

@@ -2,6 +2,7 @@
  * The body of a request while it arrives: read up to a size and a time limit, refused before it is complete, or drained
  * before a response that ends the connection.
  */
+import type { Hash } from 'node:crypto'
 import type { HttpResponse } from 'uWebSockets.js'
 import { kibibyte } from '../base/index.js'
 import { ServiceError } from '../contract/index.js'
@@ -26,8 +27,13 @@ export interface AnnouncedBody {
   readonly bytes: number
 }
 
-/** Receives the first bytes while the others arrive. May refuse the body by throwing. */
-export type OnBodyStart = (bytes: Uint8Array) => void
+/** What happens to a body while it arrives. */
+export interface BodyReading {
+  /** Receives the first bytes. May refuse the body by throwing. */
+  readonly onStart?: (bytes: Uint8Array) => void
+  /** Updated with each piece: the time is that in which the next one is on its way. */
+  readonly hash?: Hash
+}
 
 export class IncomingBody {
   readonly reservation: BodyReservation
@@ -49,10 +55,10 @@ export class IncomingBody {
 
   /**
    * Resolves with the whole body. Must be called in the turn of the event loop in which the request arrived. Rejects with
-   * what `onStart` throws, with `too_large` past `bytesMax`, with `unavailable` if the body is not admitted, and with
+   * what `reading.onStart` throws, with `too_large` past `bytesMax`, with `unavailable` if the body is not admitted, and with
    * the error of `refuse`. Closes the connection of a client whose body takes longer than `timeMsMax`.
    */
-  read(bytesMax: number, timeMsMax: number, onStart: OnBodyStart = () => undefined): Promise<Uint8Array> {
+  read(bytesMax: number, timeMsMax: number, reading: BodyReading = {}): Promise<Uint8Array> {
     const { bytes: announcedBytes, isPresent } = this.#announced
     if (announcedBytes > bytesMax) return Promise.reject(tooLarge(bytesMax))
     return new Promise((resolve, reject) => {
@@ -74,7 +80,7 @@ export class IncomingBody {
       const receive = (chunk: ArrayBuffer, isLast: boolean): void => {
         const isFirst = this.bytesReceived === chunk.byteLength
         const refusal =
-          (isFirst ? errorOf(() => onStart(new Uint8Array(chunk))) : null) ??
+          (isFirst ? errorOf(() => reading.onStart?.(new Uint8Array(chunk))) : null) ??
           this.#admit(chunk.byteLength, bytesMax)
         if (refusal !== null) {
           this.#refuse?.(refusal)
@@ -82,6 +88,7 @@ export class IncomingBody {
         }
         this.#body ??= new GrowingBody(announcedBytes >= 0 ? announcedBytes : bytesMax)
         this.#body.append(chunk)
+        reading.hash?.update(new Uint8Array(chunk))
         if (!isLast) return
         const bytes = this.#body.bytes()
         stop()

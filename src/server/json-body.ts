@@ -4,9 +4,8 @@
 import { gunzip, type Gunzip } from 'node:zlib'
 import { kibibyte, Semaphore } from '../base/index.js'
 import { gzipBodyBytesMax, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
-import type { RequestBody } from '../cycle/index.js'
 import type { Exchange } from './exchange.js'
-import type { OnBodyStart } from './incoming-body.js'
+import type { BodyReading } from './incoming-body.js'
 
 /**
  * One per thread of libuv's pool. The decompressed bytes are admitted when their number is known, so this limits the bytes
@@ -14,13 +13,19 @@ import type { OnBodyStart } from './incoming-body.js'
  */
 const decompressionSemaphore = new Semaphore(4)
 
+/** A body after decompression, and the gzip in which it arrived, if any. */
+export interface JsonBody {
+  readonly json: Uint8Array
+  readonly gzip: Uint8Array | null
+}
+
 export async function readJsonBody(
   exchange: Exchange,
   gzip: boolean,
   timeMsMax: number,
-  onStart?: OnBodyStart,
-): Promise<RequestBody> {
-  const bytes = await exchange.body.read(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, onStart)
+  reading?: BodyReading,
+): Promise<JsonBody> {
+  const bytes = await exchange.body.read(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, reading)
   if (!gzip) return { json: bytes, gzip: null }
   const json = await decompressionSemaphore.run(() => gunzipBody(bytes), exchange.signal)
   const refusal = exchange.body.reservation.add(json.length)

@@ -2,6 +2,7 @@
  * What the server does for each operation of the contract's table. A handler reads the request's body, calls the service,
  * and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into responses.
  */
+import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { inBackground, Semaphore, type Log } from '../base/index.js'
 import { runBodyTask } from '../codec/index.js'
@@ -15,7 +16,7 @@ import {
   type OperationId,
   type WeightsAck,
 } from '../contract/index.js'
-import type { CycleService, RequestBody } from '../cycle/index.js'
+import { hashBody, type CycleService, type RequestBody } from '../cycle/index.js'
 import { checkMediaType } from '../images/index.js'
 import type { Model } from '../model/index.js'
 import { StoreError, type Store } from '../store/index.js'
@@ -23,8 +24,8 @@ import { CycleLog } from './cycle-log.js'
 import type { Exchange, OutgoingResponse } from './exchange.js'
 import { decodeSegment, parseImageKey } from './image-path.js'
 import type { ImageUploads } from './image-uploads.js'
-import type { OnBodyStart } from './incoming-body.js'
-import { readJsonBody } from './json-body.js'
+import type { BodyReading } from './incoming-body.js'
+import { readJsonBody, type JsonBody } from './json-body.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { throwUnavailable } from './store-errors.js'
 import type { Settings } from '../settings/index.js'
@@ -99,10 +100,16 @@ async function putImage({ exchange, parameters, images, settings }: Call): Promi
   const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
   checkImageHeaders(contentType, contentEncoding)
   images.refuseIfFull(Number(contentLength))
-  const bytes = await exchange.body.read(imageBytesMax, settings().bodyReadMsMax)
+  const hash = createHash('sha256')
+  const bytes = await exchange.body.read(imageBytesMax, settings().bodyReadMsMax, { hash })
   checkMediaType(bytes)
   const key = parseImageKey(parameters, contentSha256)
-  const { created, sha256 } = await images.put(key, bytes, contentSha256, exchange.signal)
+  const { created, sha256 } = await images.put(
+    key,
+    { bytes, hash: hash.digest() },
+    contentSha256,
+    exchange.signal,
+  )
   const position = String(key.position).padStart(2, '0')
   const stored: ImageStored = {
     key: `${key.gallId}/${key.postNo}/${position}.jpg`,
@@ -180,20 +187,27 @@ export function lastCycleOf(cycles: CycleService): ReturnType<CycleService['last
 }
 
 /** The body of a cycle. It is refused at its first bytes if the cycle would not be admitted. */
-function readCycle(exchange: Exchange, timeMsMax: number, cycles: CycleService): Promise<RequestBody> {
+async function readCycle(exchange: Exchange, timeMsMax: number, cycles: CycleService): Promise<RequestBody> {
   const { contentEncoding, contentLength } = exchange.headers
   const isPlain = contentEncoding === '' || contentEncoding.toLowerCase() === 'identity'
   const bytesMax = isPlain && contentLength !== '' ? Number(contentLength) : Infinity
   // The cycle_id cannot be read from compressed bytes.
-  return readJson(exchange, timeMsMax, (bytes) => cycles.intake.admit(isPlain ? bytes : noBytes, bytesMax))
+  const onStart = (bytes: Uint8Array): void => cycles.intake.admit(isPlain ? bytes : noBytes, bytesMax)
+  if (!isPlain) {
+    const body = await readJson(exchange, timeMsMax, { onStart })
+    return { ...body, sha256: await hashBody(body.json) }
+  }
+  const hash = createHash('sha256')
+  const body = await readJson(exchange, timeMsMax, { onStart, hash })
+  return { ...body, sha256: hash.digest('hex') }
 }
 
 const noBytes = new Uint8Array()
 
-function readJson(exchange: Exchange, timeMsMax: number, onStart?: OnBodyStart): Promise<RequestBody> {
+function readJson(exchange: Exchange, timeMsMax: number, reading?: BodyReading): Promise<JsonBody> {
   const { contentType, contentEncoding } = exchange.headers
   const isGzip = checkJsonHeaders(contentType, contentEncoding)
-  return readJsonBody(exchange, isGzip, timeMsMax, onStart)
+  return readJsonBody(exchange, isGzip, timeMsMax, reading)
 }
 
 function json(status: number, value: unknown): OutgoingResponse {

@@ -3,7 +3,7 @@ import { silentLog } from '../../src/base/index.js'
 import { referenceCodec } from '../../src/codec/index.js'
 import { Observer } from '../../src/admin/observer.js'
 import type { CycleRequest } from '../../src/contract/index.js'
-import { CycleService, StageClock } from '../../src/cycle/index.js'
+import { CycleService, StageClock, requestBodyOf } from '../../src/cycle/index.js'
 import type { EndedRequest, ServerSources } from '../../src/server/index.js'
 import { createMemoryStore } from '../../src/store/index.js'
 import { bytesOf, cycleMs } from './bodies.js'
@@ -23,7 +23,7 @@ export async function observed() {
   const post = async (body: CycleRequest, receivedMs = cycleMs(100)): Promise<void> => {
     const stages = Object.assign(new StageClock(0), { cycleId: body.cycle_id })
     stages.lap('receive')
-    await cycles.intake.submit({ json: bytesOf(body), gzip: null }, receivedMs, stages)
+    await cycles.intake.submit(requestBodyOf(bytesOf(body)), receivedMs, stages)
     const ended = { ...endedRequest, stages } satisfies EndedRequest
     await new Promise<void>((resolve) => {
       observer.listen({ onCall: () => resolve() })

@@ -18,6 +18,7 @@ import {
 } from '../../store/index.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
+import { requestBodyOf } from '../request-body.js'
 
 const nowMs = cycleMs(1000)
 const hash = 'a'.repeat(64)
@@ -70,7 +71,7 @@ async function adopt(next: EncodingModel): Promise<void> {
 }
 
 async function submit(body: CycleRequest): Promise<CycleResponse> {
-  const bytes = await service.intake.submit({ json: bytesOf(body), gzip: null }, nowMs, new StageClock(0))
+  const bytes = await service.intake.submit(requestBodyOf(bytesOf(body)), nowMs, new StageClock(0))
   return JSON.parse(Buffer.from(bytes).toString()) as CycleResponse
 }
 

@@ -1,12 +1,11 @@
 /** The compression of a body: when it begins, and how long the body is kept. */
-import { hash } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { referenceCodec } from '../../codec/index.js'
-import { createMemoryStore } from '../../store/index.js'
-import type { PackedRequest } from '../request-body.js'
+import { createMemoryStore, type StoredRequest } from '../../store/index.js'
+import { requestBodyOf } from '../request-body.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 
@@ -20,13 +19,9 @@ const compressions: Compression[] = []
 vi.mock(import('../request-body.js'), async (original) => ({
   ...(await original()),
   packRequest: ({ json }) =>
-    new Promise<PackedRequest>((resolve, reject) =>
+    new Promise<StoredRequest>((resolve, reject) =>
       compressions.push({
-        end: () =>
-          resolve({
-            request: { encoding: 'identity', bytes: json, bodyBytes: json.length },
-            sha256: hash('sha256', json),
-          }),
+        end: () => resolve({ encoding: 'identity', bytes: json, bodyBytes: json.length }),
         fail: () => reject(new Error('no memory')),
       }),
     ),
@@ -49,7 +44,7 @@ async function submitter(model = new FakeModel()) {
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     log: silentLog,
   })
-  return (json: Uint8Array) => service.intake.submit({ json, gzip: null }, cycleMs(1000), new StageClock(0))
+  return (json: Uint8Array) => service.intake.submit(requestBodyOf(json), cycleMs(1000), new StageClock(0))
 }
 
 /** Passes when everything that needs no further turn of the event loop has happened: decoding needs one. */

@@ -1,7 +1,7 @@
 /** Repeated calls: many at the same time, and at moments when the stored cycle changes state. */
 import { expect, test } from 'vitest'
 import { createMemoryStore, type Store, type StoredCycle } from '../../store/index.js'
-import { hashBody, HashedBody } from '../request-body.js'
+import { hashBody, requestBodyOf } from '../request-body.js'
 import { expiredCycle, Idempotency, type Flight } from './idempotency.js'
 
 const bytes = (value: unknown, indent = 0): Buffer => Buffer.from(JSON.stringify(value, null, indent))
@@ -32,7 +32,7 @@ function replay(
   json: Buffer,
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
-  return idempotency.repeat({ kind: 'stored', cycle }, cycleId, new HashedBody(json), signal)
+  return idempotency.repeat({ kind: 'stored', cycle }, cycleId, requestBodyOf(json), signal)
 }
 
 function flightOf(idempotency: Idempotency): Flight {
@@ -46,7 +46,7 @@ test('one lookup distinguishes an unknown cycle, one in progress, a stored one a
   const idempotency = new Idempotency(store)
   expect(idempotency.lookup(cycleId)).toEqual({ kind: 'stored', cycle })
   expect(idempotency.lookup('20260302T1205')).toEqual({ kind: 'unknown' })
-  idempotency.begin('20260302T1205', bytes(body), new Promise(() => undefined))
+  idempotency.begin('20260302T1205', 'a'.repeat(64), new Promise(() => undefined))
   expect(idempotency.lookup('20260302T1205').kind).toBe('in progress')
   const expiring = { ...store.expiry, isExpired: (id: string) => id === '20260302T1210' } as Store['expiry']
   Object.assign(store, { expiry: expiring })
@@ -95,10 +95,10 @@ test('a call that waits for a cycle gets its response by the value of its body, 
   const idempotency = new Idempotency(store)
   const json = bytes(body)
   let finish: (bytes: Uint8Array) => void = () => undefined
-  idempotency.begin(cycleId, json, new Promise((resolve) => (finish = resolve)))
+  idempotency.begin(cycleId, requestBodyOf(json).sha256, new Promise((resolve) => (finish = resolve)))
   const known = { kind: 'in progress', flight: flightOf(idempotency) } as const
-  const respelled = idempotency.repeat(known, cycleId, new HashedBody(bytes(body, 2)))
-  const other = idempotency.repeat(known, cycleId, new HashedBody(bytes({ ...body, more: 2 })))
+  const respelled = idempotency.repeat(known, cycleId, requestBodyOf(bytes(body, 2)))
+  const other = idempotency.repeat(known, cycleId, requestBodyOf(bytes({ ...body, more: 2 })))
   json.fill(0)
   finish(response)
   expect(Buffer.from(await respelled)).toEqual(response)
@@ -113,7 +113,7 @@ test('the number of calls that wait for cycles in progress is bounded, and a cal
   const idempotency = new Idempotency(store)
   const json = bytes(body)
   let finish: (bytes: Uint8Array) => void = () => undefined
-  idempotency.begin(cycleId, json, new Promise((resolve) => (finish = resolve)))
+  idempotency.begin(cycleId, requestBodyOf(json).sha256, new Promise((resolve) => (finish = resolve)))
   const flight = flightOf(idempotency)
   const waiting = Array.from({ length: 999 }, () => idempotency.join(flight))
   const client = new AbortController()
@@ -164,7 +164,7 @@ test('a repeat with the same bytes reads neither the stored body nor, in memory,
 test('a cycle that expires while bodies are compared is a conflict', async () => {
   const { store, cycle } = await storeWithCycle()
   const idempotency = new Idempotency(store)
-  const calls = Array.from({ length: 5 }, () => replay(idempotency, cycle, bytes(body)))
+  const calls = Array.from({ length: 5 }, () => replay(idempotency, cycle, bytes(body, 1)))
   store.readResponse = () => undefined
   Object.assign(store, { expiry: { ...store.expiry, isExpired: () => true } })
   for (const { status, reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])

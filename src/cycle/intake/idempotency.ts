@@ -8,7 +8,7 @@ import { abortable, mebibyte, Semaphore } from '../../base/index.js'
 import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
 import type { ExpiryRecords, Store, StoredCycle, StoredRequest } from '../../store/index.js'
-import { HashedBody, unpackRequest } from '../request-body.js'
+import { hashBody, unpackRequest, type RequestBody } from '../request-body.js'
 import { StoredResponses } from './stored-responses.js'
 
 /** Calls that may wait for cycles in progress. */
@@ -29,7 +29,8 @@ const responseBytesMax = 32 * mebibyte
 /** A cycle in progress. */
 export interface Flight {
   readonly cycleId: string
-  readonly body: Uint8Array
+  /** Of its body. */
+  readonly sha256: string
   readonly response: Promise<Uint8Array>
 }
 
@@ -38,6 +39,8 @@ export type KnownCycle =
   | { readonly kind: 'in progress'; readonly flight: Flight }
   | { readonly kind: 'stored'; readonly cycle: StoredCycle }
   | { readonly kind: 'expired' }
+
+type HashedBody = Pick<RequestBody, 'json' | 'sha256'>
 
 /** What is read of stored cycles. */
 export type CycleRecords = Pick<Store, 'findCycle' | 'readRequest' | 'readResponse'> & {
@@ -76,9 +79,9 @@ export class Idempotency {
   }
 
   /** Registers a cycle as in progress until `response` settles. */
-  begin(cycleId: string, body: Uint8Array, response: Promise<Uint8Array>): void {
+  begin(cycleId: string, sha256: string, response: Promise<Uint8Array>): void {
     assert(!this.#flights.has(cycleId), 'one cycle id has one flight')
-    this.#flights.set(cycleId, { cycleId, body, response })
+    this.#flights.set(cycleId, { cycleId, sha256, response })
     const end = (): void => {
       this.#flights.delete(cycleId)
     }
@@ -103,15 +106,14 @@ export class Idempotency {
    */
   async responseToSameBytes(
     known: KnownCycle,
-    body: HashedBody,
+    { sha256 }: HashedBody,
     signal?: AbortSignal,
   ): Promise<Uint8Array | null> {
-    if (known.kind === 'in progress') {
-      const isSame = Buffer.compare(known.flight.body, body.json) === 0
-      return isSame ? this.join(known.flight, signal) : null
-    }
-    if (known.kind !== 'stored' || known.cycle.requestSha256 !== (await body.sha256())) return null
-    return this.#response(known.cycle)
+    if (known.kind === 'in progress')
+      return known.flight.sha256 === sha256 ? this.join(known.flight, signal) : null
+    return known.kind === 'stored' && known.cycle.requestSha256 === sha256
+      ? this.#response(known.cycle)
+      : null
   }
 
   /** The response to a repeat of a known cycle. Throws `conflict` for a different body, and for a cycle that has expired. */
@@ -136,7 +138,7 @@ export class Idempotency {
   async findRepeat(cycleId: string, json: Uint8Array): Promise<boolean> {
     const known = this.lookup(cycleId)
     if (known.kind === 'unknown') return false
-    await this.repeat(known, cycleId, new HashedBody(json))
+    await this.repeat(known, cycleId, { json, sha256: await hashBody(json) })
     return true
   }
 

@@ -8,6 +8,7 @@ import type { CycleRequest } from '../../contract/index.js'
 import { createMemoryStore } from '../../store/index.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
+import { requestBodyOf } from '../request-body.js'
 
 const nowMs = cycleMs(1000)
 
@@ -29,7 +30,7 @@ beforeEach(async () => {
 })
 
 async function submitBytes(json: Uint8Array): Promise<string> {
-  return Buffer.from(await service.intake.submit({ json, gzip: null }, nowMs, new StageClock(0))).toString()
+  return Buffer.from(await service.intake.submit(requestBodyOf(json), nowMs, new StageClock(0))).toString()
 }
 
 const submit = (body: CycleRequest): Promise<string> => submitBytes(bytesOf(body))
@@ -137,7 +138,7 @@ describe('the queue', () => {
 
 describe('a cycle that is stored', () => {
   const submitAt = async (json: Uint8Array, receivedAtMs: number): Promise<string> =>
-    Buffer.from(await service.intake.submit({ json, gzip: null }, receivedAtMs, new StageClock(0))).toString()
+    Buffer.from(await service.intake.submit(requestBodyOf(json), receivedAtMs, new StageClock(0))).toString()
   const longAgoMs = cycleMs(-1000)
 
   test('gets its response, or a conflict, whatever the clock says', async () => {

@@ -5,15 +5,9 @@
 import { kibibyte, Semaphore } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { ServiceError, type CycleColumns } from '../../contract/index.js'
-import type { Store } from '../../store/index.js'
+import type { Store, StoredRequest } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
-import {
-  HashedBody,
-  packRequest,
-  threadBytesMin,
-  type PackedRequest,
-  type RequestBody,
-} from '../request-body.js'
+import { packRequest, threadBytesMin, type RequestBody } from '../request-body.js'
 import type { StageClock } from '../stage-clock.js'
 import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 import { checkTimes } from './check-times.js'
@@ -32,10 +26,10 @@ export interface CycleLimits {
 /** A call with a new, valid cycle. */
 export interface NewCycle {
   readonly cycle: CycleColumns
-  /** The body. It does not change while the call is in progress. */
-  readonly json: Uint8Array
-  /** The body as the store keeps it. The first call compresses and hashes a small one, and starts threads for a large one. */
-  readonly packed: () => Promise<PackedRequest>
+  /** It does not change while the call is in progress. */
+  readonly body: RequestBody
+  /** The body as the store keeps it. The first call compresses a small one, and starts a thread for a large one. */
+  readonly packed: () => Promise<StoredRequest>
   readonly receivedAtMs: number
   readonly stages: StageClock
 }
@@ -167,9 +161,9 @@ export class Intake {
   #score(call: Call, cycle: CycleColumns, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
     this.#checkTimes(cycle, receivedAtMs)
     call.slot.acquire(cycle.cycleId)
-    const { json } = call.body
-    const response = this.#parts.score({ cycle, json, packed: () => call.packed(), receivedAtMs, stages })
-    this.#idempotency.begin(cycle.cycleId, json, response)
+    const { body } = call
+    const response = this.#parts.score({ cycle, body, packed: () => call.packed(), receivedAtMs, stages })
+    this.#idempotency.begin(cycle.cycleId, body.sha256, response)
     return response
   }
 
@@ -190,23 +184,21 @@ export class Intake {
 
 /** One call while it is in the intake, with what it holds until its end. */
 class Call {
-  readonly body: HashedBody
+  readonly body: RequestBody
   /** Null: the body shows no id where clients write it. */
   readonly peekedId: string | null
   readonly slot: CallSlot
-  readonly #received: RequestBody
-  #packing: Promise<PackedRequest> | null = null
+  #packing: Promise<StoredRequest> | null = null
 
-  constructor(received: RequestBody, slot: CallSlot) {
-    this.#received = received
-    this.body = new HashedBody(received.json)
-    this.peekedId = peekCycleId(received.json)
+  constructor(body: RequestBody, slot: CallSlot) {
+    this.body = body
+    this.peekedId = peekCycleId(body.json)
     this.slot = slot
   }
 
   /** The body as the store keeps it, compressed when this is called first. */
-  packed(): Promise<PackedRequest> {
-    return (this.#packing ??= packRequest(this.#received, this.body.sha256()))
+  packed(): Promise<StoredRequest> {
+    return (this.#packing ??= packRequest(this.body))
   }
 
   startPacking(): void {
@@ -217,7 +209,6 @@ class Call {
   /** Resolves when no thread reads the body, also that of a refused cycle. */
   async end(): Promise<void> {
     await this.#packing?.catch(() => undefined)
-    await this.body.settled()
     this.slot.release()
   }
 }
