@@ -5,10 +5,9 @@
 import { beforeEach, expect, test } from 'vitest'
 import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
+import { serviceParts } from '../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
-import { referenceCodec } from '../codec/index.js'
 import { cycleBoundaryMs } from '../contract/index.js'
-import { createMemoryStore } from '../store/index.js'
 import { CycleService } from './service.js'
 import { StageClock } from './stage-clock.js'
 import { requestBodyOf } from './request-body.js'
@@ -20,16 +19,12 @@ let warnings: unknown[]
 beforeEach(async () => {
   model = new FakeModel()
   warnings = []
-  service = await CycleService.open({
-    codec: referenceCodec,
-    store: createMemoryStore(),
-    model: () => model,
-    clock: () => cycleMs(1000),
-    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-    textEncodeMsMax: 1000,
-    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: { ...silentLog, warn: (fields, message) => warnings.push([fields, message]) },
-  })
+  service = await CycleService.open(
+    serviceParts({
+      model: () => model,
+      log: { ...silentLog, warn: (fields, message) => warnings.push([fields, message]) },
+    }),
+  )
   const [unread, ...read] = [1, 2, 3]
   await service.intake.submit(
     requestBodyOf(

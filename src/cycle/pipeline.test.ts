@@ -1,9 +1,8 @@
 /** Failures of storage and of the model: they change nothing, and the same call succeeds later. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
+import { callsOf, nowMs, refusal, serviceParts } from '../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
-import { referenceCodec } from '../codec/index.js'
 import {
   jsonBodyBytesMax,
   pendingPostsMax,
@@ -23,7 +22,6 @@ import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
 import { requestBodyOf } from './request-body.js'
 
-const nowMs = cycleMs(1000)
 let contents: MemoryContents
 let model: FakeModel
 let storeFails: boolean
@@ -35,18 +33,12 @@ function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
   const beforeWrite = (): void => {
     if (storeFails) throw new StoreError('full', 'fails on purpose')
   }
-  return {
-    codec: referenceCodec,
+  return serviceParts({
     store: createMemoryStore({ contents, beforeWrite }),
     model: () => serving(),
     modelAbsence: () => absence,
-    clock: () => nowMs,
-    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-    textEncodeMsMax: 1000,
-    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: silentLog,
     ...over,
-  }
+  })
 }
 
 beforeEach(async () => {
@@ -58,31 +50,7 @@ beforeEach(async () => {
   service = await CycleService.open(parts())
 })
 
-const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
-
-const submitBytes = async (json: Uint8Array, gzip: Uint8Array | null = null, at = nowMs): Promise<string> =>
-  text(await service.intake.submit(requestBodyOf(json, gzip), at, new StageClock(0)))
-
-const submit = (body: CycleRequest, at = nowMs): Promise<string> => submitBytes(bytesOf(body), null, at)
-
-const responseTo = async (body: CycleRequest): Promise<CycleResponse> =>
-  JSON.parse(await submit(body)) as CycleResponse
-
-const refusal = async (
-  promise: Promise<unknown>,
-): Promise<{ status: number; message: string; paths: string[] }> => {
-  try {
-    await promise
-  } catch (error) {
-    const { status, message, fields } = error as {
-      status: number
-      message: string
-      fields?: { path: string }[]
-    }
-    return { status, message, paths: fields?.map((field) => field.path) ?? [] }
-  }
-  throw new Error('was not refused')
-}
+const { submit, responseTo } = callsOf(() => service)
 
 const first = (): CycleRequest =>
   cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })

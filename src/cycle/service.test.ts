@@ -2,7 +2,6 @@
 import fc from 'fast-check'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { silentLog } from '../base/index.js'
 import {
   bytesOf,
   candidate,
@@ -13,16 +12,16 @@ import {
   snapshot,
 } from '../../test/helpers/bodies.js'
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
+import { callsOf, nowMs, refusal, serviceParts } from '../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
-import { loadCodec, referenceCodec } from '../codec/index.js'
-import type { CycleRequest, CycleResponse } from '../contract/index.js'
+import { loadCodec } from '../codec/index.js'
+import type { CycleRequest } from '../contract/index.js'
 import type { PoolState } from '../pool/index.js'
 import { createMemoryContents, createMemoryStore, StoreError, type MemoryContents } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock, type StageName } from './stage-clock.js'
 import { requestBodyOf } from './request-body.js'
 
-const nowMs = cycleMs(1000)
 let contents: MemoryContents
 let model: FakeModel
 let storeFails: boolean
@@ -32,17 +31,7 @@ function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
   const beforeWrite = (): void => {
     if (storeFails) throw new StoreError('full', 'fails on purpose')
   }
-  return {
-    codec: referenceCodec,
-    store: createMemoryStore({ contents, beforeWrite }),
-    model: () => model,
-    clock: () => nowMs,
-    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-    textEncodeMsMax: 1000,
-    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: silentLog,
-    ...over,
-  }
+  return serviceParts({ store: createMemoryStore({ contents, beforeWrite }), model: () => model, ...over })
 }
 
 beforeEach(async () => {
@@ -54,29 +43,7 @@ beforeEach(async () => {
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 
-const submitBytes = async (json: Uint8Array, gzip: Uint8Array | null = null, at = nowMs): Promise<string> =>
-  text(await service.intake.submit(requestBodyOf(json, gzip), at, new StageClock(0)))
-
-const submit = (body: CycleRequest, at = nowMs): Promise<string> => submitBytes(bytesOf(body), null, at)
-
-const responseTo = async (body: CycleRequest): Promise<CycleResponse> =>
-  JSON.parse(await submit(body)) as CycleResponse
-
-const refusal = async (
-  promise: Promise<unknown>,
-): Promise<{ status: number; message: string; paths: string[] }> => {
-  try {
-    await promise
-  } catch (error) {
-    const { status, message, fields } = error as {
-      status: number
-      message: string
-      fields?: { path: string }[]
-    }
-    return { status, message, paths: fields?.map((field) => field.path) ?? [] }
-  }
-  throw new Error('was not refused')
-}
+const { submit, submitBytes, responseTo } = callsOf(() => service)
 
 const first = (): CycleRequest =>
   cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })

@@ -3,17 +3,14 @@
  */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { silentLog } from '../base/index.js'
-import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
+import { removal } from '../../test/helpers/bodies.js'
+import { callsOf, serviceParts, titledCycle as cycle } from '../../test/helpers/cycle-service.js'
 import { EncodingModel, FakeTextEncoder, titleShare } from '../../test/helpers/encoding-model.js'
-import { referenceCodec } from '../codec/index.js'
-import type { CycleRequest, HeadColumns } from '../contract/index.js'
+import type { HeadColumns } from '../contract/index.js'
 import { cycleTables, unpackRows } from '../records/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
 import { CycleService } from './service.js'
-import { StageClock } from './stage-clock.js'
-import { requestBodyOf } from './request-body.js'
 
-const nowMs = cycleMs(1000)
 const [hash, otherHash] = ['a'.repeat(64), 'b'.repeat(64)]
 const patience = { timeout: 20_000, interval: 5 }
 
@@ -31,38 +28,20 @@ beforeEach(async () => {
   model = new EncodingModel('m1', new FakeTextEncoder(hash))
   shadow = new EncodingModel('s1', new FakeTextEncoder(otherHash))
   skipped = []
-  service = await CycleService.open({
-    codec: referenceCodec,
-    store,
-    model: () => model,
-    clock: () => nowMs,
-    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-    textEncodeMsMax: 1000,
-    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: {
-      ...silentLog,
-      warn: (fields) => void skipped.push(String((fields as { reason?: string }).reason)),
-    },
-  })
+  service = await CycleService.open(
+    serviceParts({
+      store,
+      model: () => model,
+      log: {
+        ...silentLog,
+        warn: (fields) => void skipped.push(String((fields as { reason?: string }).reason)),
+      },
+    }),
+  )
   await service.models.adopt(model, null, () => undefined)
 })
 
-async function submit(body: CycleRequest): Promise<string> {
-  const bytes = await service.intake.submit(requestBodyOf(bytesOf(body)), nowMs, new StageClock(0))
-  return Buffer.from(bytes).toString()
-}
-
-/** Cycle `index`, in which `entering` enter and all of `scored` are read. */
-function cycle(
-  index: number,
-  entering: readonly number[],
-  scored: readonly number[] = entering,
-): CycleRequest {
-  return cycleBody(index, {
-    candidates: entering.map((post) => candidate('g', post, { title: `post ${post}` })),
-    engagement: scored.map((post) => reading('g', post, cycleMs(index))),
-  })
-}
+const { submit } = callsOf(() => service)
 
 function stored(position: number, version = 's1'): HeadColumns | null {
   const packed = store.models.readShadowScores(position, version)
@@ -213,16 +192,7 @@ describe('a shadow', () => {
     await scored(1)
     await service.close()
     const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))
-    service = await CycleService.open({
-      codec: referenceCodec,
-      store,
-      model: () => model,
-      clock: () => nowMs,
-      limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-      textEncodeMsMax: 1000,
-      initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-      log: silentLog,
-    })
+    service = await CycleService.open(serviceParts({ store, model: () => model }))
     await service.models.addShadow(fresh)
     expect(fresh.text?.titles).toEqual([])
   })

@@ -3,11 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { silentLog } from '../../base/index.js'
-import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
+import { removal } from '../../../test/helpers/bodies.js'
+import {
+  callsOf,
+  serviceParts,
+  titledCycle as cycle,
+  titleOf as title,
+} from '../../../test/helpers/cycle-service.js'
 import { EncodingModel, FakeTextEncoder, titleShare } from '../../../test/helpers/encoding-model.js'
 import { referenceCodec, type Codec } from '../../codec/index.js'
-import type { CycleRequest, CycleResponse } from '../../contract/index.js'
+import type { CycleResponse } from '../../contract/index.js'
 import {
   createMemoryContents,
   createMemoryStore,
@@ -17,10 +22,7 @@ import {
   type Store,
 } from '../../store/index.js'
 import { CycleService } from '../service.js'
-import { StageClock } from '../stage-clock.js'
-import { requestBodyOf } from '../request-body.js'
 
-const nowMs = cycleMs(1000)
 const hash = 'a'.repeat(64)
 const otherHash = 'b'.repeat(64)
 const unencodable = 'text that the encoder cannot encode, scored without it'
@@ -45,16 +47,7 @@ const codec: Codec = {
 /** A service that `first` serves; the store is what a restart would find. */
 async function open(first: EncodingModel, on: Store = memoryStore()): Promise<CycleService> {
   store = on
-  const opened = await CycleService.open({
-    codec,
-    store,
-    model: () => model,
-    clock: () => nowMs,
-    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-    textEncodeMsMax: 1000,
-    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: silentLog,
-  })
+  const opened = await CycleService.open(serviceParts({ codec, store, model: () => model }))
   await opened.models.adopt(first, null, () => (model = first))
   return opened
 }
@@ -70,27 +63,7 @@ async function adopt(next: EncodingModel): Promise<void> {
   await service.models.adopt(next, model, () => (model = next))
 }
 
-async function submit(body: CycleRequest): Promise<CycleResponse> {
-  const bytes = await service.intake.submit(requestBodyOf(bytesOf(body)), nowMs, new StageClock(0))
-  return JSON.parse(Buffer.from(bytes).toString()) as CycleResponse
-}
-
-/** Cycle `index`, in which `entering` enter and all of `scored` are read. */
-function cycle(
-  index: number,
-  entering: readonly number[],
-  scored: readonly number[],
-  over = {},
-): CycleRequest {
-  return cycleBody(index, {
-    candidates: entering.map((post) => candidate('g', post, { title: title(post), ...over })),
-    engagement: scored.map((post) => reading('g', post, cycleMs(index))),
-  })
-}
-
-function title(post: number): string {
-  return `post ${post}`
-}
+const { responseTo: submit } = callsOf(() => service)
 
 /** post_no → p_views. */
 function views({ results }: CycleResponse): Record<number, number> {

@@ -3,11 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { silentLog } from '../../base/index.js'
-import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
+import { removal } from '../../../test/helpers/bodies.js'
+import { callsOf, serviceParts, titledCycle as cycle } from '../../../test/helpers/cycle-service.js'
 import { EncodingModel, FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
-import { referenceCodec } from '../../codec/index.js'
-import type { CycleRequest, CycleResponse } from '../../contract/index.js'
+import type { CycleResponse } from '../../contract/index.js'
 import {
   createMemoryContents,
   createMemoryStore,
@@ -17,10 +16,7 @@ import {
   type Store,
 } from '../../store/index.js'
 import { CycleService } from '../service.js'
-import { StageClock } from '../stage-clock.js'
-import { requestBodyOf } from '../request-body.js'
 
-const nowMs = cycleMs(1000)
 const hash = 'a'.repeat(64)
 const otherHash = 'b'.repeat(64)
 const patience = { timeout: 20_000, interval: 5 }
@@ -36,16 +32,7 @@ async function open(
   on: Store = createMemoryStore({ contents }),
 ): Promise<CycleService> {
   store = on
-  const opened = await CycleService.open({
-    codec: referenceCodec,
-    store,
-    model: () => model,
-    clock: () => nowMs,
-    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-    textEncodeMsMax: 1000,
-    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: silentLog,
-  })
+  const opened = await CycleService.open(serviceParts({ store, model: () => model }))
   await opened.models.adopt(first, null, () => (model = first))
   return opened
 }
@@ -54,27 +41,7 @@ async function adopt(next: EncodingModel): Promise<void> {
   await service.models.adopt(next, model, () => (model = next))
 }
 
-async function submit(body: CycleRequest): Promise<CycleResponse> {
-  const bytes = await service.intake.submit(requestBodyOf(bytesOf(body)), nowMs, new StageClock(0))
-  return JSON.parse(Buffer.from(bytes).toString()) as CycleResponse
-}
-
-/** Cycle `index`, in which `entering` enter and all of `scored` are read. */
-function cycle(
-  index: number,
-  entering: readonly number[],
-  scored: readonly number[],
-  over = {},
-): CycleRequest {
-  return cycleBody(index, {
-    candidates: entering.map((post) => candidate('g', post, { title: title(post), ...over })),
-    engagement: scored.map((post) => reading('g', post, cycleMs(index))),
-  })
-}
-
-function title(post: number): string {
-  return `post ${post}`
-}
+const { responseTo: submit } = callsOf(() => service)
 
 function comments({ results }: CycleResponse): Record<number, number> {
   return Object.fromEntries(results.map((row) => [row.post_no, Math.fround(row.p_comments ?? NaN)]))

@@ -1,10 +1,9 @@
 /** The compression of a body: when it begins, and how long the body is kept. */
 import { expect, test, vi } from 'vitest'
-import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
+import { serviceParts } from '../../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
-import { referenceCodec } from '../../codec/index.js'
-import { createMemoryStore, type StoredRequest } from '../../store/index.js'
+import { type StoredRequest } from '../../store/index.js'
 import { requestBodyOf } from '../request-body.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
@@ -34,16 +33,7 @@ const invalid = Buffer.from(JSON.stringify({ ...cycle, engagement: 1 }) + paddin
 
 async function submitter(model = new FakeModel()) {
   compressions.length = 0
-  const service = await CycleService.open({
-    codec: referenceCodec,
-    store: createMemoryStore(),
-    model: () => model,
-    clock: () => cycleMs(1000),
-    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-    textEncodeMsMax: 1000,
-    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: silentLog,
-  })
+  const service = await CycleService.open(serviceParts({ model: () => model }))
   return (json: Uint8Array) => service.intake.submit(requestBodyOf(json), cycleMs(1000), new StageClock(0))
 }
 

@@ -1,39 +1,22 @@
 /** Which cycles the intake admits while others are in progress, and its responses when the queue is full. */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
+import { callsOf, nowMs, serviceParts } from '../../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
-import { referenceCodec } from '../../codec/index.js'
 import type { CycleRequest } from '../../contract/index.js'
-import { createMemoryStore } from '../../store/index.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 import { requestBodyOf } from '../request-body.js'
-
-const nowMs = cycleMs(1000)
 
 let model: FakeModel
 let service: CycleService
 
 beforeEach(async () => {
   model = new FakeModel()
-  service = await CycleService.open({
-    codec: referenceCodec,
-    store: createMemoryStore(),
-    model: () => model,
-    clock: () => nowMs,
-    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-    textEncodeMsMax: 1000,
-    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: silentLog,
-  })
+  service = await CycleService.open(serviceParts({ model: () => model }))
 })
 
-async function submitBytes(json: Uint8Array): Promise<string> {
-  return Buffer.from(await service.intake.submit(requestBodyOf(json), nowMs, new StageClock(0))).toString()
-}
-
-const submit = (body: CycleRequest): Promise<string> => submitBytes(bytesOf(body))
+const { submit, submitBytes } = callsOf(() => service)
 
 const first = (): CycleRequest =>
   cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })
