@@ -1,4 +1,4 @@
-// Compiles src into dist, and src/page into dist/page, unless dist was made from exactly these sources: `npm run build`, and before tests run.
+// Compiles src into dist, src/page into dist/page and src/client into dist/understudy-client, unless dist was made from exactly these sources: `npm run build`, and before tests run.
 // A hash of all inputs decides, not their times, so a build is correct after any edit, checkout or pull. TypeScript's own
 // incremental mode is not enough: typia writes validators into files whose source has not changed.
 import { spawnSync } from 'node:child_process'
@@ -18,8 +18,9 @@ function inputs() {
     .map((name) => join('src', name))
     .sort()
   const settings = ['tsconfig.json', 'tsconfig.build.json', 'tsconfig.client.json']
-  const scripts = ['scripts/build.mjs', 'scripts/build-page.mjs']
-  return ['package-lock.json', ...scripts, ...settings, ...sources]
+  const scripts = ['scripts/build.mjs', 'scripts/build-client.mjs', 'scripts/build-page.mjs']
+  const clientPackage = ['README.md', 'typia.d.ts'].map((name) => join('scripts/client-package', name))
+  return ['package-lock.json', ...scripts, ...clientPackage, ...settings, ...sources]
 }
 
 /** Compiles into a directory of its own and swaps it in, so that a failed build leaves the last one. */
@@ -29,8 +30,7 @@ function compile() {
   const old = `${fresh}-old`
   const steps = [
     ['tspc', '-p', join(root, 'tsconfig.build.json'), '--outDir', fresh],
-    // The declarations of the client, which other projects import.
-    ['tsc', '-p', join(root, 'tsconfig.client.json'), '--outDir', fresh],
+    ['node', join(root, 'scripts', 'build-client.mjs'), join(fresh, 'understudy-client')],
     ['node', join(root, 'scripts', 'build-page.mjs'), join(fresh, 'page')],
   ]
   for (const step of steps) {

@@ -22,13 +22,15 @@ const built = (): string => readFileSync(join(project, 'dist/a.ts'), 'utf8')
 
 beforeEach(() => {
   project = scratchDir()
-  for (const directory of ['scripts', 'src/deep', 'src/base/native', 'src/codec/native'])
+  for (const directory of ['scripts/client-package', 'src/deep', 'src/base/native', 'src/codec/native'])
     mkdirSync(join(project, directory), { recursive: true })
   for (const script of ['build', 'build-page', 'build-native', 'patch-lmdb', 'source-hash'])
     copyFileSync(join(projectDir, `scripts/${script}.mjs`), join(project, `scripts/${script}.mjs`))
   for (const file of ['package.json', 'package-lock.json', 'tsconfig.json']) write(file, '{}')
   // The generator of the decoder's table reads what the real compiler writes.
   write('scripts/decode-table.mjs', '')
+  for (const name of ['build-client.mjs', 'client-package/README.md', 'client-package/typia.d.ts'])
+    write(`scripts/${name}`, '')
   for (const name of ['build', 'client']) write(`tsconfig.${name}.json`, '{}')
   write('src/a.ts', 'first')
   write('src/deep/b.ts', 'deep')
@@ -68,14 +70,18 @@ test('what is up to date is not compiled again', () => {
   ])
 })
 
-test.each(['src/a.ts', 'src/deep/b.ts', 'src/new.ts', 'package-lock.json', 'tsconfig.build.json'])(
-  'an edit of %s is compiled',
-  (file) => {
-    build()
-    write(file, 'second')
-    expect(build()).toEqual({ status: 0, compiled: true })
-  },
-)
+test.each([
+  'src/a.ts',
+  'src/deep/b.ts',
+  'src/new.ts',
+  'package-lock.json',
+  'tsconfig.build.json',
+  'scripts/client-package/README.md',
+])('an edit of %s is compiled', (file) => {
+  build()
+  write(file, 'second')
+  expect(build()).toEqual({ status: 0, compiled: true })
+})
 
 test('an edit of a test is not compiled', () => {
   build()

@@ -110,7 +110,7 @@ test('of the project, the build and what git tracks: a model or key that somebod
     'bench/NOTES.md',
     'dist/cli/main.js',
     'dist/cli/main.js.map',
-    'dist/a.d.ts',
+    'dist/understudy-client/client/index.js',
   )
   for (const args of [
     ['init', '-q'],

@@ -1,6 +1,6 @@
 /** The package that `npm pack` makes: its files, and what another project that has installed it can do. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectDir } from './helpers/server-process.js'
@@ -12,7 +12,7 @@ function run(command: string, args: string[], cwd: string): string {
   return stdout
 }
 
-test('the package contains the program, the client and the shipped models, and works where npm installs it', () => {
+test('the package contains the program and the shipped models, and works where npm installs it', () => {
   const project = scratchDir()
   const packages = join(project, 'node_modules')
   mkdirSync(join(packages, 'understudy'), { recursive: true })
@@ -23,17 +23,14 @@ test('the package contains the program, the client and the shipped models, and w
   const files = packed.files.map(({ path }) => path)
 
   const shipped = [
-    /^dist\/(?!page\/).*\.js$/,
-    /^dist\/(base|client|contract)\/[\w-]+\.d\.ts$/,
+    /^dist\/(?!page\/|understudy-client\/).*\.js$/,
     /^dist\/page\/((index\.html|assets\/[\w-]+\.(js|css|svg))(\.br|\.gz)?|report-document\.js)$/,
     /^models\/(ACTIVE|(demo-1|example-1|transport-test-1)\/.*\.(onnx|json|jpg))$/,
     /^(package\.json|README\.md|bin\/understudy|build\/Release\/understudy_codec\.node)$/,
   ]
   expect(files.filter((file) => !shipped.some((pattern) => pattern.test(file)))).toEqual([])
   expect(files.filter((file) => file.includes('.test.'))).toEqual([])
-  expect(files).toEqual(
-    expect.arrayContaining(['bin/understudy', 'dist/cli/main.js', 'dist/client/index.d.ts', 'models/ACTIVE']),
-  )
+  expect(files).toEqual(expect.arrayContaining(['bin/understudy', 'dist/cli/main.js', 'models/ACTIVE']))
 
   run('tar', ['-xzf', packed.filename, '--strip-components=1', '-C', join(packages, 'understudy')], project)
   const installed = join(packages, 'understudy')
@@ -42,16 +39,6 @@ test('the package contains the program, the client and the shipped models, and w
     scripts: { install: string }
   }
   expect(run('sh', ['-c', `(${scripts.install}) 2>&1`], installed)).toBe('')
-
-  // The client needs no package.
-  const program = `
-    import { Client } from 'understudy/client'
-    import { Spool } from 'understudy/client/spool'
-    console.log(typeof Client, typeof Spool)`
-  writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
-  expect(run(process.execPath, ['--input-type=module', '--eval', program], project)).toBe(
-    'function function\n',
-  )
 
   // The packages of the program, where npm puts them: next to it.
   for (const name of readdirSync(join(projectDir, 'node_modules')).filter((entry) => !entry.startsWith('.')))

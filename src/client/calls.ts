@@ -48,12 +48,12 @@ export async function jsonCall(id: JsonOperationId, json: string, gzip: boolean)
   return { id, method, path, headers: { ...type, 'Content-Encoding': 'gzip' }, body }
 }
 
-/** The upload of an image with its SHA-256. A browser computes hashes on secure pages only; elsewhere it is omitted. */
+/** The upload of an image with its SHA-256. A browser computes hashes on secure pages only, Node from version 20 on; elsewhere it is omitted. */
 export async function imageCall(key: ImageKey, jpeg: Uint8Array): Promise<Call> {
   const { gall_id, post_no, position } = key
   // A copy: the bytes must not change between two attempts.
   const body = new Uint8Array(jpeg)
-  const { subtle } = crypto as Partial<typeof crypto>
+  const { subtle } = (globalThis.crypto as Partial<typeof crypto> | undefined) ?? {}
   const hash = subtle === undefined ? null : hexOf(new Uint8Array(await subtle.digest('SHA-256', body)))
   return {
     id: 'putImage',

@@ -1,6 +1,6 @@
 /**
  * The typed client: one method for each operation of the contract, with retries. It needs `fetch`, `CompressionStream` and
- * `crypto.subtle`, and nothing else: Node 20, Deno and browsers have them. Read `send` first.
+ * nothing else: Node 18, Deno and browsers have them. Read `send` first.
  */
 import { toError } from '../base/errors.js'
 import { mebibyte } from '../base/units.js'

@@ -1,6 +1,6 @@
 /**
- * The typed client of the service, `understudy/client`: for Node, Deno and browsers, without dependencies. The spool, which
- * needs Node, is `understudy/client/spool`.
+ * The typed client of the service, the package `understudy-client`: for Node 18, Deno and browsers, without dependencies. The
+ * spool, which needs Node, is `understudy-client/spool`.
  */
 export { imageCall, jsonCall, plainCall, scoresCall, type Call, type ImageKey, type Reply } from './calls.js'
 export { Client, type CallOptions, type ClientOptions, type Failure } from './client.js'

@@ -1,5 +1,5 @@
 /**
- * A spool on disk for cycles, `understudy/client/spool`: it keeps each cycle from before its first attempt until its response
+ * A spool on disk for cycles, `understudy-client/spool`: it keeps each cycle from before its first attempt until its response
  * has been handled, so that a client that crashes sends the same body again at its next start. Needs Node.
  *
  *   spool/20260302T1205.json            waits for its response

@@ -3,7 +3,7 @@
  * it refuses, a server and a client that are killed, and clocks that differ. No post and no response may be lost.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,6 +11,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { hourMs } from '../../src/base/index.js'
 import type { CycleResponse } from '../../src/contract/index.js'
 import { candidate, reading } from '../helpers/bodies.js'
+import { linkClient } from '../helpers/client-package.js'
 import { smallJpeg } from '../helpers/jpegs.js'
 import { projectDir } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
@@ -104,8 +105,7 @@ describe.each(programs)('the client in $name', ({ files, command, linesMax, resp
     'loses no post and no response, whatever is refused, killed or set back',
     async () => {
       const project = scratchDir()
-      mkdirSync(join(project, 'node_modules'))
-      symlinkSync(projectDir, join(project, 'node_modules/understudy'))
+      linkClient(project)
       for (const file of files) writeFileSync(join(project, file), programOf(file))
       for (const [file, text] of Object.entries({ ...fastClocks, 'package.json': '{"type":"module"}' }))
         writeFileSync(join(project, file), text)

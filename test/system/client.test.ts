@@ -3,7 +3,7 @@
  * service, and clients and servers that are killed.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -11,9 +11,10 @@ import { ApiError, Client, type Failure, type Reply } from '../../src/client/ind
 import { Spool } from '../../src/client/spool.js'
 import { jsonBodyBytesMax, type CycleRequest, type CycleResponse } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
+import { linkClient } from '../helpers/client-package.js'
 import { FaultyServer } from '../helpers/faulty-server.js'
 import { smallJpeg } from '../helpers/jpegs.js'
-import { projectDir, type ServerProcess } from '../helpers/server-process.js'
+import type { ServerProcess } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 const children: ChildProcess[] = []
@@ -33,8 +34,7 @@ function clientOf(server: ServerProcess, onFailure?: (failure: Failure) => void)
 /** A project of another developer, with this package installed. */
 function otherProject(files: Readonly<Record<string, string>>): string {
   const project = scratchDir()
-  mkdirSync(join(project, 'node_modules'))
-  symlinkSync(projectDir, join(project, 'node_modules/understudy'))
+  linkClient(project)
   for (const [name, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files }))
     writeFileSync(join(project, name), text)
   return project
@@ -189,8 +189,8 @@ describe('two processes with one spool', () => {
   /** Opens the spool, adds ten cycles, delivers them, and holds the spool until it is killed, if `hold` is its argument. */
   const program = `
     import { appendFileSync, writeFileSync } from 'node:fs'
-    import { Client } from 'understudy/client'
-    import { Spool } from 'understudy/client/spool'
+    import { Client } from 'understudy-client'
+    import { Spool } from 'understudy-client/spool'
     const [index, hold] = process.argv.slice(2)
     const client = new Client({ url: process.env.URL_OF_SERVER, apiKey: 'key-for-the-tests-0123456789' })
     const onResponse = ({ cycle_id }) => appendFileSync('responses', cycle_id + '\\n')
@@ -251,8 +251,8 @@ describe('two processes with one spool', () => {
 describe('a client that is killed', () => {
   const program = `
     import { readFileSync, appendFileSync } from 'node:fs'
-    import { Client } from 'understudy/client'
-    import { Spool } from 'understudy/client/spool'
+    import { Client } from 'understudy-client'
+    import { Spool } from 'understudy-client/spool'
     const client = new Client({ url: process.env.URL_OF_SERVER, apiKey: 'key-for-the-tests-0123456789' })
     const onResponse = ({ cycle_id }) => appendFileSync('responses', cycle_id + '\\n')
     const spool = await Spool.open({ client, directory: 'spool', onResponse })
