@@ -81,8 +81,8 @@ export const operationTexts: Readonly<
     summary: 'Status of the service',
     description:
       'Needs no key. `degraded` means that no model is loaded, the model failed the last cycle, an earlier version serves ' +
-      'in the place of one that failed, or storage refuses writes. `ok` does not prove that cycles arrive: watch ' +
-      '`last_cycle_received_at`.',
+      'in the place of one that failed, storage refuses writes, the process is a standby, or it is shutting down. `ok` ' +
+      'does not prove that cycles arrive: watch `last_cycle_received_at`.',
   },
   postOutcomes: {
     tag: 'Reference',
