@@ -1,12 +1,14 @@
 // Takes the place of typia in the declarations of the client: what a validator checks is no part of a type.
+type Nothing<Rule> = Rule extends never ? never : unknown
+
 export declare namespace tags {
-  type JsonSchemaPlugin<_> = unknown
-  type MaxItems<_> = unknown
-  type Maximum<_> = unknown
-  type MinLength<_> = unknown
-  type Minimum<_> = unknown
-  type Pattern<_> = unknown
-  type TagBase<_> = unknown
-  type Type<_> = unknown
+  type JsonSchemaPlugin<Rule> = Nothing<Rule>
+  type MaxItems<Rule> = Nothing<Rule>
+  type Maximum<Rule> = Nothing<Rule>
+  type MinLength<Rule> = Nothing<Rule>
+  type Minimum<Rule> = Nothing<Rule>
+  type Pattern<Rule> = Nothing<Rule>
+  type TagBase<Rule> = Nothing<Rule>
+  type Type<Rule> = Nothing<Rule>
   type UniqueItems = unknown
 }

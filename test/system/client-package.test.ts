@@ -3,9 +3,9 @@
  * and uses it against a real server, in Node and Deno.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { clientPackageDir } from '../helpers/client-package.js'
 import { smallJpeg } from '../helpers/jpegs.js'

@@ -7,8 +7,9 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { bodyExamples, errorTable, jsonBodyBytesMax, type ErrorKind } from '../../src/contract/index.js'
 import { errorExamples } from '../../src/contract/openapi/examples.js'
+import type { Call, Reply } from '../helpers/called-server.js'
 import { document } from '../helpers/openapi-responses.js'
-import { projectDir, type Call, type Reply } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 interface Content {
