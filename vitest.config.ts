@@ -15,7 +15,7 @@ const system = [
   'test/failover/failover.test.ts',
   'bench/{bench,difference,journal}.test.ts',
   'test/{build,deploy-containers,package}.test.ts',
-  'src/cli/models/{activate,embed,history,packages}.test.ts',
+  'src/cli/models/{activate,embed,history,init,packages}.test.ts',
   'src/cycle/embeddings/quarantine.test.ts',
   'src/history/export/query.test.ts',
   'src/model/{loaded-model,sessions/model-process}.test.ts',

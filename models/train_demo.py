@@ -1,6 +1,6 @@
 """
-Trains the heads of a demo model: boosted trees on posts that were placed on a board, calibrated on later posts, with golden cases.
-docs/tutorial.md shows the commands. Needs Python with scikit-learn and onnx (Debian: python3-sklearn python3-onnx).
+Trains the heads of a demo model: boosted trees on posts that were placed on a board, calibrated on later posts, with golden cases and
+the names of the features. docs/tutorial.md shows the commands, and `understudy models init` drafts the manifest. Needs Python with scikit-learn and onnx (Debian: python3-sklearn python3-onnx).
 
     python3 models/train_demo.py rows.jsonl models/demo-1
 
@@ -11,7 +11,6 @@ p_views, p_comments and p_up estimate which share of all placements gets fewer v
 downvote_share estimates down / (up + down) there.
 """
 
-import hashlib
 import json
 import pathlib
 import sys
@@ -46,32 +45,19 @@ def main(rows_file, package):
     }
     votes = labels["up"] + labels["down"]
     targets["downvote_share"] = np.where(votes > 0, labels["down"] / np.maximum(votes, 1), 0.0)
-    graphs, predictions = [], {}
+    predictions = {}
     for head, target in targets.items():
         model, scale, offset = train(features, target, calibrates)
         trees = [sklearn_nodes(one.tree_, scale=scale * model.learning_rate) for one in model.estimators_[:, 0]]
         base = scale * float(model.init_.constant_[0, 0]) + offset
         save_trees(trees, len(names), package / f"{head}.onnx", base=base)
-        graphs.append(graph_of(package, head))
         predictions[head] = np.clip(scale * model.predict(features) + offset, 0, 1)
         report(head, predictions[head][calibrates], target[calibrates])
 
     write_golden(package / "golden.json", names, features, predictions)
+    (package / "features.txt").write_text("\n".join(names) + "\n")
     first, last = decided[order[0]], decided[order[-1]]
-    manifest = {
-        "$schema": "../../docs/manifest.schema.json",
-        "model_version": package.name,
-        "kind": "trained",
-        "provenance": {
-            "trained_on": f"simulated posts: {len(order)} placements, decided from {first} to {last}",
-            "note": "models/train_demo.py: gradient boosting of scikit-learn, calibrated on the last quarter of the placements",
-        },
-        "note": "Trained on simulated posts. It ranks the posts of the simulated client; its scores of real posts have no meaning.",
-        "features": names,
-        "head": graphs,
-        "golden": named(package, "golden.json"),
-    }
-    (package / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+    print(f"trained on decisions from {first} to {last}")
     print(f"{package} written")
 
 
@@ -110,15 +96,6 @@ def report(head, predicted, observed):
     bins = np.digitize(predicted, np.linspace(0, 1, 6)[1:-1])
     parts = [f"{predicted[bins == b].mean():.2f} {observed[bins == b].mean():.2f}" for b in range(5) if (bins == b).any()]
     print(f"{head}: means predicted and observed on the calibration rows: {', '.join(parts)}")
-
-
-def graph_of(package, head):
-    return {**named(package, f"{head}.onnx"), "inputs": {"features": "features"},
-            "outputs": {head: {"name": "sum", "activation": "clip"}}}
-
-
-def named(package, file):
-    return {"file": file, "sha256": hashlib.sha256((package / file).read_bytes()).hexdigest()}
 
 
 def write_golden(file, names, features, predictions):

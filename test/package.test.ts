@@ -25,7 +25,7 @@ test('the package contains the program and the shipped models, and works where n
   const shipped = [
     /^dist\/(?!page\/|understudy-client\/).*\.js$/,
     /^dist\/page\/((index\.html|assets\/[\w-]+\.(js|css|svg))(\.br|\.gz)?|report-document\.js)$/,
-    /^models\/(ACTIVE|(demo-1|example-1|transport-test-1)\/.*\.(onnx|json|jpg))$/,
+    /^models\/(ACTIVE|golden_cases\.py|(demo-1|example-1|transport-test-1)\/.*\.(onnx|json|jpg))$/,
     /^(package\.json|README\.md|bin\/understudy|build\/Release\/understudy_codec\.node)$/,
   ]
   expect(files.filter((file) => !shipped.some((pattern) => pattern.test(file)))).toEqual([])

@@ -52,6 +52,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   simulate: ['--hours 1', '--url http://127.0.0.1:9000 --speed 300 --seed 7 --json'],
   models: ['list', 'verify head-2026-03'],
   'models list': ['', '--models-dir /srv/models --json'],
+  'models init': [
+    'models/head-2026-03',
+    'models/head-2026-03 --features train.csv --golden from-training.json',
+  ],
   'models verify': ['', 'head-2026-03'],
   'models inspect': ['head-2026-03', 'model.onnx --json'],
   'models embed': [

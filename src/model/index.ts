@@ -5,6 +5,10 @@ export { catalogue, featureGroups, findFeature, nearestFeature } from './feature
 export { compileFeatures, type FillFeatures } from './features/compile.js'
 export type { Feature } from './features/feature.js'
 export type { GoldenFile } from './verification/golden.js'
+export { draftManifest, type Draft } from './draft/draft.js'
+export type { Finding } from './draft/findings.js'
+export { fitToGolden } from './draft/fit-golden.js'
+export { goldenFileName, takeGolden } from './draft/golden-cases.js'
 export { encodeImages, encodeTexts, type Encoding } from './encodings.js'
 export { constantModel } from './constant-model.js'
 export { recordGolden, type RecordedRow } from './verification/golden-record.js'
@@ -30,7 +34,13 @@ export { activeVersion, listModels, shadowCountMax, shadowVersions } from './pac
 export { featureNames, headsOf, missingEmbeddings } from './package/parse-manifest.js'
 export { imageEncoderHash, modelIdentity, textEncoderHash } from './package/identity.js'
 export { manifestSchemaText } from './package/manifest-schema.js'
-export { readManifest, readPackage, type ModelPackage } from './package/read-package.js'
+export {
+  isVersion,
+  manifestName,
+  readManifest,
+  readPackage,
+  type ModelPackage,
+} from './package/read-package.js'
 export type { ExecutionProvider, Manifest } from './package/manifest.js'
 export type { LoadOptions, Role as ProcessRole } from './sessions/plans.js'
 export { poolVectors } from './sessions/pooling.js'

@@ -1,6 +1,6 @@
 /**
- * `understudy models`: the subcommands that list, verify, inspect, activate and compare model packages, print vectors, record
- * golden cases and export training data.
+ * `understudy models`: the subcommands that list, draft, verify, inspect, activate and compare model packages, print vectors,
+ * record golden cases and export training data.
  */
 import { Option, type Command } from 'commander'
 import { manifestSchemaText } from '../../model/index.js'
@@ -13,6 +13,7 @@ import { compare, comparedCyclesMax, type CompareFlags } from './compare.js'
 import { embed, type EmbedFlags } from './embed.js'
 import { listFeatures, writeMatrix, type MatrixFlags } from './features.js'
 import { goldenCasesMax, recordGoldenCases, type GoldenFlags } from './golden.js'
+import { init, type InitFlags } from './init.js'
 import { inspect } from './inspect.js'
 import { list } from './list.js'
 import { verify } from './verify.js'
@@ -46,6 +47,21 @@ function addPackageCommands(add: Add, context: CommandContext): void {
     )
     .option('--json', 'print JSON')
     .action((flags: Flags) => list(flags, context))
+  add('init <directory>', sessionSettingNames)
+    .description(
+      'draft the manifest of a package from its files: graphs, tokenizer, preprocessing, feature names',
+    )
+    .option(
+      '--features <source>',
+      'features in the order of the columns: a CSV, text or JSON file, or names separated by commas',
+    )
+    .option(
+      '--golden <file>',
+      'take golden cases of the training, as golden_cases.py writes them; into an existing manifest too',
+    )
+    .option('--force', 'draft again, and overwrite manifest.json')
+    .option('--json', 'print JSON')
+    .action((directory: string, flags: InitFlags) => init(directory, flags, context))
   add('verify [version]', sessionSettingNames)
     .description(
       'verify a package, by default the active one: files, graphs, golden cases, limits, batches, cost',

@@ -55,6 +55,11 @@ export interface Manifest {
   /** Threads of one run, unless the service is configured with a number. */
   intra_op_threads?: Threads
   golden?: GoldenManifest
+  /**
+   * Members that `models init` has guessed, such as `text.pooling`. `verify` warns while there are any: compare each with the
+   * training, and remove it here. The service ignores them.
+   */
+  draft?: Name[]
 }
 
 export interface FeatureColumn {

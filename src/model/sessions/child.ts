@@ -11,6 +11,7 @@ import { ChildMessages, type ChildFormat, type Message, type OutgoingMessage } f
 import { reasonOf } from './onnx-errors.js'
 import type { Program } from './program.js'
 import type { ChildHeader, OpenHeader, ProcessPlan } from './protocol.js'
+import type { TrialInput } from './trial-runs.js'
 
 /** `oom_score_adj`, at most 1000: when memory runs out, the kernel kills this process and not the service. */
 const oomScoreAdjustment = 500
@@ -28,8 +29,7 @@ const log: Log = {
 interface Opened {
   readonly provider: string
   readonly report?: unknown
-  /** null: it serves no batches. */
-  readonly reply: ((request: Message) => Promise<OutgoingMessage>) | null
+  readonly reply: (request: Message) => Promise<OutgoingMessage>
 }
 
 endWithParent()
@@ -43,7 +43,7 @@ async function serve(): Promise<void> {
   try {
     const { provider, report, reply } = await open((first.header as OpenHeader).plan)
     send({ kind: 'ready', provider, report })
-    for (let request = messages.next(); request !== null && reply !== null; request = messages.next()) {
+    for (let request = messages.next(); request !== null; request = messages.next()) {
       messages.write(await reply(request))
     }
   } catch (error) {
@@ -68,8 +68,10 @@ async function open(plan: ProcessPlan): Promise<Opened> {
     }
     case 'ports': {
       const { openGraph } = await import('./graph-session.js')
-      const { provider, ports } = await openGraph(plan, () => [], log)
-      return { provider, report: ports, reply: null }
+      const { runTrial, trialChildFormat } = await import('./trial-runs.js')
+      const { provider, ports, session } = await openGraph(plan, () => [], log)
+      const program = { provider, run: (inputs: readonly TrialInput[]) => runTrial(session, ports, inputs) }
+      return { ...openedChild(program, trialChildFormat), report: ports }
     }
   }
 }

@@ -7,7 +7,7 @@ import type { GraphPlan, ServingPlan } from './plans.js'
 
 export type ProcessPlan = ServingPlan | PortsPlan
 
-/** Opens a graph and reports its inputs and outputs. */
+/** Opens a graph, reports its inputs and outputs, and makes trial runs. */
 export interface PortsPlan extends GraphPlan {
   readonly role: 'ports'
 }

@@ -67,6 +67,8 @@ async function* checksOf(options: VerifyOptions, facts: Facts): AsyncGenerator<C
   }
   facts.kind = modelPackage.manifest.kind
   yield await lineOf(['manifest', () => checkManifest(modelPackage)])
+  const { draft = [] } = modelPackage.manifest
+  if (draft.length > 0) yield { check: 'draft', ...warnOfGuesses(draft) }
   const files = await lineOf(['files', () => checkFiles(modelPackage)])
   yield files
   let isSound = files.state !== 'fail'
@@ -137,6 +139,13 @@ async function compare(
   } finally {
     await onCpu.close()
   }
+}
+
+function warnOfGuesses(members: readonly string[]): Outcome {
+  const sentence =
+    `models init guessed ${members.join(', ')}: compare each with the training, correct it, and remove it from draft in ` +
+    'manifest.json.'
+  return { state: 'warn', sentence }
 }
 
 function checkManifest({ manifest, features }: ModelPackage): Outcome {

@@ -1,0 +1,177 @@
+/**
+ * `understudy models init` as a process, on small exports of the libraries (test/golden/exports): what it drafts passes every check
+ * of a server, with nothing edited.
+ */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { addExport, addWithoutManifest } from '../../../test/helpers/exported-models.js'
+import { models, modelsDir } from '../../../test/helpers/models-command.js'
+import { modelIdentity, type Manifest } from '../../model/index.js'
+
+interface Printed {
+  readonly manifest: Manifest
+  readonly findings: readonly { member: string; state: string; source: string }[]
+  readonly unused: readonly string[]
+  readonly script: string | null
+}
+
+interface Report {
+  readonly passed: boolean
+  readonly checks: readonly { check: string; state: string; sentence: string }[]
+}
+
+function drafted(directory: string, ...args: string[]): Printed {
+  const { stdout, stderr, status } = models('init', directory, '--json', ...args)
+  expect([stderr, status]).toEqual(['', 0])
+  const printed = JSON.parse(stdout) as Printed
+  expect(manifestOf(directory)).toEqual(printed.manifest)
+  return printed
+}
+
+function manifestOf(directory: string): unknown {
+  return JSON.parse(readFileSync(join(directory, 'manifest.json'), 'utf8'))
+}
+
+/** The state of each check. */
+function verified(version: string): Record<string, string> {
+  const { checks, passed } = JSON.parse(models('verify', version, '--json').stdout) as Report
+  expect(passed, JSON.stringify(checks, null, 1)).toBe(true)
+  return Object.fromEntries(checks.map(({ check, state }) => [check, state]))
+}
+
+function shipped(version: string): Manifest {
+  const file = join(import.meta.dirname, '../../../models', version, 'manifest.json')
+  return JSON.parse(readFileSync(file, 'utf8')) as Manifest
+}
+
+test('drafts the shipped example as it is: golden cases decide what no file states', () => {
+  const directory = addWithoutManifest(modelsDir, 'example-1')
+  const { manifest, findings } = drafted(directory)
+  expect(modelIdentity(manifest)).toBe(modelIdentity(shipped('example-1')))
+  expect(manifest.golden).toMatchObject({ file: 'golden.json', tolerance: 0.001 })
+  expect(manifest.draft).toEqual(['kind', 'text.tokens_max'])
+  expect(findings.find(({ member }) => member === 'text.normalize')?.source).toBe('the golden cases agree')
+  expect(verified('example-1')).toMatchObject({ draft: 'warn', golden: 'pass', text: 'pass', image: 'pass' })
+})
+
+test('drafts the folder of a sentence-transformers model, an image encoder and a head, with the golden cases of the training', () => {
+  const directory = addExport(modelsDir, 'encoders')
+  const golden = join(directory, 'from-training.json')
+  const { manifest } = drafted(directory, '--golden', golden)
+  expect(manifest).toMatchObject({
+    features: ['views_log', 'up_log', 'up_per_view', 'created_age_log'],
+    head: { inputs: { features: 'features', text: 'text_embedding', image: 'image_embedding' } },
+    text: {
+      file: 'text/onnx/model.onnx',
+      tokenizer: { file: 'text/tokenizer.json' },
+      pooling: 'mean',
+      normalize: true,
+      tokens_max: 48,
+      dim: 16,
+      golden_tokens: (JSON.parse(readFileSync(golden, 'utf8')) as { golden_tokens: unknown }).golden_tokens,
+    },
+    image: { resize: { shortest_edge: 32 }, mean: [0.48145466, 0.4578275, 0.40821073], dim: 8 },
+  })
+  expect(verified('encoders')).toMatchObject({
+    golden: 'pass',
+    tokenizer: 'pass',
+    text: 'pass',
+    image: 'pass',
+  })
+})
+
+test('drafts a pipeline of scikit-learn: the probability of the class 1, the features of a text file', () => {
+  const directory = addExport(modelsDir, 'pipeline')
+  rmSync(join(directory, 'predictions.csv'))
+  const { manifest, script } = drafted(directory)
+  expect(manifest).toMatchObject({
+    features: ['views_log', 'up_log', 'up_per_view', 'created_age_log'],
+    head: { inputs: { features: 'X' }, outputs: { p_views: { name: 'probabilities', column: 1 } } },
+    draft: ['kind', 'head.outputs.p_views', 'head.outputs.p_views.column'],
+  })
+  expect(script).toBe(join(directory, 'golden_cases.py'))
+  expect(existsSync(join(directory, 'golden_cases.py'))).toBe(true)
+  expect(verified('pipeline')).toMatchObject({ draft: 'warn', golden: 'warn', batches: 'pass' })
+})
+
+test('drafts a tree ensemble: a logit by its values, the head by the name of the file, NaN by the empty cells of the table', () => {
+  const { manifest } = drafted(addExport(modelsDir, 'trees'))
+  expect(manifest).toMatchObject({
+    features: ['views_log', 'up_log', 'up_per_view', 'created_age_log'],
+    missing: 'nan',
+    head: { file: 'p_up.onnx', outputs: { p_up: { name: 'sum', activation: 'sigmoid' } } },
+  })
+  expect(verified('trees')).toMatchObject({ draft: 'warn', extremes: 'pass' })
+})
+
+test('prints each member with its source, what is needed, and what comes next', () => {
+  const directory = addExport(modelsDir, 'trees')
+  rmSync(join(directory, 'train.csv'))
+  const { stdout, stderr, status } = models('init', directory)
+  expect(stdout).toMatch(/\nhead\.outputs\.p_up +sum +the name p_up\n/)
+  expect(stdout).toMatch(/\nhead\.outputs\.p_up\.activation +sigmoid +guessed +its values are between /)
+  expect(stdout).toMatch(
+    /\nNEEDED {2}features: the names of its 4 feature columns, in order: pass --features/,
+  )
+  expect(stdout).toMatch(/\nNext: understudy models verify trees\n$/)
+  expect([stderr, status]).toEqual(['understudy: the draft needs features\n', 1])
+  expect(models('verify', 'trees').stdout).toMatch(/features that the catalogue\s+lacks: column_1, column_2/)
+  const given = models(
+    'init',
+    directory,
+    '--force',
+    '--features',
+    'views_log, up_log,up_per_vew,created_age_log',
+  )
+  expect(given.stdout).toContain('not in the catalogue: up_per_vew (did you mean up_per_view?)')
+})
+
+test('changes no manifest that exists, apart from its golden cases', () => {
+  const directory = addExport(modelsDir, 'encoders')
+  const first = drafted(directory).manifest
+  expect(models('init', directory)).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('manifest.json exists: --force drafts it again') as string,
+  })
+  const corrected = { ...first, note: 'corrected', draft: undefined }
+  writeFileSync(join(directory, 'manifest.json'), JSON.stringify(corrected))
+  const { manifest } = drafted(directory, '--golden', join(directory, 'from-training.json'))
+  expect(manifest).toMatchObject({ note: 'corrected', head: first.head, golden: { file: 'golden.json' } })
+  expect(manifest).not.toHaveProperty('draft')
+  expect(verified('encoders')).toMatchObject({ golden: 'pass', tokenizer: 'pass' })
+})
+
+test('golden cases that differ whatever was guessed are needed', () => {
+  const directory = addExport(modelsDir, 'encoders')
+  const text = readFileSync(join(directory, 'from-training.json'), 'utf8').replace(
+    /"p_up": 0\.\d/,
+    '"p_up": 0.9',
+  )
+  writeFileSync(join(directory, 'from-training.json'), text)
+  const { stdout, stderr, status } = models(
+    'init',
+    directory,
+    '--golden',
+    join(directory, 'from-training.json'),
+  )
+  expect(stdout.replace(/\s+/g, ' ')).toMatch(
+    /NEEDED golden: 1 head of 4 golden cases differ, .*the first is p_up of golden case 1/,
+  )
+  expect([stderr, status]).toEqual(['understudy: the draft needs golden\n', 1])
+})
+
+test('names what cannot be drafted', () => {
+  const directory = addExport(modelsDir, 'encoders')
+  rmSync(join(directory, 'head.onnx'))
+  const { stdout, status } = models('init', directory, '--json')
+  expect(JSON.parse(stdout)).toMatchObject({
+    manifest: null,
+    findings: [{ member: 'head', state: 'needed' }],
+  })
+  expect([status, existsSync(join(directory, 'manifest.json'))]).toEqual([1, false])
+  rmSync(join(directory, 'image'), { recursive: true })
+  rmSync(join(directory, 'text/onnx'), { recursive: true })
+  expect(models('init', directory).stderr).toContain('has no file that ends in .onnx')
+  expect(models('init', 'nowhere').stderr).toMatch(/^understudy: nowhere is not a directory, and /)
+})

@@ -1,0 +1,193 @@
+/**
+ * Drafts the heads: the inputs of their graphs, and by a trial batch the output, column and activation of each head.
+ */
+import { basename } from 'node:path'
+import { headNames, type HeadName } from '../../contract/index.js'
+import type { HeadInputs, HeadManifest, HeadOutput } from '../package/manifest.js'
+import { matrixNames, rowsAndColumns, type MatrixWidths } from '../sessions/head-ports.js'
+import { portNamed } from '../sessions/ports.js'
+import type { TrialInput, TrialOutput } from '../sessions/trial-runs.js'
+import { guess, read, type Findings, type Known } from './findings.js'
+import { interpretOutput, type HeadCandidate } from './interpret-output.js'
+import { trialRows, type TrialBatch } from './trial-batch.js'
+import type { TrialGraph } from './trial-graph.js'
+
+/** A graph with its inputs. */
+export interface HeadGraph {
+  readonly graph: TrialGraph
+  /** `head`, or `head[1]` of several. */
+  readonly place: string
+  readonly inputs: HeadInputs
+  /** Whether every input has a meaning: then the graph can be run. */
+  readonly isRunnable: boolean
+}
+
+/** A value that a graph computes, and the head that it may be. */
+interface Candidate extends HeadCandidate {
+  readonly owner: HeadGraph
+  readonly output: Pick<HeadOutput, 'name' | 'squeeze' | 'transposed'>
+  readonly columnCount: number
+  /** By the name of the output or of the file; null: neither is that of a head. */
+  readonly named: Known<HeadName> | null
+}
+
+/** What a graph computes for the trial batch. */
+export type TrialResult = readonly TrialOutput[]
+
+export function runBatch(
+  { graph, inputs }: HeadGraph,
+  { matrices }: Pick<TrialBatch, 'matrices'>,
+  widths: MatrixWidths,
+): Promise<TrialResult> {
+  const feeds = matrixNames.flatMap((matrix): TrialInput[] => {
+    const name = inputs[matrix]
+    if (name === undefined) return []
+    const dims = [trialRows, widths[matrix]]
+    return portNamed(graph.ports.inputs, name)?.dtype === 'float64'
+      ? [{ name, dtype: 'float64', dims, values: new Float64Array(matrices[matrix]) }]
+      : [{ name, dtype: 'float32', dims, values: matrices[matrix] }]
+  })
+  return graph.run(feeds)
+}
+
+/** The graphs with their heads. `results`: those of the graphs for the trial batch, in the same order; null: it was not run. */
+export function draftHeads(
+  graphs: readonly HeadGraph[],
+  results: readonly (TrialResult | null)[],
+  findings: Findings,
+): HeadManifest[] {
+  const candidates = graphs.flatMap((owner, index) => {
+    const outputs = results[index] ?? null
+    return outputs === null ? [] : candidatesOf(owner, outputs, findings)
+  })
+  const chosen = chooseHeads(candidates, findings)
+  return graphs.map((owner) => {
+    const outputs = headNames.flatMap((head) => {
+      const candidate = chosen.get(head)
+      return candidate?.owner === owner ? [[head, outputOf(head, candidate, findings)] as const] : []
+    })
+    const { graph, inputs } = owner
+    return { file: graph.file, sha256: graph.sha256, inputs, outputs: Object.fromEntries(outputs) }
+  })
+}
+
+function candidatesOf(owner: HeadGraph, outputs: TrialResult, findings: Findings): Candidate[] {
+  const tables = outputs.flatMap((output) => tableOf(output) ?? [])
+  const lists = owner.graph.ports.outputs.filter(({ dtype }) => dtype === null)
+  if (tables.length === 0) {
+    findings.need(
+      `${owner.place}.outputs`,
+      lists.length > 0
+        ? `output ${lists[0]?.name} is no tensor: export with options={"zipmap": False} (skl2onnx) or zipmap=False (onnxmltools)`
+        : `no output of ${owner.graph.file} is a float tensor with a value for each row`,
+    )
+    return []
+  }
+  const named = tables.filter(({ output }) => headNamed(output.name) !== null)
+  const relevant = named.length > 0 ? named : likeliest(tables)
+  return relevant.flatMap(({ output, columns }) => {
+    const found = interpretOutput(output.name, columns)
+    const name =
+      found.length === 1 ? (headNamed(output.name) ?? headNamed(basename(owner.graph.file, '.onnx'))) : null
+    return found.map((candidate) => ({
+      ...candidate,
+      owner,
+      output,
+      columnCount: columns.length,
+      named: name,
+    }))
+  })
+}
+
+interface Table {
+  readonly output: Pick<HeadOutput, 'name' | 'squeeze' | 'transposed'>
+  readonly columns: readonly Float32Array[]
+}
+
+/** null: the output has no value for each row. */
+function tableOf({ name, dims, values }: TrialOutput): Table | null {
+  for (const [squeeze, transposed] of [
+    [false, false],
+    [true, false],
+    [false, true],
+    [true, true],
+  ] as const) {
+    const [rows, columnCount = 1, ...more] = rowsAndColumns(dims, { squeeze, transposed })
+    if (more.length > 0 || rows !== trialRows || values.length !== rows * columnCount) continue
+    const columns = Array.from({ length: columnCount }, (_, column) =>
+      Float32Array.from({ length: rows }, (_, row) =>
+        transposed ? (values[column * rows + row] as number) : (values[row * columnCount + column] as number),
+      ),
+    )
+    return {
+      output: { name, ...(squeeze ? { squeeze } : {}), ...(transposed ? { transposed } : {}) },
+      columns,
+    }
+  }
+  return null
+}
+
+/** Of outputs without the name of a head: those of one column each, or else one output, a probability rather than a logit. */
+function likeliest(tables: readonly Table[]): readonly Table[] {
+  const probable = tables.filter(({ output }) => /prob|share/i.test(output.name))
+  const [first] = probable.length > 0 ? probable : tables
+  if (first === undefined) return []
+  const single = (probable.length > 0 ? probable : tables).filter(({ columns }) => columns.length === 1)
+  return single.includes(first) ? single.slice(0, headNames.length) : [first]
+}
+
+/** Names in other words, for example `comments_prob`. */
+const headWords: readonly (readonly [HeadName, RegExp])[] = [
+  ['downvote_share', /(^|[^a-z])(downvotes?|down|dislikes?)([^a-z]|$)/i],
+  ['p_comments', /(^|[^a-z])(comments?|replies)([^a-z]|$)/i],
+  ['p_views', /(^|[^a-z])(views?|hits?)([^a-z]|$)/i],
+  ['p_up', /(^|[^a-z])(up|upvotes?|ups|recommend(ation)?s?|likes?)([^a-z]|$)/i],
+]
+
+function headNamed(name: string): Known<HeadName> | null {
+  const exact = headNames.find((head) => head === name)
+  if (exact !== undefined) return read(exact, `the name ${name}`)
+  const head = headWords.find(([, words]) => words.test(name))?.[0]
+  return head === undefined ? null : guess(head, `the name ${name}`)
+}
+
+/** Named ones first; the others become the heads that are left, in the order of the contract. */
+function chooseHeads(candidates: readonly Candidate[], findings: Findings): Map<HeadName, Candidate> {
+  const chosen = new Map<HeadName, Candidate>()
+  const others: Candidate[] = []
+  for (const candidate of candidates) {
+    const head = candidate.named?.value
+    if (head === undefined || chosen.has(head)) others.push(candidate)
+    else chosen.set(head, candidate)
+  }
+  const free = headNames.filter((head) => !chosen.has(head))
+  if (others.length > free.length) {
+    const count = `${candidates.length} values for each row`
+    findings.need(
+      'head.outputs',
+      `the graphs compute ${count}: name the output and column of each of ${headNames.join(', ')}`,
+    )
+  }
+  free.forEach((head, index) => {
+    const candidate = others[index]
+    if (candidate !== undefined)
+      chosen.set(head, { ...candidate, named: guess(head, 'the order of the heads in the contract') })
+  })
+  return chosen
+}
+
+function outputOf(head: HeadName, candidate: Candidate, findings: Findings): HeadOutput {
+  const { owner, output, columnCount, column, activation, named } = candidate
+  const member = `${owner.place}.outputs.${head}`
+  if (named !== null) findings.take(member, { ...named, value: output.name })
+  if (columnCount > 1) findings.take(`${member}.column`, column)
+  findings.take(`${member}.activation`, activation)
+  for (const layout of ['squeeze', 'transposed'] as const)
+    if (output[layout] === true)
+      findings.take(`${member}.${layout}`, read(true, 'the shape of the output in a trial run'))
+  return {
+    ...output,
+    ...(columnCount > 1 ? { column: column.value } : {}),
+    ...(activation.value === 'none' ? {} : { activation: activation.value }),
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Golden cases decide between the alternatives of what was guessed: the first combination that gives the heads of the training is
+ * taken, and what the cases have tested is no guess any more.
+ */
+import { withRelease } from '../../base/index.js'
+import { loadPackage } from '../loaded-model.js'
+import type { Manifest } from '../package/manifest.js'
+import type { ModelPackage } from '../package/read-package.js'
+import type { LoadOptions } from '../sessions/plans.js'
+import { readGolden, runGolden, type GoldenCase, type GoldenFile } from '../verification/golden.js'
+import { plural } from '../verification/report.js'
+import { figure } from '../verification/trial-model.js'
+import type { Finding } from './findings.js'
+
+export interface Fit {
+  readonly manifest: Manifest
+  /** Those of the draft, with what the cases have decided. */
+  readonly findings: readonly Finding[]
+}
+
+/** A member that may have been guessed, and the values that it may have. */
+interface Choice {
+  readonly encoder: 'text' | 'image'
+  readonly name: string
+  readonly values: readonly (string | boolean)[]
+  readonly default?: string | boolean
+}
+
+const choices: readonly Choice[] = [
+  { encoder: 'text', name: 'normalize', values: [false, true], default: false },
+  { encoder: 'text', name: 'pooling', values: ['mean', 'cls'] },
+  { encoder: 'image', name: 'pool', values: ['mean', 'cls'] },
+  { encoder: 'image', name: 'interpolation', values: ['bicubic', 'bilinear'], default: 'bicubic' },
+]
+
+function memberOf({ encoder, name }: Choice): string {
+  return `${encoder}.${name}`
+}
+
+/** Takes a package on disk with golden cases. Rejects with a `ModelError` if the cases cannot be read. */
+export async function fitToGolden(
+  modelPackage: ModelPackage,
+  findings: readonly Finding[],
+  options: LoadOptions,
+): Promise<Fit> {
+  const { manifest } = modelPackage
+  const golden = await readGolden(modelPackage)
+  if (golden === null) return { manifest, findings }
+  const guessed = new Set(findings.filter(({ state }) => state === 'guessed').map(({ member }) => member))
+  let problem = ''
+  for (const settings of combinations(
+    choices.filter((choice) => guessed.has(memberOf(choice))),
+    manifest,
+  )) {
+    const candidate = settings.reduce(withSetting, manifest)
+    const mismatch = await mismatchOf({ ...modelPackage, manifest: candidate }, golden, options)
+    if (mismatch === null) {
+      const tested = findings.map((finding) => confirmed(finding, golden.cases, settings))
+      return { manifest: withDraft(candidate, tested), findings: tested }
+    }
+    // With the values of the draft.
+    if (problem === '') problem = mismatch
+  }
+  const need: Finding = { member: 'golden', state: 'needed', value: '', source: problem }
+  return { manifest, findings: [...findings, need] }
+}
+
+/** The list of guesses without those that are none any more. */
+function withDraft({ draft = [], ...manifest }: Manifest, findings: readonly Finding[]): Manifest {
+  const guessed = draft.filter((name) =>
+    findings.some(({ member, state }) => member === name && state === 'guessed'),
+  )
+  return guessed.length === 0 ? manifest : { ...manifest, draft: guessed }
+}
+
+interface Setting {
+  readonly choice: Choice
+  readonly value: string | boolean
+}
+
+/** Every combination of values, that of the manifest first. */
+function combinations([first, ...others]: readonly Choice[], manifest: Manifest): Setting[][] {
+  if (first === undefined) return [[]]
+  const members = manifest[first.encoder] as Readonly<Record<string, unknown>> | undefined
+  const current = members?.[first.name] ?? first.default
+  const values = first.values.toSorted((a, b) => Number(b === current) - Number(a === current))
+  return combinations(others, manifest).flatMap((rest) =>
+    values.map((value) => [{ choice: first, value }, ...rest]),
+  )
+}
+
+/** A value that is the default is not stated, unless the manifest states the member. */
+function withSetting(manifest: Manifest, { choice, value }: Setting): Manifest {
+  const { encoder, name } = choice
+  const members = manifest[encoder]
+  if (members === undefined || (value === choice.default && !(name in members))) return manifest
+  return { ...manifest, [encoder]: { ...members, [name]: value } }
+}
+
+/** null: the cases pass. Otherwise how they do not. */
+async function mismatchOf(
+  modelPackage: ModelPackage,
+  golden: GoldenFile,
+  options: LoadOptions,
+): Promise<string | null> {
+  try {
+    const model = await loadPackage(modelPackage, options)
+    return await withRelease(
+      async () => {
+        const { mismatches } = await runGolden(model, modelPackage, golden)
+        const [first] = mismatches
+        if (first === undefined) return null
+        return (
+          `${plural(mismatches.length, 'head')} of ${plural(golden.cases.length, 'golden case')} differ, with every alternative of what ` +
+          `was guessed; the first is ${first.head} of ${first.case}: ${figure(first.found)}, expected ${figure(first.expected)}`
+        )
+      },
+      () => model.close(),
+    )
+  } catch (error) {
+    return `the golden cases cannot be computed: ${(error as Error).message}`
+  }
+}
+
+/** What no case tests stays a guess. */
+function confirmed(finding: Finding, cases: readonly GoldenCase[], settings: readonly Setting[]): Finding {
+  const chosen = settings.find(({ choice }) => memberOf(choice) === finding.member)
+  if (finding.state !== 'guessed' || !isTested(finding.member, cases)) return finding
+  return {
+    ...finding,
+    state: 'read',
+    value: chosen === undefined ? finding.value : String(chosen.value),
+    source: 'the golden cases agree',
+  }
+}
+
+function isTested(member: string, cases: readonly GoldenCase[]): boolean {
+  const records = cases.flatMap(({ record }) => record ?? [])
+  const images = cases.flatMap((one) => (one.images === undefined ? [] : [one.images.length]))
+  switch (member) {
+    case 'kind':
+    case 'text.tokens_max':
+      return false
+    case 'missing':
+      return cases.some(({ features = {} }) => Object.values(features).includes(null))
+    case 'text.template':
+      return records.some(({ body_html: body }) => typeof body === 'string' && body !== '')
+    case 'image.pooling':
+      return images.some((count) => count > 1)
+  }
+  if (member.startsWith('text.')) return records.length > 0
+  return !member.startsWith('image.') || images.length > 0
+}

@@ -1,0 +1,55 @@
+/**
+ * Takes golden cases into a package: the cases become its `golden.json`, and golden tokens beside them members of its manifest.
+ */
+import { writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import typia from 'typia'
+import { parseTyped } from '../package/parse-typed.js'
+import { readBytes } from '../package/read-file.js'
+import type { GoldenTokens, Manifest } from '../package/manifest.js'
+import { parseGolden, type GoldenFile } from '../verification/golden.js'
+import { sha256Text } from './hash.js'
+
+export const goldenFileName = 'golden.json'
+/** Another library resizes images with differences of about 1e-4 in a head. */
+const imageTolerance = 0.001
+
+/** A file as `golden_cases.py` writes it. Golden tokens are optional. */
+interface GoldenDelivery extends GoldenFile {
+  golden_tokens?: GoldenTokens[]
+}
+
+const validate = typia.createValidateEquals<GoldenDelivery>()
+
+export interface TakenGolden {
+  readonly manifest: Manifest
+  readonly caseCount: number
+  readonly tokenCount: number
+}
+
+/** The manifest with the cases. Rejects with a `ModelError` if the file does not fit the manifest; then nothing is written. */
+export async function takeGolden(directory: string, manifest: Manifest, file: string): Promise<TakenGolden> {
+  const bytes = await readBytes(file)
+  const { golden_tokens: tokens = [], cases } = parseTyped(bytes.toString('utf8'), file, validate)
+  parseGolden(JSON.stringify({ cases }), file, manifest)
+  const target = join(directory, goldenFileName)
+  const isInPlace = resolve(file) === resolve(target) && tokens.length === 0
+  const content = isInPlace ? bytes : `${JSON.stringify({ cases }, null, 1)}\n`
+  if (!isInPlace) await writeFile(target, content)
+  const hasImages = cases.some(({ images = [] }) => images.length > 0)
+  const { text, golden } = manifest
+  return {
+    manifest: {
+      ...manifest,
+      ...(text === undefined || tokens.length === 0 ? {} : { text: { ...text, golden_tokens: tokens } }),
+      golden: {
+        ...(hasImages ? { tolerance: imageTolerance } : {}),
+        ...golden,
+        file: goldenFileName,
+        sha256: sha256Text(content),
+      },
+    },
+    caseCount: cases.length,
+    tokenCount: tokens.length,
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Which graph of a directory is what: heads read matrices, a text encoder token ids, an image encoder pixels.
+ */
+import { basename } from 'node:path'
+import type { Port, Ports } from '../sessions/ports.js'
+
+export type GraphKind = 'head' | 'text' | 'image'
+
+/** null: none of them. */
+export function kindOf({ inputs }: Ports): GraphKind | null {
+  if (inputs.length === 0) return null
+  if (inputs.every(isTokens)) return 'text'
+  if (inputs.length === 1 && inputs.every(isPixels)) return 'image'
+  return inputs.every(isMatrix) ? 'head' : null
+}
+
+function isTokens({ dtype, shape }: Port): boolean {
+  return (dtype === 'int64' || dtype === 'int32') && (shape === null || shape.length === 2)
+}
+
+function isPixels({ dtype, shape }: Port): boolean {
+  const channels = [shape?.[1], shape?.[3]]
+  return (
+    isFloatType(dtype) &&
+    shape?.length === 4 &&
+    (channels.includes(3) || channels.every((size) => typeof size !== 'number'))
+  )
+}
+
+function isMatrix({ dtype, shape }: Port): boolean {
+  return isFloatType(dtype) && (shape === null || shape.length <= 2)
+}
+
+function isFloatType(dtype: string | null): boolean {
+  return dtype?.startsWith('float') === true
+}
+
+/** How exporters name files with the same model in another precision or optimisation. */
+const variantPattern =
+  /[._-](quantized|quint8|qint8|uint8|int8|q4f16|q4|bnb4|fp16|float16|optimized|simplified|O[1-4])\b.*$/i
+
+/** The graph of an encoder among several of its kind: not a quantised or optimised copy, and the name that exporters use. */
+export function preferredEncoder<T extends { readonly file: string }>(graphs: readonly T[]): T | undefined {
+  const rank = ({ file }: T): number => {
+    const name = basename(file, '.onnx')
+    if (variantPattern.test(name)) return 3
+    return /^(model|encoder)$/.test(name) ? 0 : /encoder|model/.test(name) ? 1 : 2
+  }
+  return graphs.toSorted((a, b) => rank(a) - rank(b) || a.file.length - b.file.length)[0]
+}
+
+/** Without copies of other graphs in another precision. */
+export function withoutVariants<T extends { readonly file: string }>(graphs: readonly T[]): T[] {
+  const files = graphs.map(({ file }) => file)
+  return graphs.filter(({ file }) => {
+    const original = `${file.replace(/\.onnx$/, '').replace(variantPattern, '')}.onnx`
+    return original === file || !files.includes(original)
+  })
+}

@@ -1,0 +1,66 @@
+/**
+ * The inputs of a graph of heads: which one is the matrix of features, and which ones are vectors, by name and by width.
+ */
+import type { HeadInputs } from '../package/manifest.js'
+import type { MatrixName } from '../sessions/head-ports.js'
+import type { Port } from '../sessions/ports.js'
+import { guess, read, type Findings } from './findings.js'
+
+const names: Readonly<Record<MatrixName, RegExp>> = {
+  text: /text|title|sentence|token|bert/i,
+  image: /image|img|picture|photo|visual|vision|pixel/i,
+  features: /feature|tabular|numeric|^x$|^input$|float_input|variable/i,
+}
+
+/** Dimensions of the encoders; 0: there is no such encoder. */
+export type EncoderDims = Readonly<Record<'text' | 'image', number>>
+
+/** null: an input has no meaning here; the findings state it. */
+export function draftInputs(
+  ports: readonly Port[],
+  dims: EncoderDims,
+  place: string,
+  findings: Findings,
+): HeadInputs | null {
+  const inputs: HeadInputs = {}
+  const open = new Set(ports)
+  const assign = (matrix: MatrixName, port: Port, isGuess: boolean, reason: string): void => {
+    inputs[matrix] = findings.take(`${place}.inputs.${matrix}`, (isGuess ? guess : read)(port.name, reason))
+    open.delete(port)
+  }
+  if (open.size > 1 && ports.every(({ shape }) => shape?.length === 1 || shape?.[1] === 1)) {
+    const joined = `features=${ports.map(({ name }) => name).join(',')}`
+    findings.need(
+      `${place}.inputs`,
+      `the graph has an input for each feature: join them with \`python3 models/rewrite_graph.py join-inputs IN.onnx OUT.onnx ${joined}\``,
+    )
+    return null
+  }
+  for (const matrix of ['text', 'image'] as const) {
+    if (dims[matrix] === 0) continue
+    const fitting = [...open].filter(
+      ({ shape }) => typeof shape?.[1] !== 'number' || shape[1] === dims[matrix],
+    )
+    const named = fitting.find(({ name }) => names[matrix].test(name))
+    if (named !== undefined) assign(matrix, named, named.name !== matrix, 'the name of the input')
+  }
+  for (const matrix of ['text', 'image'] as const) {
+    if (dims[matrix] === 0 || inputs[matrix] !== undefined) continue
+    const sized = [...open].filter(
+      ({ shape, name }) => shape?.[1] === dims[matrix] && !names.features.test(name),
+    )
+    if (sized[0] !== undefined && (open.size > 1 || sized.length === 1))
+      assign(matrix, sized[0], true, `its ${dims[matrix]} columns are those of the ${matrix} encoder`)
+  }
+  const [rest, ...more] = open
+  if (rest !== undefined)
+    assign('features', rest, false, ports.length === 1 ? 'the only input' : 'the other input')
+  const left = more.filter((port) => open.has(port))
+  if (left.length === 0) return inputs
+  findings.need(
+    `${place}.inputs`,
+    `nothing here has values for ${left.map(({ name }) => name).join(', ')}: a head reads features, the vector of a text encoder and that ` +
+      'of an image encoder, an input each, and the graphs of these encoders belong into the package',
+  )
+  return null
+}

@@ -1,0 +1,24 @@
+/**
+ * The exports of test/golden/exports as directories of a models directory, without manifests.
+ */
+import { cpSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const exportsDir = fileURLToPath(new URL('../golden/exports/', import.meta.url))
+const shippedDir = fileURLToPath(new URL('../../models/', import.meta.url))
+
+/** Copies an export; returns its directory. */
+export function addExport(modelsDir: string, name: 'pipeline' | 'trees' | 'encoders'): string {
+  const directory = join(modelsDir, name)
+  cpSync(join(exportsDir, name), directory, { recursive: true })
+  return directory
+}
+
+/** Copies a shipped package without its manifest. */
+export function addWithoutManifest(modelsDir: string, version: string): string {
+  const directory = join(modelsDir, version)
+  cpSync(join(shippedDir, version), directory, { recursive: true })
+  rmSync(join(directory, 'manifest.json'))
+  return directory
+}
