@@ -1,32 +1,35 @@
 /**
- * `understudy demo`: starts a server with an empty data directory, simulates a day against it, prints the best posts and
- * the first screen of the report. `demo-1`, which was trained on simulated posts, is the active model, and the transport test
- * is its shadow. The server keeps running until Ctrl-C. It is a child process, so its timings exclude the client's work.
+ * `understudy demo`: starts a server with an empty data directory, simulates a day against it, and prints what the model would
+ * have picked. `demo-1`, which was trained on simulated posts, is the active model, and the transport test is its shadow. The
+ * server keeps running until Ctrl-C. It is a child process, so its timings exclude the client's work.
  */
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { endWithParent, inBackground, nodeFlags, startProcess, type ChildProcess } from '../base/index.js'
 import { cycleIdOf } from '../contract/index.js'
-import { evaluate } from '../history/index.js'
+import { evaluate, notablePosts } from '../history/index.js'
 import { ensureGeneratedKey } from './api-keys.js'
 import { integerArgument, stopSignal, type CommandContext } from './context.js'
 import { CommandError, messageLine } from './failure.js'
 import { checkPort } from './port-check.js'
 import { withStore } from './models/common.js'
-import { firstScreen } from './report/report-text.js'
-import { describeReport } from './simulation-report.js'
-import type { TopPost } from '../simulator/index.js'
+import { demoScreen, type Demo } from './demo-screen.js'
+import { paragraphs } from './report/report-text.js'
+import { simulationFacts } from './simulation-report.js'
 import { checkWorkload, runSimulation } from './simulation-run.js'
 import { addWorkloadFlags, workloadOf, type WorkloadFlags } from './simulate-command.js'
-import { adminTokenVariable, shellWord, variableOf, type SettingName } from '../settings/index.js'
+import { adminTokenVariable, defaultTextOf, variableOf, type SettingName } from '../settings/index.js'
 
 const host = '127.0.0.1'
 const healthCheckEveryMs = 50
 /** Enough for a day to show how the model compares with the counters. */
 const postsPerDayDefault = 4000
+/** Of each kind on the last screen. */
+const notablePostsMax = 5
+const logName = 'server.log'
 const program = fileURLToPath(new URL('./main.js', import.meta.url))
 
 /** Settings that the demo ignores, even if the environment has them. Its flags set the others that it needs. */
@@ -44,7 +47,7 @@ export function addDemoCommand(commands: Command, context: CommandContext): void
   const command = commands
     .command('demo')
     .description(
-      'start a server with an empty data directory, simulate a day, print the best posts and the report',
+      'start a server with an empty data directory, simulate a day, print what the model would have picked',
     )
     .option('--port <number>', 'port of the server; 0 selects a free one', integerArgument(0, 65_535), 8080)
   addWorkloadFlags(command, postsPerDayDefault).action((flags: DemoFlags) => demo(flags, context))
@@ -61,35 +64,48 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   rmSync(dataDir, { recursive: true, force: true })
   const { keys, file } = ensureGeneratedKey(dataDir, 'api-key')
   const [key = ''] = keys
+  const adminPort = await adminPortOf(context.env, port)
+  const page = adminPort === 'off' ? null : pageAddress(adminPort, dataDir)
+  const paragraph = paragraphs(context.columns())
   context.printMessage(
-    `Starting a server with an empty data directory, ${dataDir}, and a client that simulates a day.\n` +
-      `${activeVersion}, trained on simulated posts, scores the posts. ${shadowVersion}, whose weights are pseudo-random, is its shadow.\n\n`,
+    [
+      `Starting a server with an empty data directory, ${dataDir}, and a client that simulates ${flags.hours === undefined ? 'a day' : `${flags.hours} h`}.`,
+      `${activeVersion}, trained on simulated posts, scores the posts. ${shadowVersion}, whose weights are pseudo-random, is its shadow.`,
+    ]
+      .map(paragraph)
+      .join('') + '\n',
   )
   const modelsDir = makeModels(dataDir)
-  const server = startServer({ port, dataDir, modelsDir, keyFile: file }, context.env)
+  const server = startServer({ port, adminPort, dataDir, modelsDir, keyFile: file }, context.env)
   const url = `http://${host}:${port}`
   const stop = new AbortController()
   const stopped = Promise.race([stopSignal(), context.readerGone]).then(() => stop.abort(new StoppedByUser()))
   inBackground(
     'shutdown',
-    server.ended.then((how) => stop.abort(new CommandError(`the demo server exited ${how}`))),
+    server.ended.then((how) =>
+      stop.abort(new CommandError(`the demo server exited ${how}: ${lastLine(dataDir)}`)),
+    ),
   )
   try {
     await untilReady(url, stop.signal)
+    if (page !== null) context.printMessage(`understudy: admin: ${page}\n`)
     const options = { ...workload, url, apiKey: key, exclusive: true, keepPosts: true, signal: stop.signal }
     const report = await runSimulation(options, context.display)
-    context.print(`\n${describeReport(report, context.columns())}\n`)
-    context.print(await reportOf(dataDir, context))
-    context.print(
-      closingText({
-        url,
-        key,
-        dataDir,
-        modelsDir,
-        best: report.top[0],
-        lastCycleId: cycleIdOf(report.endAtMs),
-      }),
-    )
+    context.print(`\n${simulationFacts(report, context.columns())}\n`)
+    const shown: Demo = {
+      page,
+      url,
+      key,
+      dataDir: relative(context.directory, dataDir),
+      modelsDir: relative(context.directory, modelsDir),
+      lastCycleId: cycleIdOf(report.endAtMs),
+      best: report.top[0],
+      ...(await withStore(dataDir, async (store) => ({
+        report: evaluate(store),
+        posts: await notablePosts(store, notablePostsMax),
+      }))),
+    }
+    context.print(demoScreen(shown, context.columns()))
     await Promise.race([stopped, server.ended])
     stop.signal.throwIfAborted()
   } catch (error) {
@@ -112,17 +128,29 @@ interface DemoServer {
 
 interface ServerOptions {
   readonly port: number
+  readonly adminPort: number | 'off'
   readonly dataDir: string
   readonly modelsDir: string
   readonly keyFile: string
 }
 
 function startServer(
-  { port, dataDir, modelsDir, keyFile }: ServerOptions,
+  { port, adminPort, dataDir, modelsDir, keyFile }: ServerOptions,
   env: NodeJS.ProcessEnv,
 ): DemoServer {
   const removed = new Set(['UNDERSTUDY_CONFIG', adminTokenVariable, ...excludedSettings.map(variableOf)])
-  const flags = ['--host', host, '--port', String(port), '--data-dir', dataDir, '--models-dir', modelsDir]
+  const flags = {
+    ...{
+      host,
+      port,
+      'admin-host': host,
+      'admin-port': adminPort,
+      'data-dir': dataDir,
+      'models-dir': modelsDir,
+    },
+    ...{ 'api-keys-file': keyFile, 'log-level': 'warn' },
+  }
+  const log = openSync(join(dataDir, logName), 'w')
   const child = startProcess(
     process.execPath,
     [
@@ -130,17 +158,15 @@ function startServer(
       ...endWithParent,
       program,
       'serve',
-      ...flags,
-      '--api-keys-file',
-      keyFile,
-      '--log-level',
-      'warn',
+      ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]),
     ],
     {
       env: Object.fromEntries(Object.entries(env).filter(([name]) => !removed.has(name))),
-      stdio: ['pipe', 'inherit', 'inherit'],
+      // The log is JSON, and the terminal is for the user.
+      stdio: ['pipe', log, log],
     },
   )
+  closeSync(log)
   const ended = new Promise<string>((resolve) => {
     child.on('error', (error) => resolve(`: ${messageLine(error)}`))
     child.on('exit', (code, signal) => resolve(signal === null ? `with code ${code}` : `by ${signal}`))
@@ -162,12 +188,24 @@ function makeModels(dataDir: string): string {
   return modelsDir
 }
 
-/** The first screen of the report, from the directory of the running server. */
-async function reportOf(dataDir: string, context: CommandContext): Promise<string> {
-  const evaluation = await withStore(dataDir, (store) => evaluate(store))
-  return `What the model would have picked (the first screen of \`understudy report\`)
+/** The port of the page: that of the environment, else the default or, if that is in use, a free one. */
+async function adminPortOf(env: NodeJS.ProcessEnv, port: number): Promise<number | 'off'> {
+  const given = env[variableOf('adminPort')]
+  if (given === 'off') return 'off'
+  if (given) return checkPort(host, Number(given), 'admin-')
+  const usual = Number(defaultTextOf('adminPort'))
+  return usual === port ? checkPort(host, 0) : checkPort(host, usual).catch(() => checkPort(host, 0))
+}
 
-${firstScreen(evaluation, context.columns())}`
+function pageAddress(adminPort: number, dataDir: string): string {
+  const [token = ''] = ensureGeneratedKey(dataDir, 'admin-token').keys
+  return `http://${host}:${adminPort}/?token=${token}`
+}
+
+/** What a server that ended at once wrote last. */
+function lastLine(dataDir: string): string {
+  const lines = readFileSync(join(dataDir, logName), 'utf8').trimEnd().split('\n')
+  return lines.at(-1) ?? ''
 }
 
 /** Resolves when the server responds. */
@@ -178,31 +216,4 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
     if (health?.ok === true) return
     await sleep(healthCheckEveryMs, undefined, { signal }).catch(() => undefined)
   }
-}
-
-interface Closing {
-  readonly url: string
-  readonly key: string
-  readonly dataDir: string
-  readonly modelsDir: string
-  readonly lastCycleId: string
-  /** The best post of the last cycle, if it scored one. */
-  readonly best: TopPost | undefined
-}
-
-function closingText({ url, key, dataDir, modelsDir, lastCycleId, best }: Closing): string {
-  const data = `--data-dir ${shellWord(dataDir)}`
-  const explain =
-    best === undefined
-      ? ''
-      : `  npx understudy explain ${shellWord(best.gall_id)} ${best.post_no} ${data} --models-dir ${shellWord(modelsDir)}\n`
-  // A response is one line of hundreds of kilobytes.
-  return `
-The server at ${url} with the API key ${key} runs until Ctrl-C. To try it:
-
-  curl -s ${url}/v1/health; echo
-  curl -s -H 'Authorization: ${key}' ${url}/v1/scores/${lastCycleId} | head -c 600; echo
-  npx understudy report ${data}
-${explain}
-`
 }

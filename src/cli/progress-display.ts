@@ -3,7 +3,7 @@
  */
 import type { Outage, SimulationProgress } from '../simulator/index.js'
 import { kstTime, milliseconds } from './format.js'
-import { fitCells } from './text-table.js'
+import { cellWidth, fitCells } from './text-table.js'
 
 /** The terminal, or a substitute in tests. */
 export interface DisplayTarget {
@@ -65,7 +65,7 @@ export class ProgressDisplay {
   #show(line: string): void {
     const { write, isTerminal, columns, now } = this.#target
     this.#shownAtMs = now()
-    write(isTerminal ? clearLine + fitCells(line, columns() - 1) : `${line}\n`)
+    write(isTerminal ? clearLine + fitFields(line, columns() - 1) : `${line}\n`)
   }
 }
 
@@ -79,6 +79,13 @@ export function progressLine(progress: SimulationProgress): string {
     `p50 ${milliseconds(postMs.p50)}  p99 ${milliseconds(postMs.p99)}  images ${imagesUploaded}` +
     (retries > 0 ? `  retries ${retries}` : '')
   )
+}
+
+/** The line without the last of its fields if they do not fit; two spaces separate fields. */
+function fitFields(line: string, cellsMax: number): string {
+  const fields = line.split('  ')
+  while (fields.length > 1 && cellWidth(fields.join('  ')) > cellsMax) fields.pop()
+  return fitCells(fields.join('  '), cellsMax)
 }
 
 function seconds(ms: number): string {

@@ -36,9 +36,7 @@ const report: SimulationReport = {
   },
   postMs: { count: 288, p50: 10, p90: 20, p99: 30, max: 40 },
   wallMs: 10_000,
-  top: [
-    { gall_id: 'cat_r3k970x1e7c92e', gallery: 'cat', post_no: 7, title: '고양이 '.repeat(40), score: 0.75 },
-  ],
+  top: [{ gall_id: 'cat', post_no: 7, title: '고양이 '.repeat(40), score: 0.75 }],
 }
 
 test('the report counts every upload, and how many images were stored before', () => {
@@ -57,8 +55,8 @@ test('the report warns that the order of a transport test model has no meaning',
   expect(describeReport({ ...report, modelVersion: 'head-2026-03' })).not.toContain(warning)
 })
 
-test('the table fits the terminal and shows galleries without their tags', () => {
-  const table = describeReport(report, 60).split('\n').slice(-6)
-  for (const line of table) expect(cellWidth(line)).toBeLessThanOrEqual(60)
-  expect(table.join('\n')).toMatch(/1 {2}0\.7500 {2}cat +7 {2}고양이/)
+test.each([60, 80])('the report fits a terminal of %i columns', (columns) => {
+  const text = describeReport(report, columns)
+  for (const line of text.split('\n')) expect(cellWidth(line)).toBeLessThanOrEqual(columns)
+  expect(text).toMatch(/1 {2}0\.7500 {2}cat +7 {2}고양이/)
 })

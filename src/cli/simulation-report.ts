@@ -1,16 +1,20 @@
 /**
- * The report of a simulation as text: what was sent and checked, and the best posts of its last cycle.
+ * A simulation as text: what was sent and checked, and the best posts of its last cycle.
  */
 import { hourMs } from '../base/index.js'
 import type { SimulationReport, SimulationTotals } from '../simulator/index.js'
 import { count, kstTime, milliseconds } from './format.js'
-import { fitCells, formatTable } from './text-table.js'
+import { fitCells, formatTable, wrapCells } from './text-table.js'
 
-/** Cells of a title or a gallery name in the table of the best posts. */
+/** Cells of a title in the table of the best posts. */
 const titleCellsMax = 60
 
 /** The report for a terminal of `columns` cells. */
 export function describeReport(report: SimulationReport, columns?: number): string {
+  return `${simulationFacts(report, columns)}\n${topTable(report, columns)}`
+}
+
+export function simulationFacts(report: SimulationReport, columns = Infinity): string {
   const { totals, postMs } = report
   const hours = (report.endAtMs - report.startAtMs) / hourMs
   const lines = [
@@ -27,7 +31,7 @@ export function describeReport(report: SimulationReport, columns?: number): stri
       ? []
       : [`${count(report.postsRemoved)} pending posts removed with one more cycle`]),
   ]
-  return `${lines.join('\n')}\n\n${topTable(report, columns)}`
+  return lines.flatMap((line) => wrapCells(line, columns).map((part) => `${part}\n`)).join('')
 }
 
 function imageLine({ imagesCreated, imagesRepeated }: SimulationTotals): string {
@@ -47,16 +51,16 @@ function faultLines(totals: SimulationTotals): string[] {
 
 function topTable({ top, modelVersion }: SimulationReport, columns: number | undefined): string {
   if (top.length === 0) return 'No post had a score in the last cycle.\n'
-  const rows = top.map(({ gallery, post_no, title, score }, index) => [
+  const rows = top.map(({ gall_id, post_no, title, score }, index) => [
     String(index + 1),
     score.toFixed(4),
-    fitCells(gallery, titleCellsMax),
+    gall_id,
     String(post_no),
     fitCells(title, titleCellsMax),
   ])
   // Health and responses name the version of a model and not its kind. Packages of this kind have it in their names.
   const warning = modelVersion.startsWith('transport-test')
-    ? `${modelVersion}: pseudo-random weights, the order has no meaning\n`
+    ? `${wrapCells(`${modelVersion}: pseudo-random weights, the order has no meaning`, columns ?? Infinity).join('\n')}\n`
     : ''
   const table = formatTable(['', 'score', 'gallery', 'post', 'title'], rows, {
     cellsMax: columns,

@@ -43,11 +43,13 @@ test('columns are aligned in cells, and numbers to the right', () => {
   )
 })
 
-test('wrapping removes only spaces, and no line exceeds the width', () => {
+test('wrapping removes only spaces and breaks no word, and no line of several words exceeds the width', () => {
   fc.assert(
     fc.property(words, fc.integer({ min: 2, max: 20 }), (text, cells) => {
       const lines = wrapCells(text, cells)
-      for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(cells)
+      for (const line of lines) if (line.includes(' ')) expect(cellWidth(line)).toBeLessThanOrEqual(cells)
+      const wordsOf = (of: string): string[] => of.split(/[ \n]+/).filter((word) => word !== '')
+      expect(lines.flatMap(wordsOf)).toEqual(wordsOf(text))
       expect(lines.join('').replaceAll(' ', '')).toBe(text.replaceAll(/[ \n]/g, ''))
     }),
   )

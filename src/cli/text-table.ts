@@ -30,18 +30,16 @@ export function fitCells(text: string, cellsMax: number): string {
   return `${kept}…`
 }
 
-/** The string in lines of at most `cellsMax` cells, broken after spaces and commas where possible. */
+/** The string in lines of at most `cellsMax` cells, broken after spaces and commas. A longer word has a line of its own. */
 export function wrapCells(text: string, cellsMax: number): string[] {
   const lines: string[] = []
   let line = ''
   for (const word of text.replace(control, ' ').split(/(?<=[ ,])/)) {
-    for (const piece of cellWidth(word.trimEnd()) <= cellsMax ? [word] : word) {
-      if (line !== '' && cellWidth((line + piece).trimEnd()) > cellsMax) {
-        lines.push(line.trimEnd())
-        line = ''
-      }
-      line += piece
+    if (line !== '' && cellWidth((line + word).trimEnd()) > cellsMax) {
+      lines.push(line.trimEnd())
+      line = ''
     }
+    line += word
   }
   return [...lines, line.trimEnd()]
 }
@@ -59,13 +57,11 @@ export function labelledLines(label: string, text: string, cellsMax = textCellsD
 }
 
 const gap = '  '
-/** Minimum width of the wrapped column. */
-const wrappedCellsMin = 10
 
 /**
  * Rows under a header with aligned columns; columns of numbers are right-aligned. If the table is wider than `cellsMax`,
- * the width of a terminal, the cells of one `column` are wrapped. Cells may come from clients and model packages: control
- * characters become spaces.
+ * the width of a terminal, the cells of one `column` are wrapped between words; if that is not enough, each row becomes a
+ * list of its cells. Cells may come from clients and model packages: control characters become spaces.
  */
 export function formatTable(
   head: readonly string[],
@@ -78,7 +74,11 @@ export function formatTable(
   )
   const excess = widths.reduce((sum, width) => sum + width + gap.length, -gap.length) - cellsMax
   const width = widths[column] ?? 0
-  if (excess > 0) widths[column] = Math.min(width, Math.max(wrappedCellsMin, width - excess))
+  const words = [head[column] ?? '', ...rows.flatMap((row) => (row[column] ?? '').split(/(?<=[ ,])/))]
+  const wrappedCells = width - Math.max(0, excess)
+  if (wrappedCells < Math.max(...words.map((word) => cellWidth(word.trimEnd()))))
+    return rowLists(head, rows, cellsMax)
+  widths[column] = wrappedCells
   const isNumeric = head.map((_, index) => {
     const cells = rows.map((row) => row[index] ?? '')
     return cells.some((cell) => cell !== '') && cells.every((cell) => /^(-?[\d.,]+)?$/.test(cell))
@@ -99,4 +99,23 @@ export function formatTable(
       .trimEnd()
   const rule = widths.map((cells) => '─'.repeat(cells))
   return `${[head, rule, ...wrapped].map(line).join('\n')}\n`
+}
+
+/** The width of a table. */
+export function tableCells(head: readonly string[], rows: readonly (readonly string[])[]): number {
+  return Math.max(...formatTable(head, rows).split('\n').map(cellWidth))
+}
+
+/** A table that is too wide for its terminal: the first cell of each row, and under it the others with their headings. */
+function rowLists(head: readonly string[], rows: readonly (readonly string[])[], cellsMax: number): string {
+  const labelCells = Math.max(...head.slice(1).map(cellWidth))
+  const lists = rows.map(([first = '', ...cells]) => {
+    const lines = cells.flatMap((cell, index) => {
+      const label = head[index + 1] ?? ''
+      const padded = label + ' '.repeat(labelCells - cellWidth(label))
+      return cell === '' ? [] : [labelledLines(`  ${padded}  `, cell, cellsMax)]
+    })
+    return `${first}\n${lines.join('')}`
+  })
+  return lists.join('\n')
 }

@@ -33,6 +33,7 @@ import {
 } from '../contract/index.js'
 import type { Upload } from './base-images.js'
 import { abortingFetch, type AbortedCall } from './aborting-fetch.js'
+import type { PostKey } from './entries.js'
 import { ContractViolation, SimulationError } from './errors.js'
 import type { Rng } from './rng.js'
 
@@ -128,8 +129,8 @@ export class Api {
     return this.isRefusal(call, reply, 'not_found') ? null : this.json(call, reply).body
   }
 
-  /** Time and galleries of a stored cycle, or null if it is not stored. */
-  async storedResult(cycleId: string): Promise<{ cycleAtMs: number; galleries: string[] } | null> {
+  /** Time and posts of a stored cycle, or null if it is not stored. */
+  async storedResult(cycleId: string): Promise<{ cycleAtMs: number; posts: readonly PostKey[] } | null> {
     const body = await this.storedResponse(cycleId)
     if (body === null) return null
     const { cycle_time, results } = this.parsed(
@@ -139,7 +140,7 @@ export class Api {
       'CycleResponse',
     )
     const cycleAtMs = parseInstant(cycle_time)?.ms ?? NaN
-    return { cycleAtMs, galleries: [...new Set(results.map((row) => row.gall_id))] }
+    return { cycleAtMs, posts: results }
   }
 
   async isStored(cycleId: string): Promise<boolean> {

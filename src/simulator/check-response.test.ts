@@ -27,7 +27,7 @@ const weights: WeightsState = {
 }
 
 const context: CheckContext = {
-  isOwn: (gallId) => gallId === 'cat',
+  isOwn: ({ gall_id }) => gall_id === 'cat',
   exclusive: false,
   weights,
   modelVersion: 'm1',

@@ -15,6 +15,7 @@ import {
   type WeightsState,
 } from '../contract/index.js'
 import { textOf } from './api.js'
+import type { PostKey } from './entries.js'
 import { ContractViolation } from './errors.js'
 import { keyOf, type Expectation, type ExpectedRow } from './ledger.js'
 
@@ -29,8 +30,8 @@ const validateResponse = typia.createValidate<CycleResponse>()
 
 /** What a response is checked against, besides the expectation. */
 export interface CheckContext {
-  /** Whether a gallery belongs to this simulation. */
-  readonly isOwn: (gallId: string) => boolean
+  /** Whether a post belongs to this simulation. */
+  readonly isOwn: (post: PostKey) => boolean
   /** No other client has pending posts. */
   readonly exclusive: boolean
   readonly weights: WeightsState
@@ -124,7 +125,7 @@ class ResponseCheck {
       if (seen.has(key)) this.fail(path, 'each post once', `${key} again`)
       seen.add(key)
       if (index >= unknownFrom) this.row(path, row, unknown[index - unknownFrom])
-      else if (this.context.isOwn(row.gall_id)) this.row(path, row, pending[next++])
+      else if (this.context.isOwn(row)) this.row(path, row, pending[next++])
       else if (this.context.exclusive) this.fail(path, 'only posts of this client', key)
       // A pending post of another client: this call has no reading of it.
       else this.row(path, row, { gall_id: row.gall_id, post_no: row.post_no, status: 'waiting' })

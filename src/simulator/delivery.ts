@@ -7,6 +7,7 @@ import { mebibyte } from '../base/index.js'
 import type { Call, Reply } from '../client/index.js'
 import type { CycleRequest } from '../contract/index.js'
 import { textOf, type Api } from './api.js'
+import type { PostKey } from './entries.js'
 import { ContractViolation, SimulationError } from './errors.js'
 import { Rng } from './rng.js'
 
@@ -63,7 +64,7 @@ export function reorder(value: unknown, rng: Rng): unknown {
 export interface DeliveryTools {
   readonly api: Api
   readonly responses: ResponseDigests
-  readonly isOwn: (gallId: string) => boolean
+  readonly isOwn: (post: PostKey) => boolean
 }
 
 /** The response, and the duration of the call in ms; null if a fault makes the duration meaningless. */
@@ -79,7 +80,7 @@ export async function deliver(
     if (reply.status === 409) {
       // Another client owns the cycle id, or the service takes two spellings of one value for two values.
       const stored = await api.storedResult(cycleId)
-      if (stored !== null && !stored.galleries.some(isOwn))
+      if (stored !== null && !stored.posts.some(isOwn))
         throw new SimulationError('occupied', `cycle ${cycleId} belongs to another client`)
       api.fail(call, 'status', 200, `409 ${textOf(reply.body)}`)
     }

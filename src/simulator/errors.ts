@@ -6,7 +6,7 @@
 /** The service sent a response that the contract does not allow. The simulation stops at the first one. */
 export class ContractViolation extends Error {
   /**
-   * `path`: what is wrong, such as `results[12].reason` or `PUT /v1/images/cat_r1/7/01: status`. `cycleId`: the cycle
+   * `path`: what is wrong, such as `results[12].reason` or `PUT /v1/images/cat/7/01: status`. `cycleId`: the cycle
    * in progress, or null before the first.
    */
   constructor(

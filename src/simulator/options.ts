@@ -4,7 +4,7 @@
 import { validateHeaderValue } from 'node:http'
 import { cycleBoundaryMs, parseInstant, rowCountMax } from '../contract/index.js'
 import { OptionError } from './errors.js'
-import type { WorldIdentity } from './galleries.js'
+import type { WorldIdentity } from './entries.js'
 import type { Outage } from './api.js'
 import type { SimulationProgress } from './report.js'
 

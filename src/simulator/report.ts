@@ -24,8 +24,6 @@ export interface SimulationProgress {
 /** A post as the last response ranks it. */
 export interface TopPost {
   readonly gall_id: string
-  /** `gall_id` without the tag of this simulation. */
-  readonly gallery: string
   readonly post_no: number
   readonly title: string
   readonly score: number

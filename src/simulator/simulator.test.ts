@@ -20,7 +20,7 @@ async function open(): Promise<{ service: SmallService; options: SimulationOptio
   const service = new SmallService()
   services.push(service)
   const url = await service.listen()
-  return { service, options: { url, apiKey: 'secret', hours: 3, postsPerDay: 1500 } }
+  return { service, options: { url, apiKey: 'secret', hours: 3, postsPerDay: 2000 } }
 }
 
 test('a correct service passes despite all faults, and the report counts them', async () => {
@@ -47,7 +47,6 @@ test('a correct service passes despite all faults, and the report counts them', 
     report.top.map((post) => post.score).sort((a, b) => b - a),
   )
   expect(report.top.every((post) => post.title !== '')).toBe(true)
-  for (const { gallery, gall_id } of report.top) expect(gall_id).toMatch(new RegExp(`^${gallery}_r\\w+$`))
 })
 
 test('a repeated simulation finds all its cycles stored, and every response unchanged', async () => {

@@ -15,6 +15,7 @@ import {
 import { Api } from './api.js'
 import { checkResponse, msOf, type CheckContext } from './check-response.js'
 import { deliver, drawFaults, ResponseDigests, type CycleFaults, type DeliveryTools } from './delivery.js'
+import type { PostKey } from './entries.js'
 import { ContractViolation } from './errors.js'
 import { Ledger, type Expectation } from './ledger.js'
 import { resolveOptions, type Settings, type SimulationOptions } from './options.js'
@@ -91,8 +92,7 @@ class Simulator {
     const { health, start, weights, baseImages } = initial
     const { exclusive } = settings
     this.world = new World(settings.identity, start.atMs)
-    const ownGalleries = new Set(this.world.galleries.map((gallery) => gallery.id))
-    const isOwn = (gallId: string): boolean => ownGalleries.has(gallId)
+    const isOwn = (post: PostKey): boolean => this.world.has(post)
     this.tools = { api, responses: this.responses, isOwn }
     this.uploads = new Uploads(api, baseImages, exclusive)
     this.outcomes = new OutcomeReports(api, exclusive)
@@ -250,12 +250,10 @@ class Simulator {
   }
 
   private top(): TopPost[] {
-    const names = new Map(this.world.galleries.map(({ id, name }) => [id, name]))
     return (this.lastResponse?.results ?? [])
       .flatMap(({ gall_id, post_no, score }) => {
         const title = this.ledger.titleOf(gall_id, post_no)
-        const gallery = names.get(gall_id) ?? gall_id
-        return score === null || title === undefined ? [] : [{ gall_id, gallery, post_no, title, score }]
+        return score === null || title === undefined ? [] : [{ gall_id, post_no, title, score }]
       })
       .sort((a, b) => b.score - a.score)
       .slice(0, topCount)

@@ -6,7 +6,7 @@
 import { cycleBoundaryMs, cycleIdOf, parseInstant, type Health } from '../contract/index.js'
 import type { Api } from './api.js'
 import { SimulationError } from './errors.js'
-import { isSimulated, startOf } from './galleries.js'
+import { isSimulated, startsOf, type PostKey } from './entries.js'
 import type { Settings } from './options.js'
 
 export interface Start {
@@ -26,10 +26,10 @@ export async function findStart(api: Api, settings: Settings, health: Health): P
   const lastCycleId = health.last_cycle_id
   if (settings.exclusive && lastCycleId !== null)
     throw new SimulationError('occupied', `the service is not new: it holds cycle ${lastCycleId}`)
-  const galleries = lastCycleId === null ? [] : await lastGalleries(api, lastCycleId)
-  const foreign = galleries.find((gallId) => !isSimulated(gallId))
-  if (!settings.intoUsedServer && lastCycleId !== null && (foreign !== undefined || galleries.length === 0)) {
-    const found = foreign === undefined ? `cycle ${lastCycleId}` : `posts of gallery ${foreign}`
+  const posts = lastCycleId === null ? [] : await lastPosts(api, lastCycleId)
+  const foreign = posts.find((post) => !isSimulated(post))
+  if (!settings.intoUsedServer && lastCycleId !== null && (foreign !== undefined || posts.length === 0)) {
+    const found = foreign === undefined ? `cycle ${lastCycleId}` : `posts of gallery ${foreign.gall_id}`
     throw new SimulationError('used', `the service holds ${found}, which no simulation has sent`)
   }
   if (settings.startAtMs !== null) return { atMs: settings.startAtMs, resumed: false }
@@ -38,31 +38,30 @@ export async function findStart(api: Api, settings: Settings, health: Health): P
   const lastBoundaryMs = Math.floor(nowMs / cycleBoundaryMs) * cycleBoundaryMs
   const neededCount = settings.cycleCount + (settings.keepPosts ? 0 : 1)
   if (lastCycleId === null) return { atMs: lastBoundaryMs - neededCount * cycleBoundaryMs, resumed: false }
-  const unfinished = await findUnfinished(api, settings, galleries)
+  const unfinished = await findUnfinished(api, settings, posts)
   if (unfinished !== null) return { atMs: unfinished, resumed: true }
   return { atMs: await findFreePeriod(api, lastBoundaryMs, neededCount), resumed: false }
 }
 
 /**
- * Galleries of the posts in the last response. A finished simulation has removed its posts with its last cycle, so
+ * The posts in the last response. A finished simulation has removed its posts with its last cycle, so
  * if that response has no posts, the cycle five minutes earlier is read.
  */
-async function lastGalleries(api: Api, lastCycleId: string): Promise<readonly string[]> {
+async function lastPosts(api: Api, lastCycleId: string): Promise<readonly PostKey[]> {
   const last = await api.storedResult(lastCycleId)
   if (last === null) return api.fail({ method: 'GET', path: `/v1/scores/${lastCycleId}` }, 'status', 200, 404)
-  if (last.galleries.length > 0) return last.galleries
+  if (last.posts.length > 0) return last.posts
   const earlier = await api.storedResult(cycleIdOf(last.cycleAtMs - cycleBoundaryMs))
-  return earlier?.galleries ?? []
+  return earlier?.posts ?? []
 }
 
 /** Start of the latest simulation of the same options with pending posts whose last cycle is not stored. */
 async function findUnfinished(
   api: Api,
   { identity, cycleCount, keepPosts }: Settings,
-  galleries: readonly string[],
+  posts: readonly PostKey[],
 ): Promise<number | null> {
-  const starts = new Set(galleries.flatMap((gallId) => startOf(identity, gallId) ?? []))
-  for (const startAtMs of [...starts].sort((a, b) => b - a)) {
+  for (const startAtMs of startsOf(identity, posts)) {
     const lastAtMs = startAtMs + (cycleCount + (keepPosts ? 0 : 1)) * cycleBoundaryMs
     if (!(await api.isStored(cycleIdOf(lastAtMs)))) return startAtMs
   }

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkCycle, cycleBoundaryMs, cycleIdOf, parseInstant } from '../contract/index.js'
 import { keyOf } from './ledger.js'
-import type { WorldIdentity } from './galleries.js'
+import type { WorldIdentity } from './entries.js'
 import { World, type CyclePlan } from './world.js'
 
 const start = Date.UTC(2026, 0, 5)

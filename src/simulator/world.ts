@@ -2,20 +2,28 @@
  * What happens in each cycle: posts enter, counters grow, operators decide. Pure: the same identity and start give the
  * same cycles, whatever the service responds.
  */
-import { hourMs, minuteMs, secondMs } from '../base/index.js'
+import { minuteMs, secondMs } from '../base/index.js'
 import {
   cycleBoundaryMs,
   cycleIdOf,
-  kstTimeOfDay,
   type Candidate,
   type CandidateScoreRow,
   type CycleRequest,
   type EngagementRow,
   type Source,
 } from '../contract/index.js'
-import { galleriesOf, type Gallery, type WorldIdentity } from './galleries.js'
+import {
+  entriesOf,
+  galleriesOf,
+  unknownPostNo,
+  type Gallery,
+  type PostEntry,
+  type PostKey,
+  type WorldIdentity,
+} from './entries.js'
 import { bodyHtml, titleText, topicOf } from './korean-text.js'
 import { baseImageCount, type Upload } from './base-images.js'
+import { keyOf } from './ledger.js'
 import {
   dateTime,
   drawDeparture,
@@ -29,11 +37,6 @@ import {
 } from './posts.js'
 import { Rng } from './rng.js'
 
-/** Relative number of posts by hour of the day in KST: lowest from three to seven, highest in the evening. */
-const hourWeights = [
-  9, 6, 4, 2.5, 2, 2, 2.5, 4, 6.5, 8.5, 9.5, 10, 11, 10.5, 10, 10, 10.5, 11, 11.5, 12, 13, 13.5, 13, 11.5,
-]
-const hourWeightMean = hourWeights.reduce((sum, weight) => sum + weight, 0) / hourWeights.length
 const sources: readonly Source[] = ['score', 'setting', 'keyword', 'vote', 'manual', 'unknown']
 
 /** Everything that a client does in one cycle. */
@@ -68,14 +71,14 @@ export class World {
   readonly galleries: readonly Gallery[]
   private pending: QueuedPost[] = []
   private cycleIndex = 0
-  private postCount = 0
+  private readonly entered = new Set<string>()
   private scheduledUploads: ScheduledUpload[] = []
 
   constructor(
     private readonly identity: WorldIdentity,
     private readonly startAtMs: number,
   ) {
-    this.galleries = galleriesOf(identity, startAtMs)
+    this.galleries = galleriesOf(identity)
   }
 
   /** The next cycle; the first one ends five minutes after the start. */
@@ -83,7 +86,9 @@ export class World {
     const index = this.cycleIndex++
     const cycleAtMs = this.startAtMs + (index + 1) * cycleBoundaryMs
     const rng = this.rngOf('cycle', index)
-    const entered = this.enter(rng, cycleAtMs)
+    const entered = entriesOf(this.identity, this.startAtMs, index).map((entry) =>
+      this.enter(entry, cycleAtMs),
+    )
     const all = [...this.pending, ...entered.map(({ post }) => post)]
     const leaving = all.filter((post) => post.departure.atMs <= cycleAtMs)
     this.pending = all.filter((post) => post.departure.atMs > cycleAtMs)
@@ -97,7 +102,7 @@ export class World {
         cycle_id: cycleIdOf(cycleAtMs),
         cycle_time: kst(cycleAtMs),
         candidates: entered.map(({ candidate }) => candidate),
-        engagement: this.readPending(rng, cycleAtMs, index),
+        engagement: this.readPending(rng, cycleAtMs),
         candidate_scores: this.readAdmin(rng, cycleAtMs),
         removals: leaving.map((post) => removalOf(post, cycleAtMs)),
       },
@@ -123,23 +128,20 @@ export class World {
     }
   }
 
+  /** Whether a post has entered in this simulation so far. */
+  has(post: PostKey): boolean {
+    return this.entered.has(keyOf(post))
+  }
+
   private rngOf(...labels: readonly (string | number)[]): Rng {
     return new Rng(this.identity.seed, this.startAtMs, ...labels)
   }
 
   // ---- entries
 
-  private enter(rng: Rng, cycleAtMs: number): Entry[] {
-    const hour = Math.floor(kstTimeOfDay(cycleAtMs - 1) / hourMs)
-    const share = (hourWeights[hour] as number) / hourWeightMean
-    const count = rng.poisson((this.identity.postsPerDay * share * cycleBoundaryMs) / (24 * hourMs))
-    return Array.from({ length: count }, () => this.enterOne(cycleAtMs))
-  }
-
-  private enterOne(cycleAtMs: number): Entry {
-    const serial = ++this.postCount
-    const rng = this.rngOf('post', serial)
-    const gallery = this.galleries[rng.weighted(this.galleries.map(({ weight }) => weight))] as Gallery
+  private enter({ gallery, postNo }: PostEntry, cycleAtMs: number): Entry {
+    this.entered.add(keyOf({ gall_id: gallery.id, post_no: postNo }))
+    const rng = this.rngOf('post', postNo)
     const extractedAtMs = cycleAtMs - rng.int(1, cycleBoundaryMs - 1)
     const growth = drawGrowth(rng, extractedAtMs - Math.round((3 + 90 * rng.next() ** 2) * minuteMs))
     // Some posts are deleted before the client's next call, which then contains both candidate and removal.
@@ -149,7 +151,7 @@ export class World {
       : drawDeparture(rng, growth, extractedAtMs)
     const post = {
       gallId: gallery.id,
-      postNo: 1_000_000 + serial * 7 + rng.int(0, 6),
+      postNo,
       growth,
       departure,
       mappedFromMs: rng.chance(0.01) ? cycleAtMs + rng.int(1, 4) * cycleBoundaryMs : 0,
@@ -159,7 +161,7 @@ export class World {
   }
 
   private candidate(rng: Rng, gallery: Gallery, post: QueuedPost, extractedAtMs: number): Candidate {
-    const topic = topicOf(gallery.name)
+    const topic = topicOf(gallery.id)
     const imageCount = rng.chance(0.4) ? 0 : Math.min(20, 1 + Math.floor(-2 * Math.log(1 - rng.next())))
     const source = sources[rng.weighted([50, 15, 12, 15, 5, 3])] as Source
     const createdAtMs = Math.floor(post.growth.createdAtMs / secondMs) * secondMs
@@ -200,7 +202,7 @@ export class World {
 
   // ---- readings
 
-  private readPending(rng: Rng, cycleAtMs: number, index: number): EngagementRow[] {
+  private readPending(rng: Rng, cycleAtMs: number): EngagementRow[] {
     const observedAtMs = cycleAtMs - rng.int(4, 45) * secondMs - rng.int(0, 999)
     const skippedCount = rng.chance(0.08) ? rng.int(0, Math.max(0, this.pending.length - 1)) : -1
     const rows = this.pending
@@ -208,7 +210,7 @@ export class World {
       .map((post) => readingOf(rng, post, observedAtMs))
     // A post that is unknown to the service, such as one whose candidate the client lost.
     if (rng.chance(0.03)) {
-      const key = { gall_id: rng.pick(this.galleries).id, post_no: 900_000_000 + index }
+      const key = { gall_id: rng.pick(this.galleries).id, post_no: unknownPostNo(cycleAtMs) }
       const unknownRow = unknownReading(rng, { ...key, observed_at: kst(observedAtMs) })
       rows.splice(rng.int(0, rows.length), 0, unknownRow)
     }

@@ -75,7 +75,11 @@ export class SoakClient {
     this.#target = target
     this.#options = options
     this.#api = new Api({ url, apiKey: target.server.key, retryTimeoutMs })
-    this.#tools = { api: this.#api, responses: this.responses, isOwn: (id) => this.#galleries.has(id) }
+    this.#tools = {
+      api: this.#api,
+      responses: this.responses,
+      isOwn: ({ gall_id }) => this.#galleries.has(gall_id),
+    }
     this.#uploads = new Uploads(this.#api, baseImages, true)
     this.#placements = new OutcomeReports(this.#api, true)
     this.#cycleAtMs = startAtMs

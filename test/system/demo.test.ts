@@ -23,7 +23,7 @@ function start(
   return { child, ended: new Promise((resolve) => child.on('exit', resolve)) }
 }
 
-test('demo shows the best posts, the report and the next steps, keeps running, and exits with 0 on Ctrl-C', async () => {
+test('demo shows the page, posts by title, the comparison and the next steps, keeps running, and exits with 0 on Ctrl-C', async () => {
   // The whole day: a shorter window could be in the small hours in Korea, in which few posts are saved.
   const adminPort = await freePort()
   const demo = start(['demo', '--port', '0', '--hours', '8'], { UNDERSTUDY_ADMIN_PORT: String(adminPort) })
@@ -38,26 +38,30 @@ test('demo shows the best posts, the report and the next steps, keeps running, a
   const [, key, url] = /curl -s -H 'Authorization: ([^']+)' (\S+)/.exec(output) ?? []
   const scores = await fetch(url ?? '', { headers: { authorization: key ?? '' } })
   expect(scores.status).toBe(200)
-  expect(output).toMatch(/^ ?1 {2}0\.\d{4} {2}/m)
-  const [screens = '', commands = ''] = output.split('To try it:')
-  expect(screens).not.toMatch(/_r[0-9a-z]+x[0-9a-z]+/)
-  const [, gallId = '', postNo = '', data = '', models = ''] = explainCommand.exec(commands) ?? []
+  const [, page = ''] = /^The page: (\S+)\n/m.exec(output) ?? []
+  expect(page).toMatch(new RegExp(`^http://127\\.0\\.0\\.1:${adminPort}/\\?token=[\\w-]{43}$`))
+  // A right token is kept as a cookie, with a redirect to the page; a wrong one returns 401.
+  expect((await fetch(page, { redirect: 'manual' })).status).toBe(303)
+  expect(output).toMatch(
+    /picked by the model before them:\nearlier by +title +gallery +post\n.*\n *[\d.]+ (h|min) /,
+  )
+  const [, gallId = '', postNo = '', data = '', models = ''] = explainCommand.exec(output) ?? []
   const explain = start(['explain', gallId, postNo, '--data-dir', data, '--models-dir', models, '--json'])
   const explanation = text(explain.child.stdout as Readable)
   expect(await explain.ended).toBe(0)
   expect(JSON.parse(await explanation)).toMatchObject({ gall_id: gallId, post_no: Number(postNo) })
   expect(output).toMatch(/Model \/\s+weights:\s+demo-1 \/\s+initial/)
-  expect(output).toMatch(/the model would have picked [1-9]\d* posts:\n.* that the operators saved/)
+  expect(output).toMatch(/of\s+these\s+[1-9]\d*\s+picks\s+are\s+decided/)
   expect(output).toMatch(/^model +\d+ % .*\ntransport-test-1 +\d+ % [^]*\nrecommendations +\d+ % /m)
+  expect(output).not.toContain('{"')
   demo.child.kill('SIGINT')
   expect(await demo.ended).toBe(0)
   const { port } = new URL(url ?? '')
   await expect(fetch(`http://127.0.0.1:${port}/v1/health`)).rejects.toThrow()
   const dataDir = join(root, 'data', 'demo', port)
-  expect(await stderr).toMatch(
-    new RegExp(`^understudy: admin: http://127\\.0\\.0\\.1:${adminPort}/\\?token=[\\w-]{43}$`, 'm'),
-  )
+  expect(await stderr).toContain(`understudy: admin: ${page}\n`)
   expect(await stderr).toContain(`stopped; data kept in ${dataDir} until`)
+  expect(await stderr).not.toContain('{"')
   expect(existsSync(join(dataDir, 'understudy.mdb'))).toBe(true)
 })
 

@@ -1,8 +1,8 @@
 /** A report as text for a terminal: one screen of sentences, then tables. */
 import type { Report } from '../../contract/index.js'
-import { formatTable, wrapCells } from '../text-table.js'
-import { rankerTable, reportTables, type ReportTable } from './tables.js'
-import { differenceSentence, pickSentences, windowSentence } from './wording.js'
+import { formatTable, tableCells, wrapCells } from '../text-table.js'
+import { compactRankerTable, rankerTable, reportTables, type ReportTable } from './tables.js'
+import { differenceSentence, isComparable, pickSentences, windowSentence } from './wording.js'
 
 const cellsDefault = 100
 
@@ -10,22 +10,28 @@ const cellsDefault = 100
 export function reportText(report: Report, columns: number | undefined): string {
   const paragraph = paragraphs(columns)
   const tables = report.window.cycles === 0 ? [] : reportTables(report)
-  return [firstScreen(report, columns), ...tables.map((table) => tableText(table, columns, paragraph))].join(
-    '\n',
-  )
+  const { last_hash } = report.window
+  return [
+    firstScreen(report, columns),
+    ...tables.map((table) => tableText(table, columns, paragraph)),
+    ...(last_hash === null ? [] : [paragraph(`Hash of cycle ${last_hash.cycle_id}: ${last_hash.hash}`)]),
+  ].join('\n')
 }
 
 /** What an editor needs: the counts, the picks of the model next to the baselines, and whether the differences are significant. */
-export function firstScreen(report: Report, columns: number | undefined): string {
+function firstScreen(report: Report, columns: number | undefined): string {
   const paragraph = paragraphs(columns)
   const first = [windowSentence(report), ...pickSentences(report)].map(paragraph).join('')
-  if (report.window.cycles === 0) return first
+  if (!isComparable(report)) return first
   const verdicts = report.differences.map((each) => paragraph(differenceSentence(each))).join('')
-  const { rows, head, note } = rankerTable(report)
-  return [first, paragraph(note) + formatTable(head, rows), verdicts].join('\n')
+  const table = rankerTable(report)
+  const fitting =
+    tableCells(table.head, table.rows) > (columns ?? Infinity) ? compactRankerTable(report) : table
+  return [first, tableText(fitting, columns, paragraph), verdicts].join('\n')
 }
 
-function paragraphs(columns = cellsDefault): (text: string) => string {
+/** Sentences as lines that fit a terminal of `columns` cells; a space before a sentence indents it. */
+export function paragraphs(columns = cellsDefault): (text: string) => string {
   return (text) =>
     wrapCells(text.trimStart(), columns - 2)
       .map((line) => `${text.startsWith(' ') ? '  ' : ''}${line}\n`)

@@ -35,6 +35,24 @@ export function rankerTable({ rankers }: Report): ReportTable {
   }
 }
 
+/** For a narrow terminal: the means alone. */
+export function compactRankerTable({ rankers }: Report): ReportTable {
+  return {
+    title: 'Orders compared',
+    note:
+      'Means: the share of the posts that rank below a saved post (random: 50 %); of the saved posts, those found; of the ' +
+      'decided picks, those saved, and those hidden or deleted; how much earlier (median).',
+    head: ['order', 'ranked below', 'found', 'saved', 'hidden', 'earlier'],
+    rows: rankers.map(({ name, rank_percentile, same_budget }) => [
+      rankerLabel(name),
+      percent(rank_percentile.mean),
+      ...[same_budget.recall, same_budget.precision].map((share) => percent(share)),
+      percent(same_budget.harm, 1),
+      minutes(same_budget.lead_minutes.p50),
+    ]),
+  }
+}
+
 /** Tables without rows are omitted. */
 export function reportTables(report: Report): ReportTable[] {
   return [

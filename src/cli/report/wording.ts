@@ -28,16 +28,20 @@ export function percentWithInterval({ mean, ci95 }: Pick<Estimate, 'mean' | 'ci9
 /** The window in one sentence. */
 export function windowSentence({ window }: Report): string {
   if (window.cycles === 0) return 'No cycle is stored in this window.'
-  const { from, to, cycles, days, versions, last_hash } = window
+  const { from, to, cycles, days, versions } = window
   const changes =
     versions.length > 1
       ? ` ${versions.length} combinations of model and weights were in force; the figures of "model" combine them: see the table by version.`
       : ''
   return (
     `${count(cycles)} cycles on ${days} ${days === 1 ? 'day' : 'days'}, ${kstTime(from)} to ${kstTime(to)} KST. ` +
-    `Model / weights: ${versions.join(', ')}.${changes}` +
-    (last_hash === null ? '' : ` Hash of cycle ${last_hash.cycle_id}: ${last_hash.hash}.`)
+    `Model / weights: ${versions.join(', ')}.${changes}`
   )
+}
+
+/** Whether the model has ranked a post that the operators saved. */
+export function isComparable({ rankers: [model] }: Pick<Report, 'rankers'>): boolean {
+  return model !== undefined && model.same_budget.picks > 0 && model.rank_percentile.mean !== null
 }
 
 /** What happened to the posts, and what the model would have done with the operators' budget. */
@@ -46,17 +50,20 @@ export function pickSentences({ visits, rankers }: Report): string[] {
     `${count(visits.total)} posts were pending. The operators saved ${count(visits.saved)}, hid ${count(visits.hidden)} and ` +
     `deleted ${count(visits.deleted)}; ${count(visits.aged_out)} aged out, ${count(visits.open)} are still pending.`
   const model = rankers[0]
-  if (model === undefined || model.same_budget.picks === 0)
-    return [posts, 'There are no picks to compare yet.']
+  if (model === undefined || !isComparable({ rankers }))
+    return [posts, 'There is nothing to compare yet: the model has ranked no post that the operators saved.']
   const { picks, saved, hidden, deleted, aged_out, open, lead_minutes } = model.same_budget
-  const earlier = saved === 0 ? '' : `, half of them at least ${minutes(lead_minutes.p50)} earlier`
+  const decided = saved + hidden + deleted + aged_out
+  const earlier =
+    saved === 0 ? '' : `, half of them at least ${minutes(lead_minutes.p50)} before the operators`
   return [
     posts,
-    `With as many picks in each cycle as the operators, the model would have picked ${count(picks)} posts:`,
-    `  ${count(saved)} of those that the operators saved: ${budgetShare(model, 'recall')}${earlier};`,
-    `  ${count(hidden + deleted)} that were hidden or deleted: ${budgetShare(model, 'harm', 1)} of its ` +
-      'decided picks;',
-    `  ${count(aged_out)} that aged out, and ${count(open)} that are still pending.`,
+    `With as many picks in each cycle as the operators, the model would have picked ${count(picks)} posts. ` +
+      `${count(decided)} of these ${count(picks)} picks are decided; the other ${count(open)} are still pending.`,
+    `  ${count(saved)} were saved (${budgetShare(model, 'precision')} of the decided picks, ${budgetShare(model, 'recall')} of all ` +
+      `saved posts)${earlier};`,
+    `  ${count(hidden + deleted)} were hidden or deleted (${budgetShare(model, 'harm', 1)} of the decided picks); ` +
+      `${count(aged_out)} aged out.`,
   ]
 }
 

@@ -79,7 +79,7 @@ function timeOf(cycle: StoredCycle | undefined): string | null {
 }
 
 /** The second reading of the window. */
-function evaluateRankers(
+export function evaluateRankers(
   stored: RecordedCycles,
   { cycles, scored: ofRows, fates: visitFates, decisions, budget }: EvaluationWindow,
   rankers: readonly Ranker[],

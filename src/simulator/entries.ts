@@ -1,0 +1,136 @@
+/**
+ * Which posts enter in a cycle: how many, in which galleries, with which numbers. Numbers grow with time, as on a real board.
+ * Those of a cycle are drawn from the options and the start of the simulation, so a restarted client recognises its own posts
+ * on the service and resumes; and simulations that do not share a cycle do not share a post.
+ */
+import { hourMs } from '../base/index.js'
+import { assert, cycleBoundaryMs, kstTimeOfDay, type GalleryType } from '../contract/index.js'
+import { Rng } from './rng.js'
+
+/** Change this when the same options produce different posts than before, so that no older simulation is resumed. */
+const worldVersion = 4
+
+const names = 'cat baseball_new programming stock_us coffee camera_old hiking game_classic'.split(' ')
+const types: readonly GalleryType[] = ['main', 'minor', 'mini']
+
+/** Relative number of posts by hour of the day in KST: lowest from three to seven, highest in the evening. */
+const hourWeights = [
+  9, 6, 4, 2.5, 2, 2, 2.5, 4, 6.5, 8.5, 9.5, 10, 11, 10.5, 10, 10, 10.5, 11, 11.5, 12, 13, 13.5, 13, 11.5,
+]
+const hourWeightMean = hourWeights.reduce((sum, weight) => sum + weight, 0) / hourWeights.length
+
+/** A post's number is the five-minute step of its first cycle, counted from 1970, times this, plus a random part. */
+const numbersPerCycle = 100
+/** The number of a cycle that no post has: readings of unknown posts use it. */
+const unknownPart = numbersPerCycle - 1
+/** Boards of real clients have smaller numbers than a cycle of this time. */
+const simulatedFromMs = Date.UTC(2000, 0)
+/** Fewer posts may belong to several simulations by chance. */
+const recognisedPostsMin = 4
+
+/** What the posts of a simulation depend on, besides its start. */
+export interface WorldIdentity {
+  readonly seed: number | string
+  readonly hours: number
+  readonly postsPerDay: number
+  /** Number of galleries. */
+  readonly galleries: number
+  /** Share of the posts with images whose images are uploaded. */
+  readonly imageShare: number
+}
+
+export interface Gallery {
+  /** `gall_id` on the wire. */
+  readonly id: string
+  readonly type: GalleryType
+  readonly categoryId: number | null
+  /** Share of the posts, relative to the other galleries. */
+  readonly weight: number
+}
+
+export interface PostEntry {
+  readonly gallery: Gallery
+  readonly postNo: number
+}
+
+export interface PostKey {
+  readonly gall_id: string
+  readonly post_no: number
+}
+
+export function galleriesOf({ galleries }: Pick<WorldIdentity, 'galleries'>): Gallery[] {
+  return Array.from({ length: galleries }, (_, index) => {
+    const round = Math.floor(index / names.length)
+    return {
+      id: (names[index % names.length] as string) + (round === 0 ? '' : String(round + 1)),
+      type: types[index % types.length] as GalleryType,
+      categoryId: index % 7 === 6 ? null : ((index * 13) % 90) + 1,
+      weight: 1 / (1 + index * 0.35),
+    }
+  })
+}
+
+/** The posts that enter in a cycle of a simulation. `index`: of the cycle, from 0. */
+export function entriesOf(identity: WorldIdentity, startAtMs: number, index: number): PostEntry[] {
+  const { seed, hours, postsPerDay, galleries: galleryCount, imageShare } = identity
+  const options = [worldVersion, seed, hours, postsPerDay, galleryCount, imageShare]
+  const rng = new Rng('entries', ...options, startAtMs, index)
+  const cycleAtMs = startAtMs + (index + 1) * cycleBoundaryMs
+  const hour = Math.floor(kstTimeOfDay(cycleAtMs - 1) / hourMs)
+  const share = (hourWeights[hour] as number) / hourWeightMean
+  const count = rng.poisson((postsPerDay * share * cycleBoundaryMs) / (24 * hourMs))
+  assert(count < unknownPart, 'a cycle has fewer posts than numbers')
+  const parts = new Set<number>()
+  while (parts.size < count) parts.add(rng.int(0, unknownPart - 1))
+  const galleries = galleriesOf(identity)
+  const weights = galleries.map(({ weight }) => weight)
+  return [...parts].map((part) => ({
+    gallery: galleries[rng.weighted(weights)] as Gallery,
+    postNo: firstNumberOf(cycleAtMs) + part,
+  }))
+}
+
+/** A number that no post of the cycle has. */
+export function unknownPostNo(cycleAtMs: number): number {
+  return firstNumberOf(cycleAtMs) + unknownPart
+}
+
+/** Whether a post belongs to a simulation, whatever its options. */
+export function isSimulated({ gall_id, post_no }: PostKey): boolean {
+  return names.includes(gall_id) && post_no >= firstNumberOf(simulatedFromMs)
+}
+
+/** Starts of the simulations of these options to which some of the posts belong, latest first. */
+export function startsOf(identity: WorldIdentity, posts: readonly PostKey[]): number[] {
+  const cycleCount = Math.round(identity.hours * 12)
+  const cycles = Map.groupBy(
+    posts.filter(({ post_no }) => post_no % numbersPerCycle !== unknownPart),
+    ({ post_no }) => Math.floor(post_no / numbersPerCycle) * cycleBoundaryMs,
+  )
+  const starts = new Set<number>()
+  for (const cycleAtMs of cycles.keys())
+    for (let index = 0; index < cycleCount; index++) starts.add(cycleAtMs - (index + 1) * cycleBoundaryMs)
+  return [...starts].filter((startAtMs) => isStartOf(identity, startAtMs, cycles)).sort((a, b) => b - a)
+}
+
+/** Whether all posts from the cycles of a simulation are its own. */
+function isStartOf(
+  identity: WorldIdentity,
+  startAtMs: number,
+  cycles: ReadonlyMap<number, readonly PostKey[]>,
+): boolean {
+  const endAtMs = startAtMs + Math.round(identity.hours * 12) * cycleBoundaryMs
+  let ownCount = 0
+  for (const [cycleAtMs, posts] of cycles) {
+    if (cycleAtMs <= startAtMs || cycleAtMs > endAtMs) continue
+    const entries = entriesOf(identity, startAtMs, (cycleAtMs - startAtMs) / cycleBoundaryMs - 1)
+    for (const { gall_id, post_no } of posts)
+      if (!entries.some(({ gallery, postNo }) => gallery.id === gall_id && postNo === post_no)) return false
+    ownCount += posts.length
+  }
+  return ownCount >= recognisedPostsMin
+}
+
+function firstNumberOf(cycleAtMs: number): number {
+  return (cycleAtMs / cycleBoundaryMs) * numbersPerCycle
+}
