@@ -59,11 +59,15 @@ export class ServiceError extends Error {
     return errorTable[this.kind].status
   }
 
+  /** On the wire. */
+  get code(): string {
+    return errorTable[this.kind].code
+  }
+
   toRecord(): ErrorRecord {
-    const { code } = errorTable[this.kind]
     return {
       error: {
-        code,
+        code: this.code,
         message: this.message,
         ...(this.fields === undefined ? {} : { fields: [...this.fields] }),
       },

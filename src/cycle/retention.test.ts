@@ -70,6 +70,14 @@ describe('a cycle', () => {
     expect(isStored(0)).toBe(false)
   })
 
+  test('has no response in memory after its removal', async () => {
+    const { cycle_id } = cycleBody(0)
+    await submit(cycleBody(0))
+    service.intake.response(cycle_id)
+    await submit(cycleBody(retainCyclesDays * perDay + 1))
+    expect(service.intake.responseInMemory(cycle_id)).toBeUndefined()
+  })
+
   test('that is old only by its cycle_time is kept', async () => {
     const lateMs = cycleMs(5 * perDay)
     await submit(cycleBody(0), lateMs)

@@ -41,6 +41,8 @@ export interface RetentionParts {
   readonly coverBySnapshot: (position: Position) => Promise<void>
   /** True while no cycle is in progress or waits. */
   readonly isIdle: () => boolean
+  /** Called when requests and responses of cycles have been removed. */
+  readonly onCyclesRemoved: () => void
   /** Called when images have been removed. */
   readonly onImagesRemoved: (keys: readonly ImageKey[]) => void
   readonly log: Log
@@ -113,7 +115,11 @@ export class Retention {
       if (newest === undefined) return
       await this.#parts.coverBySnapshot(newest.position)
       const needed = this.#neededPositions()
-      await expiry.removeCycles(old.map(({ position }) => ({ position, keepEntry: needed.has(position) })))
+      const removing = expiry.removeCycles(
+        old.map(({ position }) => ({ position, keepEntry: needed.has(position) })),
+      )
+      // Also after a write that failed late: it may be stored.
+      await removing.finally(this.#parts.onCyclesRemoved)
       if (old.length < cyclesPerStep) return
     }
   }

@@ -80,6 +80,7 @@ export class CycleService {
   readonly failures: ModelFailures
   readonly #embeddings: Embeddings
   readonly #pipeline: CyclePipeline
+  #last: StoredCycle | undefined
   #closing = false
 
   private constructor(parts: CycleServiceParts, weights: StoredWeights, { pool, snapshot }: LoadedPool) {
@@ -105,6 +106,7 @@ export class CycleService {
       isRecent: (gallId, postNo) => pipeline.isRecent(gallId, postNo),
       coverBySnapshot: (position) => snapshots.cover(position),
       isIdle,
+      onCyclesRemoved: () => this.intake.forgetResponses(),
       onImagesRemoved: (keys) => this.imagesRemoved(keys),
       log,
     })
@@ -155,9 +157,10 @@ export class CycleService {
     return this.intake.isUsed || this.#closing
   }
 
-  /** The cycle that arrived last. */
+  /** The cycle that arrived last. Read once, since health calls ask for it. */
   lastCycle(): StoredCycle | undefined {
-    return this.#parts.store.lastCycle()
+    if (this.#last?.position !== this.#pipeline.state.position) this.#last = this.#parts.store.lastCycle()
+    return this.#last
   }
 
   get pendingCount(): number {
@@ -266,6 +269,8 @@ export class CycleService {
   /** Brings memory up to date with the store, between two cycles. */
   async #followed({ isComplete, imagesStored, imagesRemoved }: FollowedChanges): Promise<void> {
     const { store, textEncodeMsMax } = this.#parts
+    this.intake.forgetResponses()
+    this.#last = undefined
     await this.#queue.run('model', async () => {
       await this.weights.reload()
       await this.#pipeline.follow(isComplete)

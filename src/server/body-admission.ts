@@ -17,77 +17,93 @@ export const largeBytesMin = 256 * kibibyte
  */
 export const largeCountMax = 32
 
-export class BodyAdmission {
-  /** May change at any time. Bytes that are already held stay. */
+/** What all reservations of one admission hold together. */
+interface Held {
   bytesMax: number
-  #bytesHeld = 0
-  #largeCount = 0
+  bytes: number
+  /** Large bodies that are arriving. */
+  largeCount: number
+}
+
+export class BodyAdmission {
+  readonly #held: Held
 
   constructor(bytesMax: number) {
-    this.bytesMax = bytesMax
+    this.#held = { bytesMax, bytes: 0, largeCount: 0 }
+  }
+
+  get bytesMax(): number {
+    return this.#held.bytesMax
+  }
+
+  /** May change at any time. Bytes that are already held stay. */
+  set bytesMax(bytes: number) {
+    this.#held.bytesMax = bytes
   }
 
   /** Bytes held by all requests. */
   get bytesHeld(): number {
-    return this.#bytesHeld
+    return this.#held.bytes
   }
 
   /** Large bodies that are arriving now. */
   get largeCount(): number {
-    return this.#largeCount
+    return this.#held.largeCount
   }
 
   /** A reservation for one request, empty at first. */
   open(): BodyReservation {
-    let held = 0
-    let isLarge = false
-    let isReleased = false
-    const add = (bytes: number): ServiceError | null => {
-      assert(!isReleased, 'nothing is added to a reservation after its release')
-      if (this.#bytesHeld + bytes > this.bytesMax) return refusal('too many bytes of bodies are held')
-      this.#bytesHeld += bytes
-      held += bytes
-      return null
-    }
-    const arrived = (): void => {
-      if (isLarge) this.#largeCount--
-      isLarge = false
-      assert(this.#largeCount >= 0, 'each large body is counted once')
-    }
-    return {
-      add,
-      receive: (bytes) => {
-        const becomesLarge = !isLarge && held + bytes >= largeBytesMin
-        if (becomesLarge && this.#largeCount >= largeCountMax)
-          return refusal('too many large bodies are arriving')
-        const refused = add(bytes)
-        if (refused === null && becomesLarge) {
-          this.#largeCount++
-          isLarge = true
-        }
-        return refused
-      },
-      arrived,
-      release: () => {
-        assert(!isReleased, 'a reservation is released once')
-        isReleased = true
-        arrived()
-        this.#bytesHeld -= held
-        assert(this.#bytesHeld >= 0, 'the bytes of each body are released once')
-      },
-    }
+    return new BodyReservation(this.#held)
   }
 }
 
-export interface BodyReservation {
+export class BodyReservation {
+  readonly #all: Held
+  #bytes = 0
+  #isLarge = false
+  #isReleased = false
+
+  constructor(all: Held) {
+    this.#all = all
+  }
+
   /** Adds bytes that are in memory: null, or `unavailable` with nothing added. */
-  add(bytes: number): ServiceError | null
+  add(bytes: number): ServiceError | null {
+    assert(!this.#isReleased, 'nothing is added to a reservation after its release')
+    if (this.#all.bytes + bytes > this.#all.bytesMax) return refusal('too many bytes of bodies are held')
+    this.#all.bytes += bytes
+    this.#bytes += bytes
+    return null
+  }
+
   /** The same for the next bytes of a body that is arriving, which may turn out to be a large one. */
-  receive(bytes: number): ServiceError | null
+  receive(bytes: number): ServiceError | null {
+    const becomesLarge = !this.#isLarge && this.#bytes + bytes >= largeBytesMin
+    if (becomesLarge && this.#all.largeCount >= largeCountMax)
+      return refusal('too many large bodies are arriving')
+    const refused = this.add(bytes)
+    if (refused === null && becomesLarge) {
+      this.#all.largeCount++
+      this.#isLarge = true
+    }
+    return refused
+  }
+
   /** The body is complete, or its request has ended. A second call does nothing. */
-  arrived(): void
+  arrived(): void {
+    if (this.#isLarge) this.#all.largeCount--
+    this.#isLarge = false
+    assert(this.#all.largeCount >= 0, 'each large body is counted once')
+  }
+
   /** Releases everything. Must be called once, and last. */
-  release(): void
+  release(): void {
+    assert(!this.#isReleased, 'a reservation is released once')
+    this.#isReleased = true
+    this.arrived()
+    this.#all.bytes -= this.#bytes
+    assert(this.#all.bytes >= 0, 'the bytes of each body are released once')
+  }
 }
 
 function refusal(message: string): ServiceError {

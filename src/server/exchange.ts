@@ -86,7 +86,9 @@ export class Exchange {
     this.method = request.getCaseSensitiveMethod()
     this.path = request.getUrl()
     this.receivedAtMs = receivedAtMs
-    this.wantsTiming = /(^|&)timing(=|&|$)/.test(request.getQuery()) || request.getHeader('x-timing') !== ''
+    const query = request.getQuery()
+    this.wantsTiming =
+      (query !== '' && /(^|&)timing(=|&|$)/.test(query)) || request.getHeader('x-timing') !== ''
     this.headers = readHeaders(request)
     this.trace = parseTraceParent(this.headers.traceparent)
     this.#resources = resources

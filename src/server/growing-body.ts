@@ -1,43 +1,45 @@
 /**
  * The buffer of a body that is arriving. It grows with the bytes received, not with the length announced: a client that
- * announces 16 MiB and sends one byte holds a few kilobytes. The native decoder needs the padding after the body. The
- * largest buffer that was released serves the next large body: cycles mostly come one after the other, and new memory of
- * their size costs page faults and garbage collections.
+ * announces 16 MiB and sends one byte holds a few kilobytes. A body that arrives as a whole gets one of
+ * its size. The native decoder needs the padding after the body. The largest buffer that was released serves the next body
+ * of some size: cycles mostly come one after the other, and new memory costs page faults and garbage collections.
  */
 import { kibibyte } from '../base/index.js'
 import { bodyBufferBytes } from '../codec/index.js'
 import { assert } from '../contract/index.js'
 
-const firstBytes = 64 * kibibyte
-/** Growth factor past the first buffer: a large body is copied twice, not twenty times. */
+/** A larger body takes the spare buffer. */
+const smallBytesMax = 64 * kibibyte
+/** Room for what follows the first bytes, in a body that arrives in pieces: it is copied twice, not twenty times. */
 const growth = 16
 
 let spare: Buffer | null = null
 
 /** A buffer of at least `bytes` with undefined contents. */
 function allocate(bytes: number): Buffer {
-  if (spare === null || spare.length < bytes) return Buffer.allocUnsafeSlow(bytes)
+  if (spare === null || spare.length < bytes || bytes <= smallBytesMax) return Buffer.allocUnsafeSlow(bytes)
   const buffer = spare
   spare = null
   return buffer
 }
 
+const none = Buffer.alloc(bodyBufferBytes(0))
+
 export class GrowingBody {
   readonly #bytesMax: number
-  #buffer: Buffer
+  #buffer: Buffer = none
   #length = 0
 
   /** `bytesMax`: the announced length of the body, or its limit if none is announced. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
-    this.#buffer = Buffer.allocUnsafeSlow(bodyBufferBytes(Math.min(bytesMax, firstBytes)))
   }
 
   append(chunk: ArrayBuffer): void {
     const needed = this.#length + chunk.byteLength
     if (bodyBufferBytes(needed) > this.#buffer.length) {
-      const capacity = Math.max(needed, Math.min(this.#bytesMax, needed * growth))
-      const grown = allocate(bodyBufferBytes(capacity))
+      const roomy = Math.max(needed * growth, smallBytesMax)
+      const grown = allocate(bodyBufferBytes(Math.max(needed, Math.min(this.#bytesMax, roomy))))
       this.#buffer.copy(grown, 0, 0, this.#length)
       this.#buffer = grown
     }
@@ -52,6 +54,6 @@ export class GrowingBody {
 
   /** Must be called once, when the bytes are no longer read. */
   release(): void {
-    if (this.#buffer.length > Math.max(firstBytes * 2, spare?.length ?? 0)) spare = this.#buffer
+    if (this.#buffer.length > Math.max(smallBytesMax, spare?.length ?? 0)) spare = this.#buffer
   }
 }

@@ -25,18 +25,20 @@ vi.mock(import('node:fs'), async (original) => {
 function createOutput() {
   const writes: { text: string; done: Done }[] = []
   fakeWrite = (bytes, done) => void writes.push({ text: Buffer.from(bytes).toString(), done })
-  onTestFinished(() => void (fakeWrite = null))
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  onTestFinished(() => {
+    fakeWrite = null
+    vi.useRealTimers()
+  })
   const output = new LogOutput(9)
-  const next = async (): Promise<{ text: string; done: Done }> => {
-    await turn()
+  const next = (): { text: string; done: Done } => {
+    vi.runOnlyPendingTimers()
     const write = writes.shift()
     if (write === undefined) throw new Error('nothing is written')
     return write
   }
   return { output, next, writes }
 }
-
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const failure = (code: string): NodeJS.ErrnoException => Object.assign(new Error(code), { code })
 
@@ -62,61 +64,66 @@ test.runIf(process.platform === 'linux')('a full device loses lines and has no o
   closeSync(descriptor)
 })
 
-test('the lines of one turn of the event loop are one write', async () => {
+test('lines that follow each other are one write, and so are those that arrive during a write', () => {
   const { output, next, writes } = createOutput()
   for (const line of ['a\n', 'b\n']) output.write(line)
   expect(writes).toEqual([])
-  expect((await next()).text).toBe('a\nb\n')
+  const first = next()
+  expect(first.text).toBe('a\nb\n')
+  for (const line of ['c\n', 'd\n']) output.write(line)
+  first.done(null, 4)
+  expect(writes).toEqual([])
+  expect(next().text).toBe('c\nd\n')
 })
 
-test('lines of a failed write are counted, and the next write begins with their number', async () => {
+test('lines of a failed write are counted, and the next write begins with their number', () => {
   const { output, next, writes } = createOutput()
   output.write('a\n')
-  const first = await next()
+  const first = next()
   for (const line of ['b\n', 'c\n']) output.write(line)
   first.done(failure('EIO'), 0)
   // a is lost; b and c were waiting and go together.
-  const second = await next()
+  const second = next()
   expect(second.text).toMatch(
     /^\{"level":40,"time":"[^"]+","lost":1,"msg":"lines of the log were lost"\}\nb\nc\n$/,
   )
   second.done(failure('ENOSPC'), 0)
   expect(writes).toEqual([])
   output.write('d\n')
-  const third = await next()
+  const third = next()
   expect(third.text).toMatch(/"lost":3,.*\nd\n$/)
   third.done(null, Buffer.byteLength(third.text))
   output.write('e\n')
-  expect((await next()).text).toBe('e\n')
+  expect(next().text).toBe('e\n')
 })
 
-test('a short write is continued, byte for byte', async () => {
+test('a short write is continued, byte for byte', () => {
   const { output, next } = createOutput()
   output.write('한글\n')
-  const first = await next()
+  const first = next()
   output.write('b\n')
   first.done(null, 2)
-  const rest = await next()
+  const rest = next()
   expect(rest.text).not.toContain('lost')
   rest.done(null, 5)
-  expect((await next()).text).toBe('b\n')
+  expect(next().text).toBe('b\n')
 })
 
-test('a reader that stalls causes a bounded use of memory, and lines that do not fit are counted', async () => {
+test('a reader that stalls causes a bounded use of memory, and lines that do not fit are counted', () => {
   const { output, next } = createOutput()
   const line = `${'x'.repeat(1023)}\n`
   output.write(line)
-  const first = await next()
+  const first = next()
   expect(first.text).toBe(line)
   for (let index = 1; index < 3000; index++) output.write(line)
   first.done(null, 1024)
-  const second = await next()
+  const second = next()
   const lost = Number(/"lost":(\d+)/.exec(second.text)?.[1])
   expect(second.text.split('x\n').length - 1).toBe(3000 - 1 - lost)
   expect(Buffer.byteLength(second.text)).toBeLessThan(600 * 1024)
   second.done(null, Buffer.byteLength(second.text))
   output.write('y\n')
-  expect((await next()).text).toBe('y\n')
+  expect(next().text).toBe('y\n')
 })
 
 test('draining stops at its time limit', async () => {

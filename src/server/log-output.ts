@@ -9,6 +9,11 @@ import { kibibyte } from '../base/index.js'
 
 /** Bytes of lines that wait to be written; as many again are being written. */
 const waitingBytesMax = 512 * kibibyte
+/**
+ * How long lines are collected before they are written together. A write takes a thread of the pool, and to wake one takes
+ * as long as the rest of a short request.
+ */
+const collectMs = 10
 /** Delay before the next attempt on a busy descriptor. */
 const retryMs = 100
 
@@ -16,7 +21,8 @@ export class LogOutput {
   readonly #descriptor: number
   #waiting: string[] = []
   #waitingBytes = 0
-  #isWriting = false
+  /** Lines are collected or being written. */
+  #isBusy = false
   #lostCount = 0
   #onIdle: () => void = () => undefined
 
@@ -33,10 +39,7 @@ export class LogOutput {
     }
     this.#waiting.push(line)
     this.#waitingBytes += bytes
-    if (this.#isWriting) return
-    this.#isWriting = true
-    // All lines of this turn of the event loop go in one write: each write takes a thread of the pool.
-    setImmediate(() => this.#writeNext())
+    if (!this.#isBusy) this.#collect()
   }
 
   /** Writes the lines that wait, and returns when they are written: for a process that ends immediately afterwards. */
@@ -51,26 +54,28 @@ export class LogOutput {
 
   /** Resolves when all lines are written or lost, after `msMax` at the latest. */
   async drain(msMax: number): Promise<void> {
-    if (!this.#isWriting) return
+    if (!this.#isBusy) return
     const idle = new Promise<void>((resolve) => (this.#onIdle = resolve))
     await Promise.race([idle, delay(msMax)])
   }
 
-  /** Writes all lines that wait. */
-  #writeNext(): void {
+  #collect(): void {
+    this.#isBusy = true
+    setTimeout(() => this.#writeAll(), collectMs)
+  }
+
+  /** Writes all lines that wait, and collects those that arrive meanwhile. */
+  #writeAll(): void {
     const lines = this.#waiting.splice(0)
     this.#waitingBytes = 0
-    this.#isWriting = lines.length > 0
-    if (!this.#isWriting) {
-      this.#onIdle()
-      return
-    }
     const lostBefore = this.#lostCount
     if (lostBefore > 0) lines.unshift(lossLine(lostBefore))
     this.#writeBytes(Buffer.from(lines.join('')), (error) => {
       if (error === null) this.#lostCount -= lostBefore
       else this.#lostCount += lines.length - Number(lostBefore > 0)
-      this.#writeNext()
+      this.#isBusy = false
+      if (this.#waiting.length > 0) this.#collect()
+      else this.#onIdle()
     })
   }
 
@@ -80,6 +85,18 @@ export class LogOutput {
       else if (error === null && written < bytes.length) this.#writeBytes(bytes.subarray(written), done)
       else done(error)
     })
+  }
+}
+
+/** For pino: the time as a member of a line. It has milliseconds, and is made once for all lines of one. */
+export function isoTimeOnce(): () => string {
+  let lastMs = NaN
+  let text = ''
+  return () => {
+    const nowMs = Date.now()
+    if (nowMs !== lastMs) text = `,"time":"${new Date(nowMs).toISOString()}"`
+    lastMs = nowMs
+    return text
   }
 }
 

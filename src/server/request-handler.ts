@@ -190,8 +190,7 @@ export class RequestHandler {
   #errorResponse(exchange: Exchange, error: unknown): OutgoingResponse {
     const refusal = serviceErrorOf(error)
     const cause: unknown = refusal === error ? refusal.cause : error
-    const record = refusal.toRecord()
-    exchange.errorCode = record.error.code
+    exchange.errorCode = refusal.code
     exchange.problem = problemOf(refusal)
     exchange.logLevel = 'info'
     if (refusal.status >= 500 && cause !== undefined)
@@ -199,16 +198,7 @@ export class RequestHandler {
         { err: cause, method: exchange.method, path: loggedPath(exchange) },
         'a request failed',
       )
-    return {
-      status: refusal.status,
-      headers: {
-        ...jsonHeaders,
-        ...(refusal.kind === 'unauthorized' ? { 'WWW-Authenticate': challenge } : {}),
-        ...(refusal.allow === undefined ? {} : { Allow: refusal.allow }),
-        ...(refusal.retryAfterS === undefined ? {} : { 'Retry-After': String(refusal.retryAfterS) }),
-      },
-      body: Buffer.from(JSON.stringify(record)),
-    }
+    return refusal === unauthorized ? unauthorizedResponse : refusalResponse(refusal)
   }
 
   #ended(exchange: Exchange): void {
@@ -279,6 +269,21 @@ const unauthorized = new ServiceError(
   'unauthorized',
   'missing or unknown API key; send it as the whole Authorization header, without a scheme',
 )
+
+function refusalResponse(refusal: ServiceError): OutgoingResponse {
+  return {
+    status: refusal.status,
+    headers: {
+      ...jsonHeaders,
+      ...(refusal.kind === 'unauthorized' ? { 'WWW-Authenticate': challenge } : {}),
+      ...(refusal.allow === undefined ? {} : { Allow: refusal.allow }),
+      ...(refusal.retryAfterS === undefined ? {} : { 'Retry-After': String(refusal.retryAfterS) }),
+    },
+    body: Buffer.from(JSON.stringify(refusal.toRecord())),
+  }
+}
+
+const unauthorizedResponse = refusalResponse(unauthorized)
 
 /** A storage failure is not a bug of this program: 503, not 500. */
 function serviceErrorOf(error: unknown): ServiceError {

@@ -34,7 +34,7 @@ import { ConnectionLimit, grantedDescriptors } from './connection-limit.js'
 import { heldResources, type HeldResources } from './held-resources.js'
 import { authorityOf, listen } from './http-listener.js'
 import { ImageUploads } from './image-uploads.js'
-import { LogOutput } from './log-output.js'
+import { isoTimeOnce, LogOutput } from './log-output.js'
 import { reload, waitingImageBytesMax, type ReloadParts } from './reload.js'
 import { RequestHandler, type EndedRequest } from './request-handler.js'
 import type { Settings } from '../settings/index.js'
@@ -96,7 +96,7 @@ export async function startServer(
   lock: DirectoryLock,
   startAdmin: StartAdmin = () => Promise.resolve(null),
 ): Promise<RunningServer> {
-  const logOptions = { level: settings.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }
+  const logOptions = { level: settings.logLevel, base: null, timestamp: isoTimeOnce() }
   const output = new LogOutput(stdout)
   const log = pino(logOptions, output)
   const endBackgroundLog = logBackgroundFailures(log)

@@ -14,6 +14,7 @@ const pattern = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]
 
 /** null for a value that is not valid: it is ignored, as the recommendation requires. Later versions may add members. */
 export function parseTraceParent(value: string): TraceParent | null {
+  if (value === '') return null
   const [, version, traceId, spanId, flags, rest] = pattern.exec(value) ?? []
   if (traceId === undefined || spanId === undefined || flags === undefined) return null
   if (version === '00' && rest !== undefined) return null

@@ -1,5 +1,5 @@
 /** Repeated calls: many at the same time, and at moments when the stored cycle changes state. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createMemoryStore, type Store, type StoredCycle } from '../../store/index.js'
 import { hashBody, requestBodyOf } from '../request-body.js'
 import { expiredCycle, Idempotency, type Flight } from './idempotency.js'
@@ -169,4 +169,44 @@ test('a cycle that expires while bodies are compared is a conflict', async () =>
   Object.assign(store, { expiry: { ...store.expiry, isExpired: () => true } })
   for (const { status, reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
     expect([status, reason]).toEqual(['rejected', expiredCycle(cycleId)])
+})
+
+test('from the second repeat on, equal bytes need no hash, and others are still compared by value', async () => {
+  const { store } = await storeWithCycle()
+  const idempotency = new Idempotency(store)
+  const json = bytes(body)
+  const repeat = (other: Uint8Array): { hashed: () => number; response: Promise<Uint8Array> } => {
+    const hashing = vi.fn(() => hashBody(other))
+    const call = Object.assign(new HashedBody(other), { sha256: hashing })
+    const known = idempotency.lookup(cycleId)
+    if (known.kind !== 'stored') throw new Error('the cycle is not stored')
+    return {
+      hashed: () => hashing.mock.calls.length,
+      response: idempotency.repeat(known, cycleId, call),
+    }
+  }
+  const hashes: number[] = []
+  for (const received of [json, Buffer.from(json), Buffer.from(json)]) {
+    const { hashed, response: repeated } = repeat(received)
+    expect(Buffer.from(await repeated)).toEqual(response)
+    hashes.push(hashed())
+    // The memory of a body serves the next one.
+    received.fill(0xff)
+  }
+  expect(hashes).toEqual([1, 0, 0])
+  await expect(repeat(bytes({ ...body, more: 2 })).response).rejects.toMatchObject({ kind: 'conflict' })
+  expect(Buffer.from(await repeat(bytes(body, 1)).response)).toEqual(response)
+})
+
+test('what is in memory is forgotten with the stored cycles', async () => {
+  const { store } = await storeWithCycle()
+  const idempotency = new Idempotency(store)
+  idempotency.response(cycleId)
+  store.findCycle = () => undefined
+  expect(idempotency.lookup(cycleId).kind).toBe('stored')
+  idempotency.forgetResponses()
+  expect([idempotency.lookup(cycleId).kind, idempotency.responseInMemory(cycleId)]).toEqual([
+    'unknown',
+    undefined,
+  ])
 })

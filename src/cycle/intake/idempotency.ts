@@ -56,7 +56,7 @@ export class Idempotency {
 
   constructor(store: CycleRecords) {
     this.#store = store
-    this.#responses = new StoredResponses(store, responseBytesMax)
+    this.#responses = new StoredResponses(responseBytesMax)
   }
 
   /** Calls that wait for a cycle in progress. */
@@ -73,7 +73,7 @@ export class Idempotency {
   lookup(cycleId: string): KnownCycle {
     const flight = this.#flights.get(cycleId)
     if (flight !== undefined) return { kind: 'in progress', flight }
-    const cycle = this.#store.findCycle(cycleId)
+    const cycle = this.#responses.find(cycleId)?.cycle ?? this.#store.findCycle(cycleId)
     if (cycle !== undefined) return { kind: 'stored', cycle }
     return { kind: this.#store.expiry.isExpired(cycleId) ? 'expired' : 'unknown' }
   }
@@ -144,21 +144,34 @@ export class Idempotency {
 
   /** The response of a stored cycle. Undefined: there is none; null: there is one, but not in memory. */
   responseInMemory(cycleId: string): Uint8Array | null | undefined {
-    const cycle = this.#store.findCycle(cycleId)
-    return cycle && (this.#responses.inMemory(cycle) ?? null)
+    const kept = this.#responses.find(cycleId)
+    return kept?.response ?? (this.#store.findCycle(cycleId) && null)
   }
 
   /** The response of a stored cycle. Throws `not_found`. */
   response(cycleId: string): Uint8Array {
-    const cycle = this.#store.findCycle(cycleId)
-    const response = cycle && this.#responses.read(cycle)
+    const cycle = this.#responses.find(cycleId)?.cycle ?? this.#store.findCycle(cycleId)
+    const response = cycle && this.#read(cycle)
     if (response === undefined)
       throw new ServiceError('not_found', `there is no cycle ${cycleId.slice(0, 40)}`)
     return response
   }
 
+  /** To be called when stored cycles have been removed or replaced. */
+  forgetResponses(): void {
+    this.#responses.clear()
+  }
+
   #response(cycle: StoredCycle): Uint8Array {
-    return this.#responses.read(cycle) ?? this.#missing(cycle)
+    return this.#read(cycle) ?? this.#missing(cycle)
+  }
+
+  #read(cycle: StoredCycle): Uint8Array | undefined {
+    const known = this.#responses.find(cycle.cycleId)
+    if (known !== undefined) return known.response
+    const response = this.#store.readResponse(cycle.cycleId)
+    if (response !== undefined) this.#responses.keep(cycle, response)
+    return response
   }
 
   /** What a cycle in progress has become. */

@@ -129,6 +129,11 @@ export class Intake {
     return this.#idempotency.response(cycleId)
   }
 
+  /** To be called when stored cycles have been removed or replaced. */
+  forgetResponses(): void {
+    this.#idempotency.forgetResponses()
+  }
+
   /** Calls that hold a slot or wait, by what they wait for. */
   get counts(): IntakeCounts {
     return {

@@ -3,57 +3,58 @@ import { expect, test } from 'vitest'
 import type { StoredCycle } from '../../store/index.js'
 import { StoredResponses } from './stored-responses.js'
 
-const cycle = (position: number, receivedAt = 'then'): StoredCycle => ({
-  ...{ position, receivedAt, cycleId: `cycle ${position}`, cycleAtMs: 0 },
+const cycle = (position: number): StoredCycle => ({
+  ...{ position, receivedAt: 'then', cycleId: `cycle ${position}`, cycleAtMs: 0 },
   ...{ modelVersion: 'm', weightsVersion: 'w', requestSha256: '', responseSha256: '', hash: '' },
 })
 
-/** A store whose response to each cycle has this many bytes; and the cycles that were read from it. */
-function responses(bytes: number, bytesMax: number) {
-  const read: string[] = []
-  const readResponse = (cycleId: string): Uint8Array => {
-    read.push(cycleId)
-    return new Uint8Array(bytes)
-  }
-  return { responses: new StoredResponses({ readResponse }, bytesMax), read }
-}
+const bytes = (length: number): Uint8Array => new Uint8Array(length)
 
-test('a response is read from the store once, and again only when others have taken its memory', () => {
-  const { responses: kept, read } = responses(10, 25)
-  expect(kept.inMemory(cycle(1))).toBeUndefined()
-  const first = kept.read(cycle(1))
-  expect(kept.read(cycle(1))).toBe(first)
-  kept.read(cycle(2))
-  // The first one was read later than the second.
-  expect(kept.inMemory(cycle(1))).toBe(first)
-  kept.read(cycle(3))
-  expect(kept.bytes).toBe(20)
-  expect([1, 2, 3].map((position) => kept.inMemory(cycle(position)) !== undefined)).toEqual([
-    true,
-    false,
-    true,
-  ])
-  expect(read).toEqual(['cycle 1', 'cycle 2', 'cycle 3'])
+/** The positions, up to 4, of the cycles in memory. */
+const held = (kept: StoredResponses): number[] =>
+  [1, 2, 3, 4].filter((position) => kept.find(`cycle ${position}`) !== undefined)
+
+test('the responses that were read last stay, up to a number of bytes', () => {
+  const kept = new StoredResponses(25)
+  const first = bytes(10)
+  kept.keep(cycle(1), first)
+  kept.keep(cycle(2), bytes(10))
+  // The first one is read later than the second.
+  expect(kept.find('cycle 1')).toEqual({ cycle: cycle(1), response: first, request: null })
+  kept.keep(cycle(3), bytes(10))
+  expect([kept.bytes, held(kept)]).toEqual([20, [1, 3]])
 })
 
-test('a response that exceeds the memory is read each time', () => {
-  const { responses: kept, read } = responses(26, 25)
-  kept.read(cycle(1))
-  kept.read(cycle(1))
-  expect([read.length, kept.bytes]).toEqual([2, 0])
+test('a response that exceeds the memory is not kept, and takes nothing from others', () => {
+  const kept = new StoredResponses(25)
+  kept.keep(cycle(1), bytes(20))
+  kept.keep(cycle(2), bytes(26))
+  expect([kept.bytes, held(kept)]).toEqual([20, [1]])
 })
 
-test('the response of a cycle that was replaced in the store is read again', () => {
-  for (const replaced of [cycle(1, 'later'), { ...cycle(2), cycleId: 'cycle 1' }]) {
-    const { responses: kept, read } = responses(10, 25)
-    kept.read(cycle(1))
-    expect(kept.inMemory(replaced)).toBeUndefined()
-    kept.read(replaced)
-    expect([read.length, kept.bytes]).toEqual([2, 10])
-  }
+test('the body of a repeat is kept as a copy, and counts', () => {
+  const kept = new StoredResponses(25)
+  const body = Uint8Array.of(1, 2, 3)
+  kept.keep(cycle(1), bytes(10))
+  kept.keepRequest('cycle 1', body)
+  body.fill(0xff)
+  expect([kept.find('cycle 1')?.request, kept.bytes]).toEqual([Uint8Array.of(1, 2, 3), 13])
+  kept.keep(cycle(2), bytes(13))
+  expect([kept.bytes, held(kept)]).toEqual([13, [2]])
 })
 
-test('a response that the store no longer has is not kept', () => {
-  const kept = new StoredResponses({ readResponse: () => undefined }, 25)
-  expect([kept.read(cycle(1)), kept.bytes]).toEqual([undefined, 0])
+test('of a cycle without a response in memory, and of a large body, only the response is kept', () => {
+  const kept = new StoredResponses(1e7)
+  kept.keepRequest('cycle 1', bytes(3))
+  kept.keep(cycle(2), bytes(10))
+  kept.keepRequest('cycle 2', bytes(2_000_000))
+  expect([kept.bytes, kept.find('cycle 2')?.request]).toEqual([10, null])
+})
+
+test('a response that is kept again counts once, and nothing is left after clearing', () => {
+  const kept = new StoredResponses(25)
+  for (const length of [10, 12]) kept.keep(cycle(1), bytes(length))
+  expect(kept.bytes).toBe(12)
+  kept.clear()
+  expect([kept.bytes, held(kept)]).toEqual([0, []])
 })

@@ -1,24 +1,30 @@
 /**
- * Responses of stored cycles. Those that were read last stay in memory, up to a number of bytes: readers of the newest
- * scores and retries cost neither a copy nor a checksum each.
+ * Responses of stored cycles in memory, up to a number of bytes; those that were read last stay. Readers of the newest scores
+ * and clients that retry cost neither a read of the store nor a copy nor a checksum each. The body of a cycle that was
+ * repeated stays as well: to compare bytes takes a small part of the time that their hash takes.
  */
+import { mebibyte } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
-import type { Store, StoredCycle } from '../../store/index.js'
+import type { StoredCycle } from '../../store/index.js'
 
-interface Kept {
+export interface StoredResponse {
   readonly cycle: StoredCycle
+  /** Nobody may change it. */
   readonly response: Uint8Array
+  /** The body with which the cycle was repeated. */
+  readonly request: Uint8Array | null
 }
 
+/** Copying a larger body would keep the event loop from other requests. */
+const requestBytesMax = mebibyte
+
 export class StoredResponses {
-  readonly #store: Pick<Store, 'readResponse'>
   readonly #bytesMax: number
   /** The one that was read last is last. */
-  readonly #kept = new Map<string, Kept>()
+  readonly #kept = new Map<string, StoredResponse>()
   #bytes = 0
 
-  constructor(store: Pick<Store, 'readResponse'>, bytesMax: number) {
-    this.#store = store
+  constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }
 
@@ -26,38 +32,53 @@ export class StoredResponses {
     return this.#bytes
   }
 
-  /** The response if it is in memory. Nobody may change it. `cycle`: as the store has it now. */
-  inMemory(cycle: StoredCycle): Uint8Array | undefined {
-    const kept = this.#kept.get(cycle.cycleId)
-    if (kept === undefined) return undefined
-    this.#drop(kept)
-    // The records may have been replaced, as by a journal that was read again.
-    if (kept.cycle.position !== cycle.position || kept.cycle.receivedAt !== cycle.receivedAt) return undefined
-    this.#keep(kept)
-    return kept.response
+  find(cycleId: string): StoredResponse | undefined {
+    const kept = this.#kept.get(cycleId)
+    if (kept !== undefined) {
+      this.#kept.delete(cycleId)
+      this.#kept.set(cycleId, kept)
+    }
+    return kept
   }
 
-  /** As `inMemory`, and otherwise read from the store; undefined if it is no longer there. */
-  read(cycle: StoredCycle): Uint8Array | undefined {
-    const known = this.inMemory(cycle)
-    if (known !== undefined) return known
-    const response = this.#store.readResponse(cycle.cycleId)
-    if (response !== undefined && response.length <= this.#bytesMax) this.#keep({ cycle, response })
-    return response
+  keep(cycle: StoredCycle, response: Uint8Array): void {
+    this.#drop(cycle.cycleId)
+    this.#add({ cycle, response, request: null })
   }
 
-  #keep(kept: Kept): void {
+  /** Keeps a copy of the body that has repeated a cycle, if the response of the cycle is in memory. */
+  keepRequest(cycleId: string, request: Uint8Array): void {
+    const kept = this.#kept.get(cycleId)
+    if (kept === undefined || kept.request !== null || request.length > requestBytesMax) return
+    this.#drop(cycleId)
+    this.#add({ ...kept, request: Uint8Array.from(request) })
+  }
+
+  /** To be called when stored cycles have been removed or replaced. */
+  clear(): void {
+    this.#kept.clear()
+    this.#bytes = 0
+  }
+
+  #add(kept: StoredResponse): void {
+    if (bytesOf(kept) > this.#bytesMax) return
     this.#kept.set(kept.cycle.cycleId, kept)
-    this.#bytes += kept.response.length
-    for (const oldest of this.#kept.values()) {
+    this.#bytes += bytesOf(kept)
+    for (const oldest of this.#kept.keys()) {
       if (this.#bytes <= this.#bytesMax) break
       this.#drop(oldest)
     }
   }
 
-  #drop({ cycle, response }: Kept): void {
-    this.#kept.delete(cycle.cycleId)
-    this.#bytes -= response.length
+  #drop(cycleId: string): void {
+    const kept = this.#kept.get(cycleId)
+    if (kept === undefined) return
+    this.#kept.delete(cycleId)
+    this.#bytes -= bytesOf(kept)
     assert(this.#bytes >= 0, 'each response in memory is counted once')
   }
+}
+
+function bytesOf({ response, request }: StoredResponse): number {
+  return response.length + (request?.length ?? 0)
 }
