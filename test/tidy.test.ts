@@ -9,7 +9,7 @@ import { projectDir } from './helpers/server-process.js'
 /** Lines of each folder of src without tests: what it has, up to the next fifty. Growth is a decision. */
 const folderLinesMax: Readonly<Record<string, number>> = {
   admin: 3350,
-  base: 600,
+  base: 650,
   cli: 5600,
   client: 1200,
   codec: 4550,
@@ -21,7 +21,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   page: 6800,
   pool: 1400,
   records: 400,
-  server: 2650,
+  server: 2800,
   settings: 500,
   simulator: 2400,
   store: 6350,

@@ -26,6 +26,7 @@ export {
 } from './processes.js'
 export { isObject, parseJson } from './json.js'
 export { silentLog, type Log } from './log.js'
+export { RecentBytes } from './recent-bytes.js'
 export { ignoringErrors, withRelease } from './release.js'
 export { uninitializedBuffer } from './memory.js'
 export { sha256Of } from './sha256.js'

@@ -17,13 +17,7 @@ import { FakeModel } from '../../test/helpers/fake-model.js'
 import { loadCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
 import type { PoolState } from '../pool/index.js'
-import {
-  createMemoryContents,
-  createMemoryStore,
-  StoreError,
-  type FollowedChanges,
-  type MemoryContents,
-} from '../store/index.js'
+import { createMemoryContents, createMemoryStore, StoreError, type MemoryContents } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock, type StageName } from './stage-clock.js'
 import { requestBodyOf } from './request-body.js'
@@ -194,26 +188,6 @@ describe('a cycle sent again', () => {
     expect(await submitBytes(bytesOf(first()), gzipSync(bytesOf(first())), nowMs + 1000)).toBe(response)
     expect(text(service.intake.response(first().cycle_id))).toBe(response)
     expect(service.pendingCount).toBe(0)
-  })
-
-  test('gets no response from memory that the records of another process have replaced', async () => {
-    let follow: (changes: FollowedChanges) => Promise<void> = () => Promise.resolve()
-    const store = createMemoryStore({ contents })
-    store.onFollowed = (listener) => void (follow = listener)
-    service = await CycleService.open(parts({ store }))
-    await submit(first())
-    service.intake.response(first().cycle_id)
-    expect(service.lastCycle()?.cycleId).toBe(first().cycle_id)
-    const other = createMemoryStore()
-    Object.assign(store, {
-      findCycle: other.findCycle.bind(other),
-      lastCycle: other.lastCycle.bind(other),
-    })
-    await follow({ isComplete: false, imagesStored: [], imagesRemoved: [] })
-    expect([service.intake.responseInMemory(first().cycle_id), service.lastCycle()]).toEqual([
-      undefined,
-      undefined,
-    ])
   })
 
   test('with another body is refused with 409 and changes nothing', async () => {

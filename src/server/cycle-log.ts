@@ -3,7 +3,7 @@
  * nor other texts of a body.
  */
 import type { Log } from '../base/index.js'
-import { findCycleId, StageClock, type StageName } from '../cycle/index.js'
+import { StageClock, type StageName } from '../cycle/index.js'
 
 export class CycleLog extends StageClock {
   #cycleId: string | null = null
@@ -14,10 +14,10 @@ export class CycleLog extends StageClock {
     this.#log = log
   }
 
-  /** Must be called with the whole body, valid or not. */
-  received(json: Uint8Array): void {
+  /** Must be called when the whole body has arrived. Null: it has no id where one is expected. */
+  received(cycleId: string | null): void {
     this.lap('receive')
-    this.#cycleId = findCycleId(json)
+    this.#cycleId = cycleId
   }
 
   /** Null if the body has none, or was not received. */

@@ -172,23 +172,25 @@ export class Exchange {
 
   #sendInPieces(body: Uint8Array): void {
     const response = this.#response
-    let acceptedAt = performance.now()
-    let isScheduled = false
     piecesCount++
     this.#isSending = true
-    const sendPiece = (): void => {
+    let acceptedAt = 0
+    let isScheduled = false
+    /** Returns false once everything is sent. */
+    const sendPiece = (): boolean => {
       const pieceBytes = Math.max(pieceBytesMin, Math.floor(turnBytesMax / piecesCount))
       const piece = body.subarray(this.bytesSent, this.bytesSent + pieceBytes)
       const [isAccepted, isDone] = response.tryEnd(piece, body.length)
       if (isDone) {
         this.bytesSent = body.length
         this.#end()
-        return
+        return false
       }
       const sent = response.getWriteOffset()
       if (sent > this.bytesSent) acceptedAt = performance.now()
       this.bytesSent = sent
       if (isAccepted) scheduleNext()
+      return true
     }
     const scheduleNext = (): void => {
       if (isScheduled) return
@@ -198,6 +200,9 @@ export class Exchange {
         if (!this.#ended) response.cork(sendPiece)
       })
     }
+    // Most responses are sent at once: neither a timer nor a listener is needed.
+    if (!sendPiece()) return
+    acceptedAt = performance.now()
     this.#retryTimer = setInterval(() => {
       if (performance.now() - acceptedAt > stallMsMax) this.abort()
       else scheduleNext()
@@ -207,7 +212,6 @@ export class Exchange {
       // uWebSockets.js need not call again for this turn.
       return true
     })
-    sendPiece()
   }
 
   #end(): void {

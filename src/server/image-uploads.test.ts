@@ -102,3 +102,16 @@ test('an image with the stored bytes needs neither a decoder nor a place in its 
   end(undefined)
   await Promise.all(busy)
 })
+
+test('the hash of exactly the bytes that were uploaded again is known', async () => {
+  const uploads = new ImageUploads(createMemoryStore(), new ImageSemaphore(Infinity), () => undefined)
+  const bytes = await jpeg()
+  const { hash: sha256 } = uploadOf(bytes)
+  await uploads.put(key, uploadOf(bytes), undefined)
+  expect(uploads.repeatedHash(bytes)).toBeUndefined()
+  await uploads.put(key, uploadOf(Buffer.from(bytes)), undefined)
+  expect(uploads.repeatedHash(bytes)).toEqual(sha256)
+  const other = Buffer.from(bytes)
+  other[other.length - 1] = 0
+  expect(uploads.repeatedHash(other)).toBeUndefined()
+})

@@ -3,10 +3,14 @@
  * are decoded and normalised in the thread pool, a few at a time, then stored. The body is checked before the conflict,
  * and the first image stored under a key stays.
  */
+import { mebibyte, RecentBytes } from '../base/index.js'
 import { Problems, ServiceError } from '../contract/index.js'
 import { checkSignature, normaliseImage, type ImageSemaphore } from '../images/index.js'
 import { StoreError, type ImageKey, type Store } from '../store/index.js'
 import { throwUnavailable } from './store-errors.js'
+
+/** For the images that were uploaded again last. */
+const repeatedBytesMax = 16 * mebibyte
 
 export interface Upload {
   readonly bytes: Uint8Array
@@ -24,6 +28,7 @@ export class ImageUploads {
   readonly #store: Store
   readonly #semaphore: ImageSemaphore
   readonly #onCreated: (key: ImageKey) => void
+  readonly #repeated = new RecentBytes<Uint8Array>(repeatedBytesMax)
 
   /** `onCreated` is called for every image that has become durable. */
   constructor(store: Store, semaphore: ImageSemaphore, onCreated: (key: ImageKey) => void) {
@@ -35,6 +40,11 @@ export class ImageUploads {
   /** Throws `unavailable` when the queue has no room for an upload of this size: called before its body is received. */
   refuseIfFull(bytes: number): void {
     this.#semaphore.refuseIfFull(bytes)
+  }
+
+  /** The hash of an image that was uploaded again a short time ago. */
+  repeatedHash(bytes: Uint8Array): Uint8Array | undefined {
+    return this.#repeated.find(bytes)
   }
 
   /**
@@ -50,7 +60,10 @@ export class ImageUploads {
     checkSignature(bytes)
     const sha256 = Buffer.from(hash).toString('hex')
     checkClaim(claimedSha256, sha256)
-    if (await this.#isRepeat(key, hash)) return { created: false, sha256 }
+    if (await this.#isRepeat(key, hash)) {
+      if (this.repeatedHash(bytes) === undefined) this.#repeated.keep(bytes, hash)
+      return { created: false, sha256 }
+    }
     const image = await this.#semaphore.run(bytes.length, () => normaliseImage(bytes, hash), signal)
     const result = await this.#store.putImage(key, image).catch((error: unknown) => {
       if (this.#isStored(key, hash)) this.#onCreated(key)

@@ -2,11 +2,11 @@
  * The body of a request while it arrives: read up to a size and a time limit, refused before it is complete, or drained
  * before a response that ends the connection.
  */
-import type { Hash } from 'node:crypto'
 import type { HttpResponse } from 'uWebSockets.js'
 import { kibibyte } from '../base/index.js'
 import { ServiceError } from '../contract/index.js'
 import type { BodyReservation } from './body-admission.js'
+import type { BodyHash } from './body-hash.js'
 import { GrowingBody } from './growing-body.js'
 
 /**
@@ -31,8 +31,7 @@ export interface AnnouncedBody {
 export interface BodyReading {
   /** Receives the first bytes. May refuse the body by throwing. */
   readonly onStart?: (bytes: Uint8Array) => void
-  /** Updated with each piece: the time is that in which the next one is on its way. */
-  readonly hash?: Hash
+  readonly hash?: BodyHash
 }
 
 export class IncomingBody {
@@ -88,7 +87,7 @@ export class IncomingBody {
         }
         this.#body ??= new GrowingBody(announcedBytes >= 0 ? announcedBytes : bytesMax)
         this.#body.append(chunk)
-        reading.hash?.update(new Uint8Array(chunk))
+        reading.hash?.add(new Uint8Array(chunk), isFirst && isLast)
         if (!isLast) return
         const bytes = this.#body.bytes()
         stop()

@@ -19,18 +19,27 @@ export interface JsonBody {
   readonly gzip: Uint8Array | null
 }
 
-export async function readJsonBody(
+/** The body as it arrives. */
+export function readArrivedBody(
   exchange: Exchange,
-  gzip: boolean,
+  isGzip: boolean,
   timeMsMax: number,
   reading?: BodyReading,
+): Promise<Uint8Array> {
+  return exchange.body.read(isGzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, reading)
+}
+
+/** The body that has arrived, decompressed. */
+export async function decodeBody(
+  exchange: Exchange,
+  isGzip: boolean,
+  arrived: Uint8Array,
 ): Promise<JsonBody> {
-  const bytes = await exchange.body.read(gzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, reading)
-  if (!gzip) return { json: bytes, gzip: null }
-  const json = await decompressionSemaphore.run(() => gunzipBody(bytes), exchange.signal)
+  if (!isGzip) return { json: arrived, gzip: null }
+  const json = await decompressionSemaphore.run(() => gunzipBody(arrived), exchange.signal)
   const refusal = exchange.body.reservation.add(json.length)
   if (refusal !== null) throw refusal
-  return { json, gzip: bytes }
+  return { json, gzip: arrived }
 }
 
 /** The decompressed body. Rejects with `too_large`, or with `bad_request` if it is not valid gzip. */

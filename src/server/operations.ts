@@ -2,7 +2,6 @@
  * What the server does for each operation of the contract's table. A handler reads the request's body, calls the service,
  * and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into responses.
  */
-import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { inBackground, Semaphore, type Log } from '../base/index.js'
 import { runBodyTask } from '../codec/index.js'
@@ -16,16 +15,16 @@ import {
   type OperationId,
   type WeightsAck,
 } from '../contract/index.js'
-import { hashBody, type CycleService, type RequestBody } from '../cycle/index.js'
+import { findCycleId, hashBody, type CycleService } from '../cycle/index.js'
 import { checkMediaType } from '../images/index.js'
 import type { Model } from '../model/index.js'
 import { StoreError, type Store } from '../store/index.js'
+import { BodyHash } from './body-hash.js'
 import { CycleLog } from './cycle-log.js'
 import type { Exchange, OutgoingResponse } from './exchange.js'
 import { decodeSegment, parseImageKey } from './image-path.js'
 import type { ImageUploads } from './image-uploads.js'
-import type { BodyReading } from './incoming-body.js'
-import { readJsonBody, type JsonBody } from './json-body.js'
+import { decodeBody, readArrivedBody, type JsonBody } from './json-body.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { throwUnavailable } from './store-errors.js'
 import type { Settings } from '../settings/index.js'
@@ -66,9 +65,27 @@ export const handlers: Readonly<Record<OperationId, Handle>> = {
 async function postCycle({ exchange, cycles, settings, log }: Call): Promise<OutgoingResponse> {
   const stages = new CycleLog(exchange.startedAt, log)
   exchange.stages = stages
-  const body = await readCycle(exchange, settings().bodyReadMsMax, cycles)
-  stages.received(body.json)
-  const response = await cycles.intake.submit(body, exchange.receivedAtMs, stages, exchange.signal)
+  const isGzip = isGzipped(exchange)
+  const hash = new BodyHash()
+  const onStart = admission(exchange, isGzip, cycles)
+  const { bodyReadMsMax } = settings()
+  const arrived = await readArrivedBody(
+    exchange,
+    isGzip,
+    bodyReadMsMax,
+    isGzip ? { onStart } : { onStart, hash },
+  )
+  const repeated = cycles.intake.repeatedBefore(arrived)
+  let response: Uint8Array
+  if (repeated === undefined) {
+    const body = await decodeBody(exchange, isGzip, arrived)
+    stages.received(findCycleId(body.json))
+    const sha256 = isGzip ? await hashBody(body.json) : hash.of(arrived).toString('hex')
+    response = await cycles.intake.submit({ ...body, sha256 }, exchange.receivedAtMs, stages, exchange.signal)
+  } else {
+    stages.received(repeated.cycle.cycleId)
+    ;({ response } = repeated)
+  }
   const timing = exchange.wantsTiming ? { 'Server-Timing': stages.toHeader() } : {}
   return { status: 200, headers: { ...jsonHeaders, ...timing }, body: response }
 }
@@ -100,16 +117,14 @@ async function putImage({ exchange, parameters, images, settings }: Call): Promi
   const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
   checkImageHeaders(contentType, contentEncoding)
   images.refuseIfFull(Number(contentLength))
-  const hash = createHash('sha256')
-  const bytes = await exchange.body.read(imageBytesMax, settings().bodyReadMsMax, { hash })
+  const bodyHash = new BodyHash()
+  const bytes = await exchange.body.read(imageBytesMax, settings().bodyReadMsMax, {
+    hash: bodyHash,
+  })
   checkMediaType(bytes)
   const key = parseImageKey(parameters, contentSha256)
-  const { created, sha256 } = await images.put(
-    key,
-    { bytes, hash: hash.digest() },
-    contentSha256,
-    exchange.signal,
-  )
+  const hash = images.repeatedHash(bytes) ?? bodyHash.of(bytes)
+  const { created, sha256 } = await images.put(key, { bytes, hash }, contentSha256, exchange.signal)
   const position = String(key.position).padStart(2, '0')
   const stored: ImageStored = {
     key: `${key.gallId}/${key.postNo}/${position}.jpg`,
@@ -186,28 +201,24 @@ export function lastCycleOf(cycles: CycleService): ReturnType<CycleService['last
   }
 }
 
-/** The body of a cycle. It is refused at its first bytes if the cycle would not be admitted. */
-async function readCycle(exchange: Exchange, timeMsMax: number, cycles: CycleService): Promise<RequestBody> {
-  const { contentEncoding, contentLength } = exchange.headers
-  const isPlain = contentEncoding === '' || contentEncoding.toLowerCase() === 'identity'
-  const bytesMax = isPlain && contentLength !== '' ? Number(contentLength) : Infinity
+/** Refuses the body of a cycle at its first bytes if the cycle would not be admitted. */
+function admission(exchange: Exchange, isGzip: boolean, cycles: CycleService): (bytes: Uint8Array) => void {
+  const { contentLength } = exchange.headers
+  const bytesMax = !isGzip && contentLength !== '' ? Number(contentLength) : Infinity
   // The cycle_id cannot be read from compressed bytes.
-  const onStart = (bytes: Uint8Array): void => cycles.intake.admit(isPlain ? bytes : noBytes, bytesMax)
-  if (!isPlain) {
-    const body = await readJson(exchange, timeMsMax, { onStart })
-    return { ...body, sha256: await hashBody(body.json) }
-  }
-  const hash = createHash('sha256')
-  const body = await readJson(exchange, timeMsMax, { onStart, hash })
-  return { ...body, sha256: hash.digest('hex') }
+  return (bytes) => cycles.intake.admit(isGzip ? noBytes : bytes, bytesMax)
 }
 
 const noBytes = new Uint8Array()
 
-function readJson(exchange: Exchange, timeMsMax: number, reading?: BodyReading): Promise<JsonBody> {
-  const { contentType, contentEncoding } = exchange.headers
-  const isGzip = checkJsonHeaders(contentType, contentEncoding)
-  return readJsonBody(exchange, isGzip, timeMsMax, reading)
+async function readJson(exchange: Exchange, timeMsMax: number): Promise<JsonBody> {
+  const isGzip = isGzipped(exchange)
+  return decodeBody(exchange, isGzip, await readArrivedBody(exchange, isGzip, timeMsMax))
+}
+
+/** Whether a JSON body is compressed. Throws `unsupported_media_type`. */
+function isGzipped({ headers: { contentType, contentEncoding } }: Exchange): boolean {
+  return checkJsonHeaders(contentType, contentEncoding)
 }
 
 function json(status: number, value: unknown): OutgoingResponse {

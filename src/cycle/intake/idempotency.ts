@@ -9,7 +9,7 @@ import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
 import type { ExpiryRecords, Store, StoredCycle, StoredRequest } from '../../store/index.js'
 import { hashBody, unpackRequest, type RequestBody } from '../request-body.js'
-import { StoredResponses } from './stored-responses.js'
+import { StoredResponses, type StoredResponse } from './stored-responses.js'
 
 /** Calls that may wait for cycles in progress. */
 const coalescedMax = 1000
@@ -155,6 +155,13 @@ export class Idempotency {
     if (response === undefined)
       throw new ServiceError('not_found', `there is no cycle ${cycleId.slice(0, 40)}`)
     return response
+  }
+
+  /** The cycle that was known as `before`, with its response, unless another has taken its place. */
+  storedAsBefore(before: StoredCycle): StoredResponse | undefined {
+    const known = this.lookup(before.cycleId)
+    if (known.kind !== 'stored' || known.cycle.requestSha256 !== before.requestSha256) return undefined
+    return { cycle: known.cycle, response: this.#response(known.cycle) }
   }
 
   /** To be called when stored cycles have been removed or replaced. */

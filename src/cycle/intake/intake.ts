@@ -2,10 +2,10 @@
  * Intake of cycles: recognises a repeat by its bytes; otherwise decodes the body, and handles it as a repeat of a known
  * cycle or as a new one. Read `submit` first.
  */
-import { kibibyte, Semaphore } from '../../base/index.js'
+import { kibibyte, mebibyte, RecentBytes, Semaphore } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { ServiceError, type CycleColumns } from '../../contract/index.js'
-import type { Store, StoredRequest } from '../../store/index.js'
+import type { Store, StoredCycle, StoredRequest } from '../../store/index.js'
 import { nextTurn } from '../next-turn.js'
 import { packRequest, threadBytesMin, type RequestBody } from '../request-body.js'
 import type { StageClock } from '../stage-clock.js'
@@ -13,6 +13,7 @@ import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 import { checkTimes } from './check-times.js'
 import { Idempotency } from './idempotency.js'
 import { peekCycleId } from './peek-cycle-id.js'
+import type { StoredResponse } from './stored-responses.js'
 
 export interface CycleLimits {
   /** How far in the future a `cycle_time` may be. */
@@ -58,11 +59,15 @@ export interface IntakeParts {
 const bytesWithoutSlotMax = 64 * kibibyte
 /** Bodies that may wait to be decoded. The server bounds their bytes. */
 const decodesWaitingMax = 256
+/** For the bodies that were repeated last. */
+const repeatedBytesMax = 16 * mebibyte
 
 export class Intake {
   readonly #parts: IntakeParts
   readonly #idempotency: Idempotency
   readonly #slots: AdmissionSemaphore
+  /** Bodies that have repeated a cycle, as they arrived. */
+  readonly #repeated = new RecentBytes<StoredCycle>(repeatedBytesMax)
   #isUsed = false
   /** One body is decoded per turn of the event loop: other requests are served in between. */
   readonly #decodeTurns = new Semaphore(1, {
@@ -129,6 +134,15 @@ export class Intake {
     return this.#idempotency.response(cycleId)
   }
 
+  /**
+   * The cycle that these bytes, JSON or gzip, have repeated a short time ago, with its response: it is recognised without a
+   * hash, and gzip without decompression.
+   */
+  repeatedBefore(arrived: Uint8Array): StoredResponse | undefined {
+    const cycle = this.#repeated.find(arrived)
+    return cycle && this.#idempotency.storedAsBefore(cycle)
+  }
+
   /** To be called when stored cycles have been removed or replaced. */
   forgetResponses(): void {
     this.#idempotency.forgetResponses()
@@ -147,7 +161,10 @@ export class Intake {
   /** The response to a body with the bytes of a known cycle; null for any other. */
   async #sameBytes({ peekedId, body }: Call, signal: AbortSignal | undefined): Promise<Uint8Array | null> {
     if (peekedId === null) return null
-    return this.#idempotency.responseToSameBytes(this.#idempotency.lookup(peekedId), body, signal)
+    const known = this.#idempotency.lookup(peekedId)
+    const response = await this.#idempotency.responseToSameBytes(known, body, signal)
+    if (response !== null && known.kind === 'stored') this.#repeated.keep(body.gzip ?? body.json, known.cycle)
+    return response
   }
 
   /** A large body with an unknown id needs a slot first: decoding it takes time from other cycles. */

@@ -20,7 +20,7 @@ test('the responses that were read last stay, up to a number of bytes', () => {
   kept.keep(cycle(1), first)
   kept.keep(cycle(2), bytes(10))
   // The first one is read later than the second.
-  expect(kept.find('cycle 1')).toEqual({ cycle: cycle(1), response: first, request: null })
+  expect(kept.find('cycle 1')).toEqual({ cycle: cycle(1), response: first })
   kept.keep(cycle(3), bytes(10))
   expect([kept.bytes, held(kept)]).toEqual([20, [1, 3]])
 })
@@ -30,25 +30,6 @@ test('a response that exceeds the memory is not kept, and takes nothing from oth
   kept.keep(cycle(1), bytes(20))
   kept.keep(cycle(2), bytes(26))
   expect([kept.bytes, held(kept)]).toEqual([20, [1]])
-})
-
-test('the body of a repeat is kept as a copy, and counts', () => {
-  const kept = new StoredResponses(25)
-  const body = Uint8Array.of(1, 2, 3)
-  kept.keep(cycle(1), bytes(10))
-  kept.keepRequest('cycle 1', body)
-  body.fill(0xff)
-  expect([kept.find('cycle 1')?.request, kept.bytes]).toEqual([Uint8Array.of(1, 2, 3), 13])
-  kept.keep(cycle(2), bytes(13))
-  expect([kept.bytes, held(kept)]).toEqual([13, [2]])
-})
-
-test('of a cycle without a response in memory, and of a large body, only the response is kept', () => {
-  const kept = new StoredResponses(1e7)
-  kept.keepRequest('cycle 1', bytes(3))
-  kept.keep(cycle(2), bytes(10))
-  kept.keepRequest('cycle 2', bytes(2_000_000))
-  expect([kept.bytes, kept.find('cycle 2')?.request]).toEqual([10, null])
 })
 
 test('a response that is kept again counts once, and nothing is left after clearing', () => {

@@ -1,0 +1,43 @@
+/**
+ * Bytes that arrived a short time ago, and what is known of them. Clients that retry send the same bytes again: to compare
+ * them takes a small part of the time that their hash takes.
+ */
+import { mebibyte } from './units.js'
+
+/** Copying more would keep the event loop from other work. */
+const copiedBytesMax = mebibyte
+
+export class RecentBytes<Value> {
+  readonly #bytesMax: number
+  /** By length, one of each: others of the same length take its place. The one that was found last is last. */
+  readonly #entries = new Map<number, { readonly bytes: Uint8Array; readonly value: Value }>()
+  #bytes = 0
+
+  /** `bytesMax`: of all copies together. */
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  /** What is known of exactly these bytes. */
+  find(bytes: Uint8Array): Value | undefined {
+    const entry = this.#entries.get(bytes.length)
+    if (entry === undefined || Buffer.compare(entry.bytes, bytes) !== 0) return undefined
+    this.#entries.delete(bytes.length)
+    this.#entries.set(bytes.length, entry)
+    return entry.value
+  }
+
+  /** Copies the bytes. */
+  keep(bytes: Uint8Array, value: Value): void {
+    const { length } = bytes
+    if (length > Math.min(copiedBytesMax, this.#bytesMax)) return
+    if (this.#entries.delete(length)) this.#bytes -= length
+    this.#entries.set(length, { bytes: Uint8Array.from(bytes), value })
+    this.#bytes += length
+    for (const oldest of this.#entries.keys()) {
+      if (this.#bytes <= this.#bytesMax) break
+      this.#entries.delete(oldest)
+      this.#bytes -= oldest
+    }
+  }
+}

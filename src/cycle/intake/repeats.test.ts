@@ -1,0 +1,76 @@
+/** Repeated calls that are answered from memory. */
+import { gzipSync } from 'node:zlib'
+import { expect, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
+import { bytesOf, candidate, cycleBody, cycleMs } from '../../../test/helpers/bodies.js'
+import { FakeModel } from '../../../test/helpers/fake-model.js'
+import { referenceCodec } from '../../codec/index.js'
+import { createMemoryStore, type FollowedChanges, type Store } from '../../store/index.js'
+import { requestBodyOf } from '../request-body.js'
+import { CycleService } from '../service.js'
+import { StageClock } from '../stage-clock.js'
+
+const nowMs = cycleMs(1000)
+const first = cycleBody(0, { candidates: [candidate('g', 1)] })
+
+const open = (store: Store = createMemoryStore()): Promise<CycleService> => {
+  const model = new FakeModel()
+  return CycleService.open({
+    ...{ codec: referenceCodec, store, model: () => model, clock: () => nowMs, log: silentLog },
+    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
+    textEncodeMsMax: 1000,
+    initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
+  })
+}
+
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
+
+const submit = async (
+  service: CycleService,
+  json: Uint8Array,
+  gzip: Uint8Array | null = null,
+): Promise<string> => text(await service.intake.submit(requestBodyOf(json, gzip), nowMs, new StageClock(0)))
+
+test('a repeat is recognised by exactly its bytes, JSON or gzip, from the second one on', async () => {
+  const service = await open()
+  const json = bytesOf(first)
+  const response = await submit(service, json)
+  const gzip = gzipSync(json)
+  const known = (bytes: Uint8Array): string | undefined => {
+    const found = service.intake.repeatedBefore(Buffer.from(bytes))
+    return found && `${found.cycle.cycleId} ${text(found.response)}`
+  }
+  for (const [arrived, send] of [
+    [json, () => submit(service, json)],
+    [gzip, () => submit(service, json, gzip)],
+  ] as const) {
+    expect(known(arrived)).toBeUndefined()
+    await send()
+    expect(known(arrived)).toBe(`${first.cycle_id} ${response}`)
+    for (let at = 0; at < arrived.length; at += 7) {
+      const other = Buffer.from(arrived)
+      other[at] = (other[at] ?? 0) ^ 1
+      expect(known(other)).toBeUndefined()
+    }
+  }
+})
+
+test('no response comes from memory that the records of another process have replaced', async () => {
+  let follow: (changes: FollowedChanges) => Promise<void> = () => Promise.resolve()
+  const store = createMemoryStore()
+  store.onFollowed = (listener) => void (follow = listener)
+  const service = await open(store)
+  await submit(service, bytesOf(first))
+  service.intake.response(first.cycle_id)
+  expect(service.lastCycle()?.cycleId).toBe(first.cycle_id)
+  const other = createMemoryStore()
+  Object.assign(store, {
+    findCycle: other.findCycle.bind(other),
+    lastCycle: other.lastCycle.bind(other),
+  })
+  await follow({ isComplete: false, imagesStored: [], imagesRemoved: [] })
+  expect([service.intake.responseInMemory(first.cycle_id), service.lastCycle()]).toEqual([
+    undefined,
+    undefined,
+  ])
+})
