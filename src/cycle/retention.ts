@@ -115,11 +115,12 @@ export class Retention {
       if (newest === undefined) return
       await this.#parts.coverBySnapshot(newest.position)
       const needed = this.#neededPositions()
-      const removing = expiry.removeCycles(
-        old.map(({ position }) => ({ position, keepEntry: needed.has(position) })),
-      )
-      // Also after a write that failed late: it may be stored.
-      await removing.finally(this.#parts.onCyclesRemoved)
+      try {
+        await expiry.removeCycles(old.map(({ position }) => ({ position, keepEntry: needed.has(position) })))
+      } finally {
+        // Also after a write that failed late: it may be stored.
+        this.#parts.onCyclesRemoved()
+      }
       if (old.length < cyclesPerStep) return
     }
   }
