@@ -3,11 +3,12 @@
  */
 import { basename } from 'node:path'
 import { headNames, type HeadName } from '../../contract/index.js'
-import type { HeadInputs, HeadManifest, HeadOutput } from '../package/manifest.js'
+import type { HeadManifest, HeadOutput } from '../package/manifest.js'
 import { matrixNames, rowsAndColumns, type MatrixWidths } from '../sessions/head-ports.js'
 import { portNamed } from '../sessions/ports.js'
 import type { TrialInput, TrialOutput } from '../sessions/trial-runs.js'
 import { guess, read, type Findings, type Known } from './findings.js'
+import type { DraftedInputs } from './head-inputs.js'
 import { interpretOutput, type HeadCandidate } from './interpret-output.js'
 import { trialRows, type TrialBatch } from './trial-batch.js'
 import type { TrialGraph } from './trial-graph.js'
@@ -17,7 +18,7 @@ export interface HeadGraph {
   readonly graph: TrialGraph
   /** `head`, or `head[1]` of several. */
   readonly place: string
-  readonly inputs: HeadInputs
+  readonly inputs: DraftedInputs
   /** Whether every input has a meaning: then the graph can be run. */
   readonly isRunnable: boolean
 }

@@ -1,7 +1,6 @@
 /**
  * The inputs of a graph of heads: which one is the matrix of features, and which ones are vectors, by name and by width.
  */
-import type { HeadInputs } from '../package/manifest.js'
 import type { MatrixName } from '../sessions/head-ports.js'
 import type { Port } from '../sessions/ports.js'
 import { guess, read, type Findings } from './findings.js'
@@ -15,14 +14,17 @@ const names: Readonly<Record<MatrixName, RegExp>> = {
 /** Dimensions of the encoders; 0: there is no such encoder. */
 export type EncoderDims = Readonly<Record<'text' | 'image', number>>
 
+/** The name of the input for each matrix. */
+export type DraftedInputs = { [Matrix in MatrixName]?: string }
+
 /** null: an input has no meaning here; the findings state it. */
 export function draftInputs(
   ports: readonly Port[],
   dims: EncoderDims,
   place: string,
   findings: Findings,
-): HeadInputs | null {
-  const inputs: HeadInputs = {}
+): DraftedInputs | null {
+  const inputs: DraftedInputs = {}
   const open = new Set(ports)
   const assign = (matrix: MatrixName, port: Port, isGuess: boolean, reason: string): void => {
     inputs[matrix] = findings.take(`${place}.inputs.${matrix}`, (isGuess ? guess : read)(port.name, reason))
