@@ -15,7 +15,7 @@ import {
 } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import type { CyclePlan, Pool, PoolState, WeightsSetting } from '../pool/index.js'
-import { StoreError, type CycleRecord, type Position, type Store } from '../store/index.js'
+import { StoreError, type CycleRecord, type Store } from '../store/index.js'
 import { availabilityOf } from './availability.js'
 import { cycleRecordOf } from './cycle-record.js'
 import { missingInputWarnings, modelKindWarnings, type Embeddings } from './embeddings/index.js'
@@ -207,17 +207,19 @@ export class CyclePipeline {
   /** A pool that holds every stored cycle. Throws `unavailable`. */
   async #currentPool(): Promise<Pool> {
     const { store } = this.#parts
-    let last: Position
+    let isStored: boolean
     try {
       if (this.#mustLoad) this.#pool = (await loadPool(this.#parts)).pool
       this.#mustLoad = false
-      last = store.lastCycle()?.position ?? 0
-      if (last > this.#pool.state.position) await catchUp(this.#pool, this.#parts)
+      const { position } = this.#pool.state
+      isStored = position === 0 || store.hasCycle(position)
+      // Positions have no gaps.
+      if (store.hasCycle(position + 1)) await catchUp(this.#pool, this.#parts)
     } catch (cause) {
       throw new ServiceError('unavailable', 'the storage cannot be read', { cause })
     }
     // The file was overwritten: the store stops all writes.
-    if (last < this.#pool.state.position) throw new ServiceError('unavailable', 'storage refuses writes')
+    if (!isStored) throw new ServiceError('unavailable', 'storage refuses writes')
     return this.#pool
   }
 

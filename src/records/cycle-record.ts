@@ -1,12 +1,12 @@
 /**
  * The record of a cycle: all that the history keeps of it when request and response have expired.
  *
- *   u32 length of the header · header as JSON · each table of tables.ts in order: u32 length · rows as table.ts packs them
+ *   header as JSON · what is known before the prediction: its tables in the order of tables.ts, compressed together · heads
  *
- * Each table is packed by itself, so that a reader unpacks only those that it needs.
+ * Before each part, and before each of the tables, stands its length (u32).
  */
 import type { Weights } from '../contract/index.js'
-import { packRows, unpackRows, type Rows } from './table.js'
+import { compress, decompress, packRows, rowBytes, rowsOf, unpackRows, type Rows } from './table.js'
 import { cycleTableNames, cycleTables, type CycleTableName } from './tables.js'
 
 export interface CycleRecordHeader {
@@ -26,7 +26,7 @@ export interface CycleRecordHeader {
 export type CycleRows<Name extends CycleTableName> = Rows<(typeof cycleTables)[Name]>
 export type CycleTables = { readonly [Name in CycleTableName]: CycleRows<Name> }
 
-export const cycleRecordLayout = 1
+export const cycleRecordLayout = 2
 const lengthBytes = 4
 
 /** Packs all that is known before the prediction. The function that it returns adds the heads. */
@@ -35,16 +35,17 @@ export function packCycleRecord(
   tables: Omit<CycleTables, 'heads'>,
 ): (heads: CycleRows<'heads'>) => Uint8Array {
   const { candidates, removals, results, scored, images } = tables
-  const parts = [
-    Buffer.from(JSON.stringify({ layout: cycleRecordLayout, ...header })),
-    packRows(cycleTables.candidates, candidates),
-    packRows(cycleTables.removals, removals),
-    packRows(cycleTables.results, results),
-    packRows(cycleTables.scored, scored),
-    packRows(cycleTables.images, images),
-  ]
-  return (heads) =>
-    Buffer.concat([...parts, packRows(cycleTables.heads, heads)].flatMap((part) => [lengthOf(part), part]))
+  const start = Buffer.from(JSON.stringify({ layout: cycleRecordLayout, ...header }))
+  const planned = compress(
+    joined([
+      rowBytes(cycleTables.candidates, candidates),
+      rowBytes(cycleTables.removals, removals),
+      rowBytes(cycleTables.results, results),
+      rowBytes(cycleTables.scored, scored),
+      rowBytes(cycleTables.images, images),
+    ]),
+  )
+  return (heads) => joined([start, planned, packRows(cycleTables.heads, heads)])
 }
 
 export function readCycleHeader(record: Uint8Array): CycleRecordHeader {
@@ -54,7 +55,9 @@ export function readCycleHeader(record: Uint8Array): CycleRecordHeader {
 /** One table of a record. Throws for a record that is not intact. */
 export function readCycleTable<Name extends CycleTableName>(record: Uint8Array, name: Name): CycleRows<Name> {
   headerOf(partAt(record, 0))
-  return unpackRows(cycleTables[name], partAt(record, 1 + cycleTableNames.indexOf(name)))
+  const table = cycleTables[name]
+  if (name === 'heads') return unpackRows(table, partAt(record, 2))
+  return rowsOf(table, partAt(decompress(partAt(record, 1)), cycleTableNames.indexOf(name)))
 }
 
 function headerOf(part: Uint8Array): CycleRecordHeader {
@@ -64,7 +67,10 @@ function headerOf(part: Uint8Array): CycleRecordHeader {
   return header
 }
 
-/** The header, or a table. */
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  return Buffer.concat(parts.flatMap((part) => [lengthOf(part), part]))
+}
+
 function partAt(record: Uint8Array, index: number): Uint8Array {
   const view = new DataView(record.buffer, record.byteOffset, record.byteLength)
   let at = 0

@@ -2,9 +2,11 @@
  * Tables of the disk: how one is declared, its rows as columns by name, and their packing. A table is declared once; its
  * packing, its reading, docs/data.md and the columns that the export takes from it derive from the declaration.
  *
- *   u8 form (0 as it is, 1 zstd) · a table of numbers (codec/pack.ts), or the float32 columns, byte plane by byte plane
+ *   a table of numbers (codec/pack.ts), or the float32 columns, byte plane by byte plane
+ *   compressed: u8 form (0 as it is, 1 zstd) · the bytes
  *
- * Nothing at all is a table without rows. Floats of one model share sign and exponent, so planes of them compress.
+ * Nothing at all is a table without rows. Floats of one model share sign and exponent, so planes of them compress. A context
+ * of zstd costs as much time as a small table: small tables are compressed together.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { packTable, unpackTable } from '../codec/index.js'
@@ -48,7 +50,29 @@ const compressedBytesMin = 256
 /** In a window of this size, zstd needs less new memory, and compresses such tables as well. */
 const zstdParams = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 17 }
 
+/** A table by itself, compressed. */
 export function packRows<Table extends TableDeclaration>(table: Table, rows: Rows<Table>): Uint8Array {
+  const bytes = rowBytes(table, rows)
+  return bytes.length === 0 ? bytes : compress(bytes)
+}
+
+/** The inverse of `packRows`. Throws for bytes that it did not make of this table. */
+export function unpackRows<Table extends TableDeclaration>(table: Table, packed: Uint8Array): Rows<Table> {
+  return rowsOf(table, packed.length === 0 ? packed : decompress(packed))
+}
+
+export function compress(bytes: Uint8Array): Uint8Array {
+  if (bytes.length < compressedBytesMin) return Buffer.concat([Uint8Array.of(form.plain), bytes])
+  const compressed = zstdCompressSync(bytes, { chunkSize: bytes.length + 1024, params: zstdParams })
+  return Buffer.concat([Uint8Array.of(form.zstd), compressed])
+}
+
+export function decompress(packed: Uint8Array): Uint8Array {
+  return packed[0] === form.zstd ? zstdDecompressSync(packed.subarray(1)) : packed.subarray(1)
+}
+
+/** A table before compression. */
+export function rowBytes<Table extends TableDeclaration>(table: Table, rows: Rows<Table>): Uint8Array {
   const { count } = rows
   if (count === 0) return new Uint8Array(0)
   const columns = table.columns.map(({ name, type }) => ({
@@ -58,17 +82,13 @@ export function packRows<Table extends TableDeclaration>(table: Table, rows: Row
   }))
   for (const { name, values } of columns)
     assert(values === null || values.length === count, `each row has a value in ${name}`)
-  const bytes = isFloats(table) ? packFloats(columns, count) : packNumbers(columns, count)
-  if (bytes.length < compressedBytesMin) return Buffer.concat([Uint8Array.of(form.plain), bytes])
-  const compressed = zstdCompressSync(bytes, { chunkSize: bytes.length + 1024, params: zstdParams })
-  return Buffer.concat([Uint8Array.of(form.zstd), compressed])
+  return isFloats(table) ? packFloats(columns, count) : packNumbers(columns, count)
 }
 
-/** The inverse of `packRows`. Throws for bytes that it did not make of this table. */
-export function unpackRows<Table extends TableDeclaration>(table: Table, packed: Uint8Array): Rows<Table> {
-  const bytes = packed[0] === form.zstd ? zstdDecompressSync(packed.subarray(1)) : packed.subarray(1)
+/** The inverse of `rowBytes`. Throws for bytes that it did not make of this table. */
+export function rowsOf<Table extends TableDeclaration>(table: Table, bytes: Uint8Array): Rows<Table> {
   const rows =
-    packed.length === 0
+    bytes.length === 0
       ? noRows(table)
       : isFloats(table)
         ? unpackFloats(table, bytes)

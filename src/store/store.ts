@@ -192,6 +192,8 @@ export interface CycleRecords {
    */
   appendCycle(record: CycleRecord): Promise<Position>
   findCycle(cycleId: string): StoredCycle | undefined
+  /** Whether there is a cycle at a position: a fraction of what `lastCycle` costs. */
+  hasCycle(position: Position): boolean
   /** The last cycle to arrive. */
   lastCycle(): StoredCycle | undefined
   readRequest(position: Position): StoredRequest | undefined

@@ -200,6 +200,7 @@ export class SimStore implements Store {
   // ---- reads
 
   findCycle = (cycleId: string): ReturnType<Store['findCycle']> => this.#memory.findCycle(cycleId)
+  hasCycle = (position: Position): boolean => this.#memory.hasCycle(position)
   lastCycle = (): ReturnType<Store['lastCycle']> => this.#memory.lastCycle()
   readRequest = (position: Position): ReturnType<Store['readRequest']> => this.#memory.readRequest(position)
   readResponse = (cycleId: string): ReturnType<Store['readResponse']> => this.#memory.readResponse(cycleId)

@@ -72,6 +72,10 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
         throw new StoreError('unusable', `the id ${cycleId} refers to the cycle ${cycle.cycleId}`)
       return cycle
     },
+    hasCycle(position) {
+      access.checkOpen()
+      return db.cycles.doesExist(position)
+    },
     lastCycle() {
       access.checkOpen()
       return readCycle(lastPosition(db))
