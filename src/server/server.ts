@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino, type Logger } from 'pino'
-import { ignoringErrors, inBackground } from '../base/index.js'
+import { abortable, ignoringErrors, inBackground } from '../base/index.js'
 import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService, scoredBefore, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
@@ -15,6 +15,7 @@ import {
   StatusFile,
   versionLoader,
   type Model,
+  type ModelUsers,
   type ProcessRole,
 } from '../model/index.js'
 import {
@@ -105,38 +106,34 @@ export async function startServer(
     else log.warn({ file }, 'database file was empty; created a new database')
   }
   const onStopped = (err: StoreError): void => log.error({ err }, 'the store refuses all further writes')
-  const { dataDir, journal, environment } = settings
-  const view = { dataDir, lock, onMade, onStopped }
-  const serving: Serving = { model: () => null }
-  const hasModel = (): boolean => serving.model() !== null
   const endLog = async (): Promise<void> => {
     endBackgroundLog()
     await output.drain(logMsMax)
   }
   const flushLog = (): void => output.flush()
+  const { dataDir, journal, environment } = settings
+  const view = { dataDir, lock, onMade, onStopped }
   let opened: ServedStore | null = null
-  try {
-    const store: ServedStore =
+  const openStore = async (hasModel: () => boolean): Promise<ServedStore> => {
+    opened =
       journal === undefined || environment === undefined
         ? await openLmdbStore(view)
         : await openStoreOnPostgres({ journal, environment, view, log, hasModel })
-    opened = store
-    return await startParts({ store, settings, log, startAdmin, endLog, flushLog, serving })
+    return opened
+  }
+  try {
+    return await startParts({ openStore, settings, log, startAdmin, endLog, flushLog })
   } catch (error) {
-    await ignoringErrors(() => opened?.close())
+    const store = opened as ServedStore | null
+    await ignoringErrors(() => store?.close())
     await endLog()
-    const isDamaged = opened !== null && error instanceof StoreError && error.code === 'unusable'
+    const isDamaged = store !== null && error instanceof StoreError && error.code === 'unusable'
     throw isDamaged ? damaged(settings, error) : error
   }
 }
 
 /** With a journal, other processes may take over, or be replaced. */
 type ServedStore = Store & Partial<Pick<JournalStore, 'tryToOwn' | 'handOver'>>
-
-/** The store is open before a model is loaded. */
-interface Serving {
-  model: () => Model | null
-}
 
 /** A record needed at startup cannot be read: names the file and the remedy. */
 function damaged({ dataDir, journal }: Settings, cause: StoreError): StoreError {
@@ -161,20 +158,26 @@ interface Parts extends ReloadParts {
   readonly flushLog: () => void
 }
 
-interface StartParts extends Pick<Parts, 'store' | 'log' | 'endLog' | 'flushLog'> {
+interface StartParts extends Pick<Parts, 'log' | 'endLog' | 'flushLog'> {
+  /** `hasModel`: whether a model serves. */
+  readonly openStore: (hasModel: () => boolean) => Promise<ServedStore>
   readonly settings: Settings
   readonly startAdmin: StartAdmin
-  readonly serving: Serving
+}
+
+/** What a model that is being loaded waits for. */
+interface Opened {
+  readonly store: ServedStore
+  readonly cycles: CycleService
 }
 
 async function startParts({
-  store,
+  openStore,
   settings,
   log,
   startAdmin,
   endLog,
   flushLog,
-  serving,
 }: StartParts): Promise<RunningServer> {
   const { codec, note } = loadCodec(settings.codec)
   log.info({ codec: codec.name }, note)
@@ -184,54 +187,73 @@ async function startParts({
 
   let admin: AdminSide | null = null
   const onProcessLost = (role: ProcessRole): void => admin?.processLost(role)
-  const models = openModels({ store, settings, codec, log, clock, onProcessLost })
+  // It is never rejected: after a failure, the loads that wait for it are cancelled.
+  const opened = Promise.withResolvers<Opened>()
+  const models = openModels({ opened: opened.promise, settings, codec, log, clock, onProcessLost })
   const model = (): Model | null => models.current()
-  serving.model = model
-  const { initialWeights, textEncodeMsMax } = settings
-  const cycleParts: CycleServiceParts = {
-    store,
-    codec,
-    model,
-    clock,
-    log,
-    initialWeights,
-    textEncodeMsMax,
-    limits: inForce,
-    retention: inForce,
-    modelAbsence: () => models.absence,
-    fallback: () => models.fallback,
-  }
-  const cycles = await CycleService.open(cycleParts)
-  cycles.failures.onFailed(({ version, cycleCount, reason: problem }) => {
-    const { fallbackAfterFailures } = inForce()
-    if (fallbackAfterFailures === 0 || cycleCount < fallbackAfterFailures) return
-    inBackground('model failure', models.fallBack({ version, cycleCount, problem }))
-  })
-  cycles.failures.onScored(({ version }) => models.scored(version))
+  const open = async () => {
+    const store = await openStore(() => model() !== null)
+    const { initialWeights, textEncodeMsMax } = settings
+    const cycleParts: CycleServiceParts = {
+      store,
+      codec,
+      model,
+      clock,
+      log,
+      initialWeights,
+      textEncodeMsMax,
+      limits: inForce,
+      retention: inForce,
+      modelAbsence: () => models.absence,
+      fallback: () => models.fallback,
+    }
+    const cycles = await CycleService.open(cycleParts)
+    cycles.failures.onFailed(({ version, cycleCount, reason: problem }) => {
+      const { fallbackAfterFailures } = inForce()
+      if (fallbackAfterFailures === 0 || cycleCount < fallbackAfterFailures) return
+      inBackground('model failure', models.fallBack({ version, cycleCount, problem }))
+    })
+    cycles.failures.onScored(({ version }) => models.scored(version))
+    opened.resolve({ store, cycles })
 
-  const imageSemaphore = new ImageSemaphore(waitingImageBytesMax(settings))
-  const images = new ImageUploads(store, imageSemaphore, (key) => cycles.imageStored(key))
-  const apiKeys = new ApiKeys(settings.apiKeys)
-  const requestBodies = new BodyAdmission(settings.bodiesBytesMax)
-  const responseBodies = new BodyAdmission(settings.bodiesBytesMax)
-  const handler = new RequestHandler({
-    apiKeys,
-    requestBodies,
-    responseBodies,
-    log,
-    operationParts: { cycles, images, store, model, clock, settings: inForce, log },
-    onEnded: (request) => admin?.requestEnded(request),
-  })
-  const held = (): HeldResources =>
-    heldResources({ requestBodies, responseBodies, handler, cycles, imageSemaphore })
-  try {
+    const imageSemaphore = new ImageSemaphore(waitingImageBytesMax(settings))
+    const images = new ImageUploads(store, imageSemaphore, (key) => cycles.imageStored(key))
+    const apiKeys = new ApiKeys(settings.apiKeys)
+    const requestBodies = new BodyAdmission(settings.bodiesBytesMax)
+    const responseBodies = new BodyAdmission(settings.bodiesBytesMax)
+    const handler = new RequestHandler({
+      apiKeys,
+      requestBodies,
+      responseBodies,
+      log,
+      operationParts: { cycles, images, store, model, clock, settings: inForce, log },
+      onEnded: (request) => admin?.requestEnded(request),
+    })
+    const held = (): HeldResources =>
+      heldResources({ requestBodies, responseBodies, handler, cycles, imageSemaphore })
     admin = await startAdmin({ store, cycles, models, settings: inForce, held, clock, log })
+    return {
+      store,
+      cycles,
+      cycleParts,
+      apiKeys,
+      requestBodies,
+      responseBodies,
+      imageSemaphore,
+      handler,
+      admin,
+    }
+  }
+  // A model is loaded while the store is checked and opened, which takes as long.
+  const opening = open()
+  try {
+    const [parts] = await Promise.all([opening, models.open(usersOf(opened.promise))])
+    const { store, cycles, cycleParts, handler } = parts
     const connections = new ConnectionLimit(settings.connectionsMax, log, {
       isTls: settings.tlsCertFile !== undefined,
-      adminConnectionsMax: admin?.connectionsMax ?? 0,
+      adminConnectionsMax: parts.admin?.connectionsMax ?? 0,
       descriptorsMax: grantedDescriptors(),
     })
-    await models.open(cycles.models)
     await store.tryToOwn?.()
     const listener = await listen(settings, {
       connections,
@@ -244,40 +266,47 @@ async function startParts({
     log.info(fields, 'listening')
     inBackground('warm-up', warmUp(cycles, cycleParts, log))
     return running({
+      ...parts,
       current,
-      apiKeys,
-      requestBodies,
-      responseBodies,
-      imageSemaphore,
       connections,
       listener,
       clock,
       log,
       url,
-      store,
       models,
-      cycles,
-      handler,
-      admin,
       endLog,
       flushLog,
     })
   } catch (error) {
+    await Promise.allSettled([opening])
     await ignoringErrors(() => admin?.stop())
     await ignoringErrors(() => models.close())
     throw error
   }
 }
 
+/** The users of models, of cycles that are not open yet. */
+function usersOf(opened: Promise<Opened>): ModelUsers {
+  const users = async (signal?: AbortSignal): Promise<ModelUsers> =>
+    (await abortable(opened, signal)).cycles.models
+  return {
+    adopt: async (model, before, takeOver, signal) =>
+      (await users(signal)).adopt(model, before, takeOver, signal),
+    addShadow: async (model, signal) => (await users(signal)).addShadow(model, signal),
+    removeShadow: async (model) => (await users()).removeShadow(model),
+  }
+}
+
 /** The models of the settings, none of them loaded yet. */
 function openModels({
-  store,
+  opened,
   settings,
   codec,
   log,
   clock,
   onProcessLost,
-}: Pick<Parts, 'store' | 'log' | 'clock'> & {
+}: Pick<Parts, 'log' | 'clock'> & {
+  readonly opened: Promise<Opened>
   readonly settings: Settings
   readonly codec: Codec
   readonly onProcessLost: (role: ProcessRole) => void
@@ -293,7 +322,7 @@ function openModels({
     timeLimitMs: settings.predictMsMax,
     latencyMsMax: settings.modelLatencyMsMax,
     processBytesMax: settings.modelProcessBytesMax,
-    claimVersion: (version, identity) => store.models.claimVersion(version, identity),
+    claimVersion: async (version, identity) => (await opened).store.models.claimVersion(version, identity),
     copiesDir: join(settings.dataDir, 'models-loaded'),
   })
   const { dataDir } = settings
@@ -304,7 +333,7 @@ function openModels({
     clock,
     statusFile: new StatusFile(dataDir),
     fallbackFile: new FallbackFile(dataDir),
-    scoredBefore: (version) => scoredBefore(store, version),
+    scoredBefore: async (version) => scoredBefore((await opened).store, version),
   })
 }
 

@@ -2,7 +2,7 @@
  * From a version to a model that may score: loaded, and its checks passed. The package is read once, and the processes that
  * the checks have used are those that serve. A claim then ties the version to its files.
  */
-import { ignoringErrors, inBackground } from '../../base/index.js'
+import { abortable, ignoringErrors, inBackground } from '../../base/index.js'
 import { loadPackage, type LoadedModel } from '../loaded-model.js'
 import { ModelError } from '../model.js'
 import { removeCopies } from '../package/package-files.js'
@@ -30,7 +30,9 @@ export function versionLoader({ claimVersion, ...options }: VersionLoaderOptions
     if (copiesDir !== undefined) await (clearing ??= removeCopies(copiesDir, log))
     const model = await loadVerifiedModel({ ...options, version, signal })
     try {
-      if ((await claimVersion(version, model.identity)) === model.identity) return model
+      // During startup, a claim waits for the store.
+      const claimed = await abortable(claimVersion(version, model.identity), signal)
+      if (claimed === model.identity) return model
       throw new ModelError(
         `model_version ${version} has already been loaded with different files; give these files a new model_version`,
       )

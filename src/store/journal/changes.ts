@@ -2,13 +2,12 @@
  * Changes of records as the journal keeps them: by kind of record (a database of the store) and key; no value removes the
  * record. Packs many changes into one block of bytes, with columns that say where each part is.
  */
-import { firstLineOf, mebibyte } from '../../base/index.js'
+import { firstLineOf, mebibyte, viewOf } from '../../base/index.js'
 import {
   databaseTable,
   kinds,
   openRecord,
   readPosition,
-  viewOf,
   type Databases,
   type Kind,
   type RecordDatabase,

@@ -4,13 +4,12 @@
  */
 import { open, type RootDatabase } from 'lmdb'
 import { join } from 'node:path'
-import { firstLineOf } from '../../base/index.js'
+import { firstLineOf, viewOf } from '../../base/index.js'
 import {
   databaseTable,
   packBytes,
   readBytes,
   schemaVersion,
-  viewOf,
   type DatabaseName,
   type Databases,
 } from '../records/index.js'

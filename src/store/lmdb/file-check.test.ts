@@ -1,12 +1,24 @@
 /** Checks of a database file to which another process may write at the same time. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
+import { mebibyte } from '../../base/index.js'
 import { databasePath } from './environment.js'
-import { agreedProblem, checkDatabaseFile } from './file-check.js'
+import { checkDatabaseFile } from './file-check.js'
+import { agreedProblem } from './tree-check.js'
 import { openLmdbStore } from './open-lmdb-store.js'
 import { readMeta } from './page-layout.js'
 import { cycleSample } from '../../../test/helpers/store-samples.js'
@@ -61,4 +73,25 @@ test('a damaged page is reported while other pages change: only the meta pages s
   onTestFinished(() => writer.terminate().then(() => undefined))
   await once(writer, 'message')
   await expect(checkDatabaseFile(path, 'read')).rejects.toThrow('is damaged')
+})
+
+test('a large file is checked in a thread, and damage that the thread finds is reported', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'understudy-look-'))
+  onTestFinished(() => rmSync(dataDir, { recursive: true }))
+  const store = await openLmdbStore({ dataDir })
+  for (let number = 1; number <= 3; number++) await store.appendCycle(cycleSample(number))
+  await store.close()
+  const path = databasePath(dataDir)
+  // Sparse: it takes no space on the disk.
+  truncateSync(path, 200 * mebibyte)
+  expect(await checkDatabaseFile(path, 'write')).toBe('whole')
+  const file = openSync(path, 'r+')
+  onTestFinished(() => closeSync(file))
+  for (const start of [0, 4096]) {
+    const meta = Buffer.alloc(160)
+    readSync(file, meta, 0, meta.length, start)
+    const root = readMeta(meta)?.databases.root ?? expect.fail('no root')
+    writeSync(file, Uint8Array.of(1, 2, 3), 0, 3, root * 4096)
+  }
+  await expect(checkDatabaseFile(path, 'write')).rejects.toThrow(/is damaged; .*not the expected page/)
 })

@@ -4,12 +4,13 @@
  * meta pages (page-layout.ts); the one with the higher transaction number is current.
  */
 import type { FileHandle } from 'node:fs/promises'
+import { Worker } from 'node:worker_threads'
 import { codeOf, mebibyte } from '../../base/index.js'
 import { databaseTable } from '../records/index.js'
 import { openPlainFile } from './files.js'
 import { metaBytes, readAt, readMeta, type Meta } from './page-layout.js'
 import { StoreError } from '../store-error.js'
-import { treeDamage } from './tree-check.js'
+import { checkTrees, type TreeCheck } from './tree-check.js'
 
 /**
  * LMDB does not write a page that one transaction both allocates and frees, so a valid file may be shorter than the number
@@ -20,8 +21,8 @@ const unwrittenBytesMax = 256 * mebibyte
 const names = Object.values(databaseTable).map(({ name }) => name)
 /** At startup, when nothing is in the page cache, the header of each large record is one read from the disk. */
 const headsMsMax = 1000
-/** If a commit arrives during each of these attempts, the file has a server, which has checked it at startup. */
-const attemptsMax = 4
+/** The trees of a larger file are checked in a thread, which costs 40 ms, while the server loads its model. */
+const inlineBytesMax = 128 * mebibyte
 
 /**
  * Resolves with the state of the file if LMDB can open `path` safely; rejects with a StoreError `unusable` if it is not a
@@ -50,7 +51,14 @@ export async function checkDatabaseFile(
     const lackingMax = use === 'read whole' ? 0 : unwrittenBytesMax
     if (size < 2 * meta.pageBytes || bytesNeeded - size > lackingMax)
       throw new StoreError('unusable', `${path} is truncated: ${size} bytes, ${bytesNeeded} are in use`)
-    checkTrees(file, path, meta, isWriter ? headsMsMax : Infinity)
+    const check = {
+      file: file.fd,
+      pageBytes: meta.pageBytes,
+      names,
+      headsMsMax: isWriter ? headsMsMax : Infinity,
+    }
+    const problem = size > inlineBytesMax ? await checkInThread(check) : checkTrees(check)
+    if (problem !== null) throw new StoreError('unusable', `${path} ${problem}`)
     if (isWriter && size < bytesNeeded) await file.truncate(bytesNeeded)
     return 'whole'
   } finally {
@@ -58,29 +66,22 @@ export async function checkDatabaseFile(
   }
 }
 
-/** A server may write to the file: a problem counts if no commit happened during the check, or if every attempt finds it. */
-function checkTrees({ fd }: FileHandle, path: string, { pageBytes }: Meta, headsMs: number): void {
-  const problem = agreedProblem(
-    () => treeDamage(fd, names, headsMs),
-    () => Buffer.concat([readAt(fd, 0, metaBytes), readAt(fd, pageBytes, metaBytes)]),
-  )
-  if (problem !== null) throw new StoreError('unusable', `${path} ${problem}`)
-}
-
-/**
- * The problem that `check` finds, or null. The first result counts if `metaPages` are the same before and after it;
- * otherwise `attemptsMax` attempts must find the same problem, because a check during a commit may see half of it.
- */
-export function agreedProblem(check: () => string | null, metaPages: () => Uint8Array): string | null {
-  const found = new Set<string>()
-  for (let count = 0; count < attemptsMax; count++) {
-    const before = metaPages()
-    const problem = check()
-    if (problem === null || Buffer.compare(before, metaPages()) === 0) return problem
-    found.add(problem)
-  }
-  const [problem = null] = found
-  return found.size === 1 ? problem : null
+/** Sources that run unbuilt start the built file, since its imports name built files. */
+function checkInThread(check: TreeCheck): Promise<string | null> {
+  const entry = import.meta.url.endsWith('.ts')
+    ? '../../../dist/store/lmdb/tree-check-entry.js'
+    : './tree-check-entry.js'
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(new URL(entry, import.meta.url), {
+      workerData: check,
+      execArgv: [],
+      name: 'pages',
+    })
+    thread.on('message', resolve)
+    thread.on('error', reject)
+    // After a result, this has no effect.
+    thread.on('exit', () => reject(new Error('the thread that checks the pages ended without a result')))
+  })
 }
 
 function latestMeta({ fd }: FileHandle, path: string): Meta {

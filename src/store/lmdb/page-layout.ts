@@ -14,7 +14,7 @@
  *           last page in use [8] · transaction [8]
  */
 import { readSync } from 'node:fs'
-import { viewOf } from '../records/index.js'
+import { viewOf } from '../../base/index.js'
 
 const magic = 0xbeefc0de
 /** In the low 16 bits of the version. */

@@ -6,6 +6,7 @@
  * that the tree records.
  */
 import { fstatSync } from 'node:fs'
+import { viewOf } from '../../base/index.js'
 import {
   dataBytesOf,
   headBytes,
@@ -25,7 +26,6 @@ import {
   type PageHead,
   type Tree,
 } from './page-layout.js'
-import { viewOf } from '../records/index.js'
 
 /** LMDB's limit (CURSOR_STACK). */
 const depthMax = 32
@@ -34,15 +34,55 @@ const metaPages = 2
 const treeFlags: readonly number[] = [0, numberKeys]
 const treeFlagsMask = 0x7f
 
+/** If a commit arrives during each of these attempts, the file has a server, which has checked it at startup. */
+const attemptsMax = 4
+
 /** Thrown within this file only. */
 class Damage extends Error {}
+
+export interface TreeCheck {
+  /** A descriptor of the open file. */
+  readonly file: number
+  readonly pageBytes: number
+  /** The databases that the file may have. */
+  readonly names: readonly string[]
+  /** Time limit for reading the headers of large records, one read each. */
+  readonly headsMsMax: number
+}
+
+/**
+ * What is wrong with the trees of a file, as `treeDamage` returns it. A server may write to the file: a problem counts if no
+ * commit happened during the check, or if every attempt finds it.
+ */
+export function checkTrees({ file, pageBytes, names, headsMsMax }: TreeCheck): string | null {
+  return agreedProblem(
+    () => treeDamage(file, names, headsMsMax),
+    () => Buffer.concat([readAt(file, 0, metaBytes), readAt(file, pageBytes, metaBytes)]),
+  )
+}
+
+/**
+ * The problem that `check` finds, or null. The first result counts if `metaPages` are the same before and after it;
+ * otherwise `attemptsMax` attempts must find the same problem, because a check during a commit may see half of it.
+ */
+export function agreedProblem(check: () => string | null, metaPages: () => Uint8Array): string | null {
+  const found = new Set<string>()
+  for (let count = 0; count < attemptsMax; count++) {
+    const before = metaPages()
+    const problem = check()
+    if (problem === null || Buffer.compare(before, metaPages()) === 0) return problem
+    found.add(problem)
+  }
+  const [problem = null] = found
+  return found.size === 1 ? problem : null
+}
 
 /**
  * Returns what is wrong with the trees of the newest state of an open database file, as the end of a sentence that begins
  * with its name, or null. The result may be wrong if another process writes to the file at the same time. `names`: the
  * databases that the file may have. `headsMsMax`: time limit for reading the headers of large records, one read each.
  */
-export function treeDamage(file: number, names: readonly string[], headsMsMax: number): string | null {
+function treeDamage(file: number, names: readonly string[], headsMsMax: number): string | null {
   try {
     return new TreeWalk(file, newestMeta(file)).check(names, headsMsMax)
   } catch (error) {

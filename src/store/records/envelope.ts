@@ -9,7 +9,7 @@
  *         8 …      payload; columns in it can be viewed in place, since a record starts aligned
  */
 import { crc32 } from 'node:zlib'
-import { uninitializedBuffer } from '../../base/index.js'
+import { uninitializedBuffer, viewOf } from '../../base/index.js'
 import { StoreError } from '../store-error.js'
 
 const recordVersion = 1
@@ -61,10 +61,6 @@ function payloadOf(record: Uint8Array): Uint8Array {
     record.byteOffset + recordHeadBytes,
     record.byteLength - recordHeadBytes,
   )
-}
-
-export function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 function checksum(record: Uint8Array): number {

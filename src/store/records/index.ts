@@ -15,7 +15,7 @@ export {
   type RecordDatabase,
 } from './databases.js'
 export { hashBefore, hashedCycle, linkHash } from './chain.js'
-export { openRecord, packRecord, viewOf } from './envelope.js'
+export { openRecord, packRecord } from './envelope.js'
 export { countRecords, inspectRecords, type RecordCounts } from './inspect.js'
 export { imageNumbersOf, nameHash } from './keys.js'
 export {

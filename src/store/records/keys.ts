@@ -15,9 +15,9 @@
  *   all others       4 bytes   an unsigned 32-bit number, in LMDB's own integer order
  */
 import { createHash } from 'node:crypto'
+import { viewOf } from '../../base/index.js'
 import { cycleIdPattern } from '../../contract/index.js'
 import type { ImageKey } from '../store.js'
-import { viewOf } from './envelope.js'
 
 const nameHashBytes = 16
 const imageKeyBytes = nameHashBytes + 8 + 8

@@ -3,10 +3,11 @@
  * raise its version and add a text; do not change existing ones.
  */
 import { crc32 } from 'node:zlib'
+import { viewOf } from '../../base/index.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cycleIdKey, imageKeyOf, imageNumbersOf, nameHash } from './keys.js'
-import { openRecord, packRecord, viewOf } from './envelope.js'
+import { openRecord, packRecord } from './envelope.js'
 import * as records from './payloads.js'
 import { bytesOf, cycleSample, imageSample, weightsSample } from '../../../test/helpers/store-samples.js'
 

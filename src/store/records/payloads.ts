@@ -21,8 +21,9 @@
  *
  * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
  */
+import { viewOf } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
-import { openRecord, packRecord, viewOf } from './envelope.js'
+import { openRecord, packRecord } from './envelope.js'
 import { StoreError } from '../store-error.js'
 import type {
   CycleHashes,
