@@ -13,6 +13,7 @@ import { linear } from './linear.js'
 import { parseOptions, type BenchOptions } from './options.js'
 import { freePort, projectDir } from './project.js'
 import { scenarioNames } from './scenarios.js'
+import { measureSizing } from './sizing.js'
 import { worldCycles } from './world.js'
 
 const scratchDir = mkdtempSync(join(tmpdir(), 'understudy-bench-test-'))
@@ -131,6 +132,14 @@ describe('only a correct response counts', () => {
     ]
     for (const response of wrong) expect(() => checkResponse(cycle, response)).toThrow(/wrong response/)
   })
+})
+
+test('the sizes of an environment grow with its posts', async () => {
+  const [few, many] = [await measureSizing(20, 2), await measureSizing(200, 2)]
+  expect(few.bodiesBytes).toBeGreaterThan(0)
+  expect(few.memoryMib).toBeGreaterThan(20)
+  expect(many.bodiesBytes).toBeGreaterThan(2 * few.bodiesBytes)
+  expect(many.recordBytes).toBeGreaterThan(few.recordBytes)
 })
 
 describe('the command line', () => {

@@ -1,7 +1,11 @@
 /**
  * Two servers of one environment as processes, with three PostgreSQL servers of which one standby must confirm each commit:
- * roles, kill -9 of the owner, a deployment, and the loss of the primary.
+ * roles, kill -9 of the owner, a deployment, a swap of the model, and the loss of the primary.
  */
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { makePackage } from '../../models/make-transport-test.js'
 import { createEnvironment } from '../../src/store/index.js'
 import { leaseMs } from '../../src/store/journal/journal.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -21,20 +25,47 @@ const bodyOf = (index: number): CycleRequest =>
 describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 180_000 }, () => {
   const servers: ServerProcess[] = []
   const adminPorts = new Map<ServerProcess, number>()
+  const versions = ['version-1', 'version-2'] as const
+  /** Each machine has its own. */
+  const modelsDirs = new Map<ServerProcess, string>()
   const responses: { readonly index: number; readonly text: string }[] = []
   let owner: ServerProcess
   let standby: ServerProcess
   let index = 0
 
+  /** Replaces `ACTIVE` of one machine, as a deployment does. */
+  function choose(modelsDir: string, version: string): void {
+    const file = join(modelsDir, 'ACTIVE')
+    writeFileSync(`${file}.new`, `${version}\n`)
+    renameSync(`${file}.new`, file)
+  }
+
+  /** Chooses a version on one machine, and waits until its process uses it. */
+  async function activate(server: ServerProcess, version: string): Promise<void> {
+    choose(modelsDirs.get(server) as string, version)
+    await expect
+      .poll(async () => (await server.call({ path: '/v1/health' })).json)
+      .toMatchObject({ model_version: version })
+  }
+
   async function newServer(environment: string): Promise<ServerProcess> {
     const adminPort = await freePort()
+    const modelsDir = mkdtempSync(join(tmpdir(), 'understudy-models-'))
+    for (const [index, version] of versions.entries()) {
+      mkdirSync(join(modelsDir, version))
+      for (const [file, content] of Object.entries(makePackage(version, index)))
+        writeFileSync(join(modelsDir, version, file), content)
+    }
+    choose(modelsDir, versions[0])
     const server = new ServerProcess({
       UNDERSTUDY_JOURNAL: await journalUrl(2),
       UNDERSTUDY_ENVIRONMENT: environment,
+      UNDERSTUDY_MODELS_DIR: modelsDir,
       UNDERSTUDY_ADMIN_PORT: String(adminPort),
     })
     servers.push(server)
     adminPorts.set(server, adminPort)
+    modelsDirs.set(server, modelsDir)
     return server
   }
 
@@ -75,7 +106,10 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
     await owner.logged('became owner')
     await standby.start()
   }, 180_000)
-  afterAll(() => Promise.all(servers.map((server) => server.dispose())))
+  afterAll(async () => {
+    await Promise.all(servers.map((server) => server.dispose()))
+    for (const modelsDir of modelsDirs.values()) rmSync(modelsDir, { recursive: true })
+  })
 
   test('the owner serves; a standby returns 503 with the reason', async () => {
     for (let i = 0; i < 3; i++) await cycle()
@@ -122,6 +156,23 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
     expect(performance.now() - startedAt).toBeLessThan(leaseMs)
     expect(await stopping).toBe(0)
     await standby.start()
+    await check()
+  })
+
+  test('a version that is activated on the standby first, and then on the owner, also scores after a takeover', async () => {
+    const lastVersion = (): string =>
+      (JSON.parse(responses.at(-1)?.text ?? '') as CycleResponse).model_version
+    await activate(standby, versions[1])
+    await cycle()
+    expect(lastVersion()).toBe(versions[0])
+    await activate(owner, versions[1])
+    await cycle()
+    expect(lastVersion()).toBe(versions[1])
+    await owner.kill('SIGKILL')
+    await standby.logged('became owner')
+    await cycle()
+    expect(lastVersion()).toBe(versions[1])
+    await owner.start()
     await check()
   })
 

@@ -25,6 +25,14 @@ const patience = { timeout: 120_000, interval: 20 }
 const seeds: Record<string, number> = { a: 11, b: 22 }
 const postsPerCycle = 5
 
+/** As containers do. Needs root. */
+function mount(...args: readonly string[]): void {
+  expect(spawnSync('mount', args, { encoding: 'utf8' })).toMatchObject({ status: 0 })
+}
+const canMount =
+  spawnSync('unshare', ['--mount', 'mount', '--bind', '/proc', '/proc'], { stdio: 'ignore' }).status === 0
+if (!canMount) console.log('skipped: a read-only mount of models needs root')
+
 let modelsDir: string
 let server: ServerProcess
 
@@ -183,6 +191,27 @@ describe('a change of ACTIVE', () => {
     }
     await expectTrueLabels(['a', 'b'])
   })
+
+  test.skipIf(!canMount)(
+    'on the host takes effect in a directory that the service sees read-only',
+    async () => {
+      const mounted = join(scratchDir(), 'mounted')
+      mkdirSync(mounted)
+      mount('--bind', modelsDir, mounted)
+      try {
+        mount('-o', 'remount,ro,bind', mounted)
+        expect(() => writeFileSync(join(mounted, 'ACTIVE'), 'b')).toThrow('EROFS')
+        server = await started({ UNDERSTUDY_MODELS_DIR: mounted })
+        expect((await post(0)).response.model_version).toBe('a')
+        choose('ACTIVE', 'b')
+        await waitUntilServing('b')
+        expect((await post(1)).response.model_version).toBe('b')
+      } finally {
+        // The server still reads it.
+        spawnSync('umount', ['--lazy', mounted])
+      }
+    },
+  )
 
   test('to a version that is invalid or missing keeps the previous one serving, and logs the reason', async () => {
     await startServer()
