@@ -8,7 +8,7 @@ import { projectDir } from './helpers/server-process.js'
 
 /** Lines of each folder of src without tests: what it has, up to the next fifty. Growth is a decision. */
 const folderLinesMax: Readonly<Record<string, number>> = {
-  admin: 3350,
+  admin: 3500,
   base: 650,
   cli: 5600,
   client: 1200,
@@ -18,7 +18,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   history: 5600,
   images: 500,
   model: 9850,
-  page: 6800,
+  page: 7550,
   pool: 1400,
   records: 400,
   server: 2800,

@@ -14,6 +14,7 @@ import { ServiceMetrics } from './metrics/metrics.js'
 import { Observer, unauthorizedCode } from './observer.js'
 import { cycleLists, requestOf, responseOf, storedCycle } from './page-data/cycles.js'
 import { image } from './page-data/images.js'
+import { LeftPostLists, leftQuery } from './page-data/left-posts.js'
 import { compareRequest, models, verifyRequest } from './page-data/models.js'
 import { now, type NowParts } from './page-data/now.js'
 import { picks, picksQuery } from './page-data/picks.js'
@@ -61,7 +62,8 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
     log,
   })
   const titles = new Titles(sources)
-  const parts: Parts = { sources, observer, checks, streams, metrics, titles, history, version }
+  const left = new LeftPostLists(sources, titles)
+  const parts: Parts = { sources, observer, checks, streams, metrics, titles, left, history, version }
   const close = (): void => {
     observer.close()
     metrics.close()
@@ -114,6 +116,7 @@ interface Parts extends NowParts {
   readonly streams: EventStreams
   readonly metrics: ServiceMetrics
   readonly titles: Titles
+  readonly left: LeftPostLists
   readonly history: HistoryReplies
 }
 
@@ -146,6 +149,9 @@ function routesOf(parts: Parts): Route[] {
     route('token', '/api/series', () => json({ points: observer.points.items } satisfies Series)),
     route('token', '/api/picks', ({ query, gone }) =>
       limited(gone, () => picks(parts, picksQuery(query)).then(json)),
+    ),
+    route('token', '/api/left', ({ query, gone }) =>
+      limited(gone, () => parts.left.find(leftQuery(query)).then(json)),
     ),
     route('token', '/api/posts/{gall_id}/{post_no}', ({ parameters: [gallId = '', postNo = ''], gone }) =>
       limited(gone, () => post(parts, gallId, numberOfPath(postNo)).then(json)),

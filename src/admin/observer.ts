@@ -22,11 +22,14 @@ import {
 import type { CycleStored, StageClock } from '../cycle/index.js'
 import { roundedMs, stagesMs, type EndedRequest, type ServerSources } from '../server/index.js'
 import { FirstScoreWatch } from './first-scores.js'
+import { entryOf, type Entry } from './page-data/titles.js'
 import { Ring } from './ring.js'
 import { ScoreTracks, trackOf, trackOfResponse } from './score-tracks.js'
 
 /** A save that is ranked when somebody looks: not the track is kept for it, only the scores. */
-export interface ObservedSave extends Omit<Save, 'rank' | 'of'> {
+export interface ObservedSave extends Omit<Save, 'rank' | 'of' | 'title'> {
+  /** Null: it entered with the same call, and its title is not kept. */
+  readonly entry: Entry | null
   /** Of all posts that had a score, one cycle before. */
   readonly scores: Float32Array
 }
@@ -168,11 +171,13 @@ export class Observer {
       const gallId = galleries[removals.gallery[row] as number] as string
       const postNo = removals.postNo[row] as number
       const slot = before?.find(gallId, postNo) ?? -1
+      const pendingSlot = plan.base.index.findPost(gallId, postNo)
       this.saves.add({
         cycle_id: response.cycleId,
         gall_id: gallId,
         post_no: postNo,
         tier: tierCodes[removals.tier[row] as number] ?? null,
+        entry: pendingSlot < 0 ? null : entryOf(plan.base, pendingSlot),
         score: before?.scoreAt(slot) ?? null,
         scores: before?.scores ?? noScores,
       })

@@ -69,11 +69,11 @@ test('the explained cycle has its score, weights and inputs', () => {
   expect(lines).toContain(
     'The recorded inputs give 0.600000 here: another provider, or inputs that are not recorded.',
   )
-  expect(lines).toContain('input  value  percentile  median  score at median  score if missing')
-  expect(lines).toContain('log_views  9.4211  87 %  7.2511  −0.0812  −0.1234')
-  expect(lines).toContain('age_hours  12  12 %  5  +0.0345')
-  expect(lines).toContain('text  present  −0.0456')
-  expect(lines).toContain('snapshot_up  missing  3.5  +0.0567')
+  expect(lines).toContain('input  value  percentile  median  over median  over missing')
+  expect(lines).toContain('log_views  9.4211  87 %  7.2511  +0.0812  +0.1234')
+  expect(lines).toContain('age_hours  12  12 %  5  −0.0345')
+  expect(lines).toContain('text  present  +0.0456')
+  expect(lines).toContain('snapshot_up  missing  3.5  −0.0567')
 })
 
 test('the change since another cycle is that from it to the explained one, by inputs, weights and model', () => {

@@ -120,10 +120,10 @@ function inputsTable(inputs: readonly ExplainedInput[]): string {
     input.missing ? 'missing' : input.value === null ? 'present' : number(input.value),
     input.percentile === null ? '' : `${(100 * input.percentile).toFixed(0)} %`,
     input.median === null ? '' : number(input.median),
-    change(input.to_median),
-    change(input.to_missing),
+    change(input.over_median),
+    change(input.over_missing),
   ])
-  const head = ['input', 'value', 'percentile', 'median', 'score at median', 'score if missing']
+  const head = ['input', 'value', 'percentile', 'median', 'over median', 'over missing']
   return formatTable(head, rows)
 }
 

@@ -137,11 +137,35 @@ export interface RankedPost extends PostFacts {
   readonly sparkline: readonly (number | null)[]
 }
 
+/** A post that has left the pool. */
+export interface LeftPost {
+  /** The cycle that reported it. */
+  readonly cycle_id: string
+  readonly gall_id: string
+  readonly post_no: number
+  /** Null if the record of its entry has expired. */
+  readonly title: string | null
+  readonly reason: string
+  readonly tier: string | null
+  readonly decided_at: string
+}
+
+/** `/api/left`: those of the newest cycles whose title, gallery or number matches, newest first. */
+export interface LeftPosts {
+  readonly posts: readonly LeftPost[]
+  /** Before the limit of the request. */
+  readonly matching: number
+  /** What was searched through. */
+  readonly searched: number
+}
+
 /** A post that an operator saved, with its score and rank one cycle before. */
 export interface Save {
   readonly cycle_id: string
   readonly gall_id: string
   readonly post_no: number
+  /** Null if it is not known. */
+  readonly title: string | null
   readonly tier: string | null
   readonly score: number | null
   readonly rank: number | null

@@ -26,7 +26,7 @@ export interface Report {
   readonly visits: Readonly<Record<Fate | 'total' | 'unranked_saved', number>>
   /** The model first, then other versions, then the baselines. */
   readonly rankers: readonly Ranker[]
-  /** The model against each other ranker, then each pair of versions. */
+  /** The model against each other ranker, then each version against each baseline, then each pair of versions. */
   readonly differences: readonly Difference[]
   readonly first_score: FirstScoreFigures
   readonly outcomes: OutcomeFigures
@@ -291,13 +291,13 @@ export interface ExplainedCycle extends CycleSummary {
   readonly score_now: number | null
   /** Why no change of the score is known: the model cannot be loaded. */
   readonly problem: string | null
-  /** Largest change first. */
+  /** Largest effect first: compared with the median, or with a missing value if there is no median. */
   readonly inputs: readonly ExplainedInput[]
 }
 
 export type InputKind = 'feature' | 'text' | 'image'
 
-/** An input of the model and what it contributes. Changes are new score minus score. */
+/** An input of the model and what its value adds to the score: the score minus that with the value replaced. */
 export interface ExplainedInput {
   readonly kind: InputKind
   /** Name of the feature; `text` or `image`. */
@@ -309,10 +309,10 @@ export interface ExplainedInput {
   readonly percentile: number | null
   /** Median of the pool's present values; null for texts and images. */
   readonly median: number | null
-  /** Change of the score with the pool's median; null if no post of the pool has a value. */
-  readonly to_median: number | null
-  /** Null if the input is missing, and for a feature that is never missing. */
-  readonly to_missing: number | null
+  /** Compared with the pool's median; null if no post of the pool has a value. */
+  readonly over_median: number | null
+  /** Compared with a missing value; null if the input is missing, and for a feature that is never missing. */
+  readonly over_missing: number | null
 }
 
 export interface ExplainedAgainst extends CycleSummary {

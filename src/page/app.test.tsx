@@ -7,11 +7,14 @@ import { responses } from '../../test/helpers/page-queries.js'
 import { badgesOf, textOf } from '../../test/helpers/rendered-page.js'
 import { App } from './app.js'
 import type { Check } from './service/api.js'
+import { setServerTime } from './service/clock.js'
 
 vi.mock('./service/query.js', () => import('../../test/helpers/page-queries.js'))
 
 beforeEach(() => {
   vi.stubGlobal('window', globalThis)
+  // Ten seconds after the next cycle is due.
+  setServerTime(Date.parse('2026-03-02T04:00:10Z'))
   return () => vi.stubGlobal('window', undefined)
 })
 
@@ -32,7 +35,7 @@ test('all checks ok: the service works', () => {
 test('one check at warn and none at fail is a warning, with its reason', () => {
   expect(state('ok', 'ok', 'ok', 'warn')).toEqual([
     ['warn warning'],
-    'warning last cycle: reason 3connecting',
+    'warning last cycle: arrived 4 min agoconnecting',
   ])
 })
 
@@ -40,5 +43,13 @@ test('one check at fail is degraded, whatever warns before it', () => {
   expect(state('warn', 'ok', 'fail', 'fail')).toEqual([
     ['fail degraded'],
     'degraded storage: reason 2connecting',
+  ])
+})
+
+test('an overdue cycle is a warning, although each check of the service is ok', () => {
+  setServerTime(Date.parse('2026-03-02T04:07:00Z'))
+  expect(state('ok', 'ok', 'ok', 'ok')).toEqual([
+    ['warn warning'],
+    'warning last cycle: the next is 7 min overdue; arrived 11 min agoconnecting',
   ])
 })

@@ -3,11 +3,12 @@
  */
 import type { JSX } from 'preact'
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { Check, Now } from './service/api.js'
+import type { Now } from './service/api.js'
+import { serverNowMs, useNowMs } from './service/clock.js'
 import { useConnectionState, useEvent, type ConnectionState } from './service/connection.js'
 import { useQuery, type Query } from './service/query.js'
 import { clockSeconds, counted, cycleLabel } from './format.js'
-import { t, word } from './messages/index.js'
+import { t } from './messages/index.js'
 import { Badge, Text } from './parts/common.js'
 import { Guarded } from './parts/guarded.js'
 import { HelpDialog } from './parts/help.js'
@@ -17,6 +18,7 @@ import { LanguageButton, nextLanguage, useLanguage } from './parts/language.js'
 import { nextTheme, ThemeButton } from './parts/theme.js'
 import { StaleNotices } from './parts/stale.js'
 import { Cycles } from './views/cycles.js'
+import { worstOf } from './views/health.js'
 import { Models } from './views/models.js'
 import { NowView } from './views/now.js'
 import { Picks } from './views/picks.js'
@@ -113,29 +115,17 @@ interface StateProps {
   readonly connectionState: ConnectionState
 }
 
-/** The worst of all checks; the first one of several that are equally bad. */
-function worstOf({ checks }: Now): { readonly status: Check['status']; readonly reason: string } {
-  for (const status of ['fail', 'warn'] as const) {
-    const found = checks.find((check) => check.status === status)
-    if (found !== undefined)
-      return {
-        status,
-        reason: t.frame.reason(word(found.check), t.now.checkSays(found.check, status, found.reason)),
-      }
-  }
-  return { status: 'ok', reason: '' }
-}
-
 function ServiceState({ now: { data }, connectionState }: StateProps) {
   const isKnown = data !== null && connectionState !== 'lost' && connectionState !== 'denied'
-  const worst = isKnown ? worstOf(data) : null
+  const nowMs = useNowMs()
+  const worst = isKnown ? worstOf(data, nowMs) : null
   return (
     <p class="service-state">
       {worst !== null && (
-        <a class="health clip" href="#/now" title={worst.reason}>
+        <a class="health clip" href="#/now" title={worst.text}>
           <Badge tone={worst.status}>{t.frame[worst.status]}</Badge>{' '}
           <span class="reason">
-            <Text>{worst.reason}</Text>
+            <Text>{worst.text}</Text>
           </span>
         </a>
       )}
@@ -162,14 +152,14 @@ function StaleNotice({ state, loadedAtMs }: StaleProps) {
 /** For screen readers: changes of state and new cycles. */
 function Announcements({ now: { data }, connectionState }: StateProps) {
   const [text, setText] = useState('')
-  const worst = data === null ? null : worstOf(data)
+  const worst = data === null ? null : worstOf(data, serverNowMs())
   // The reason has an age that counts up.
   const status = worst?.status
   useEffect(() => {
     if (connectionState !== 'connecting') setText(t.frame.connectionIs(t.frame[connectionState]))
   }, [connectionState])
   useEffect(() => {
-    if (worst !== null) setText(t.frame.serviceIs(t.frame[worst.status], worst.reason))
+    if (worst !== null) setText(t.frame.serviceIs(t.frame[worst.status], worst.text))
   }, [status])
   useEvent(
     'cycle',

@@ -182,6 +182,7 @@ export function naiveReport(
   const modelAndShadows = evaluated.slice(1, 1 + shadowNames.length)
   const pairs = [
     ...evaluated.slice(1).map((b) => [model, b] as const),
+    ...modelAndShadows.flatMap((a) => evaluated.slice(1 + shadowNames.length).map((b) => [a, b] as const)),
     ...modelAndShadows.flatMap((a, i) => modelAndShadows.slice(i + 1).map((b) => [a, b] as const)),
   ]
   const group = (of: (visit: Visit) => string | null, ofPick: (visit: Visit, c: number) => string | null) => {

@@ -16,7 +16,7 @@ interface RowsProps {
 export function plainRows(h: CreateElement): Record<string, unknown> {
   const element = (type: string, children: unknown): unknown => h(type, null, children as never)
   return {
-    useIsNarrow: () => false,
+    useIsBelow: () => false,
     VirtualTable: ({ caption, columns, count, at }: RowsProps) => {
       const head = columns.map(({ title }) => element('th', title))
       const rows = Array.from({ length: count }, (_, index) => at(index)).map((row) =>

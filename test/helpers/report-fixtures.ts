@@ -59,7 +59,7 @@ export const reportFixture: Report = {
     unranked_saved: 306,
   },
   rankers: [
-    rankerFixture('model', 0.8, 100),
+    { ...rankerFixture('model', 0.8, 100), versions: ['m-1 / w-1', 'm-1 / w-2'] },
     rankerFixture('shadow:v-2', 0.7, 200),
     rankerFixture('up_per_view', 0.6, 300),
   ],
@@ -68,6 +68,7 @@ export const reportFixture: Report = {
     difference('model', 'views', -0.04, { verdict: 'worse', more_days: 0 }),
     difference('model', 'newest', 0.003, { verdict: 'cannot be told apart', more_days: 17 }),
     { ...difference('model', 'up', 0, { verdict: null, more_days: 19 }), mean: null, ci95: null, n: 0 },
+    difference('shadow:v-2', 'views', -0.09, { verdict: 'worse', more_days: 0 }),
   ],
   first_score: {
     ...{ on_time: 8001, late: 81, never: 82, excluded: 83, share: 0.98, target: 0.99 },
@@ -230,15 +231,15 @@ export const explanationFixture: Explanation = {
           percentile: 0.87,
           median: 7.2511,
         },
-        ...{ to_median: -0.0812, to_missing: -0.1234 },
+        ...{ over_median: 0.0812, over_missing: 0.1234 },
       },
       {
         ...{ kind: 'feature', name: 'age_hours', value: 12, missing: false, percentile: 0.12, median: 5 },
-        ...{ to_median: 0.0345, to_missing: null },
+        ...{ over_median: -0.0345, over_missing: null },
       },
       {
         ...{ kind: 'text', name: 'text', value: null, missing: false, percentile: null, median: null },
-        ...{ to_median: null, to_missing: -0.0456 },
+        ...{ over_median: null, over_missing: 0.0456 },
       },
       {
         ...{
@@ -249,7 +250,7 @@ export const explanationFixture: Explanation = {
           percentile: null,
           median: 3.5,
         },
-        ...{ to_median: 0.0567, to_missing: null },
+        ...{ over_median: -0.0567, over_missing: null },
       },
     ],
   },

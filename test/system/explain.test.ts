@@ -106,8 +106,8 @@ describe('explain', () => {
     expect(views).toMatchObject({ missing: false, percentile: 0.125 })
     expect(views?.value).toBeCloseTo(Math.log1p(600), 5)
     expect(views?.median).toBeCloseTo((Math.log1p(2000) + Math.log1p(2200)) / 2, 5)
-    const sizes = explained?.inputs.map(({ to_median, to_missing }) =>
-      Math.max(Math.abs(to_median ?? 0), Math.abs(to_missing ?? 0)),
+    const sizes = explained?.inputs.map(({ over_median, over_missing }) =>
+      Math.abs(over_median ?? over_missing ?? 0),
     )
     expect(sizes).toEqual([...(sizes ?? [])].sort((a, b) => b - a))
     expect(sizes?.[0]).toBeGreaterThan(0)
@@ -121,9 +121,9 @@ describe('explain', () => {
     expect(explained?.score_now).toBeCloseTo(explained?.score ?? NaN, 5)
     const text = explained?.inputs.find(({ kind }) => kind === 'text')
     expect(text).toMatchObject({ missing: false, value: null })
-    expect(Math.abs(text?.to_missing ?? 0)).toBeGreaterThan(0)
+    expect(Math.abs(text?.over_missing ?? 0)).toBeGreaterThan(0)
     expect(explained?.inputs.find(({ kind }) => kind === 'image')).toMatchObject({
-      ...{ missing: true, to_median: null, to_missing: null },
+      ...{ missing: true, over_median: null, over_missing: null },
     })
   })
 
@@ -178,7 +178,7 @@ describe('explain', () => {
     )
     expect(stdout).toMatch(/\n {2}visit 2: entered \S+, pending\n/)
     expect(stdout).toMatch(/\nScore in 3 of 3 cycles, [\d.]+ to [\d.]+: {2}[▁▂▃▄▅▆▇█]{3}\n/)
-    expect(stdout).toMatch(/\ninput +value +percentile +median +score at median +score if missing\n/)
+    expect(stdout).toMatch(/\ninput +value +percentile +median +over median +over missing\n/)
     expect(stdout).toMatch(/\nPlaced on night at \S+ by an operator, hidden at \S+\.\nhours +views/)
     expect(stdout.match(/Placed on/g)).toHaveLength(1)
     expect(explanation(recorded, 'g', '3').outcomes).toMatchObject([{ placement_id: 'p1' }])
@@ -191,7 +191,7 @@ describe('explain', () => {
     const { explained } = explanation(recorded, 'g', '5')
     expect(explained?.problem).toMatch(/^v1 cannot be loaded: .*manifest\.json does not exist/)
     expect(explained?.inputs.find(({ name }) => name === 'views')).toMatchObject({
-      ...{ value: 3000, to_median: null, to_missing: null },
+      ...{ value: 3000, over_median: null, over_missing: null },
     })
     expect(explain(recorded, 'g', '5').stdout).toContain(
       '\nThe changes of the score cannot be computed: v1 cannot be',

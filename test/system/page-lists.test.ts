@@ -78,7 +78,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.unrouteAll()
     await page
       .getByRole('table', { name: 'Stored cycles' })
-      .getByRole('button', { name: '03-01 00:00' })
+      .getByRole('button', { name: '20240301T0000' })
       .waitFor()
     await page.route('**/api/posts/**', (route) => route.fulfill(unavailable))
     await open('posts/g/1')

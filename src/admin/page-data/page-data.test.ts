@@ -8,6 +8,7 @@ import { StageClock } from '../../cycle/index.js'
 import type { ServerSources } from '../../server/index.js'
 import type { Observer } from '../observer.js'
 import { cycleLists, storedCycle } from './cycles.js'
+import { LeftPostLists, leftQuery } from './left-posts.js'
 import { models } from './models.js'
 import { picks, picksQuery } from './picks.js'
 import { post as postOf } from './post.js'
@@ -97,12 +98,40 @@ describe('a pending post', () => {
   })
 })
 
+describe('the posts that left', () => {
+  const find = async (query: string) => {
+    const { sources } = await twoCycles()
+    return new LeftPostLists(sources, new Titles(sources)).find(leftQuery(new URLSearchParams(query)))
+  }
+  const third = {
+    ...{ cycle_id: '20240301T0005', gall_id: 'h', post_no: 3, title: 'Third' },
+    ...{ reason: 'saved', tier: 'night' },
+  }
+
+  test('are those of the stored cycles, with their titles and their ends', async () => {
+    expect(await find('')).toMatchObject({ posts: [third], matching: 1, searched: 1 })
+  })
+
+  test.each(['thi', 'h/3', '3', 'H'])('are found by title, gallery and number: %s', async (search) => {
+    expect((await find(`q=${encodeURIComponent(search)}`)).posts).toMatchObject([third])
+  })
+
+  test('are not found by another text, and pending ones are not among them', async () => {
+    for (const search of ['first', 'g', '4'])
+      expect(await find(`q=${search}`)).toEqual({ posts: [], matching: 0, searched: 1 })
+  })
+})
+
 describe('the picks', () => {
   const read = async (query: string) => {
     const { sources, observer } = await twoCycles()
     const titles = new Titles(sources)
     return picks({ sources, observer, titles }, picksQuery(new URLSearchParams(query)))
   }
+
+  test('are by entry, the newest first, if asked for', async () => {
+    expect((await read('order=newest')).picks.map(({ post_no }) => post_no)).toEqual([4, 2, 1])
+  })
 
   test('are by rank, with the score of each cycle, the counts of the pool, and what was saved', async () => {
     const found = await read('')
@@ -114,7 +143,17 @@ describe('the picks', () => {
         { post_no: 2, rank: 2, title: 'Second', status: 'scored' },
         { post_no: 4, rank: null, title: '', status: 'not_scored', reason: 'missing_title' },
       ],
-      saves: [{ cycle_id: '20240301T0005', gall_id: 'h', post_no: 3, tier: 'night', rank: 1, of: 3 }],
+      saves: [
+        {
+          cycle_id: '20240301T0005',
+          gall_id: 'h',
+          post_no: 3,
+          title: 'Third',
+          tier: 'night',
+          rank: 1,
+          of: 3,
+        },
+      ],
     })
     const rounded = found.picks.map(({ sparkline }) =>
       sparkline.map((value) => value && Math.round(100 * value)),

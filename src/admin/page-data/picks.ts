@@ -28,6 +28,8 @@ export interface PicksQuery {
   readonly galleries: readonly string[]
   /** Part of the title, the gallery or the number, without regard to case; empty: all. */
   readonly search: string
+  /** `newest`: those that entered last come first. */
+  readonly order: 'rank' | 'newest'
 }
 
 const savesShown = 50
@@ -42,6 +44,7 @@ export function picksQuery(query: URLSearchParams): PicksQuery {
     limit: integerOf(query, 'limit', { min: 1, max: limitMax, fallback: limitDefault }),
     galleries: query.getAll('gallery'),
     search: (query.get('q') ?? '').slice(0, searchCharsMax).trim().toLowerCase(),
+    order: query.get('order') === 'newest' ? 'newest' : 'rank',
   }
 }
 
@@ -73,6 +76,8 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
   if (query.search !== '') await titles.read(Array(cycles.pool.count).keys())
   const before = rank()
   await titles.read(windowOf(before.ranked, query))
+  const saves = observer.saves.items.slice(-savesShown).reverse()
+  await titles.readEntries(saves.flatMap(({ entry }) => entry ?? []))
   // A cycle may have run meanwhile.
   const isCurrent = before.pool === cycles.pool && before.track === observer.tracks.last
   const { pool, track, ranked } = isCurrent ? before : rank()
@@ -98,14 +103,15 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
       images: imagesOf(sources, { gallId: gallIdAt(pool, slot), postNo: pool.postNo[slot] as number }, 1),
     })),
     started_at: new Date(performance.timeOrigin).toISOString(),
-    saves: observer.saves.items.slice(-savesShown).reverse().map(rankedSave),
+    saves: saves.map((save) => rankedSave(save, titles)),
   }
 }
 
-function rankedSave({ scores, ...save }: ObservedSave): Save {
+function rankedSave({ scores, entry, ...save }: ObservedSave, titles: Titles): Save {
   const { score } = save
   const rank = score === null ? null : scores.filter((other) => other > score).length + 1
-  return { ...save, rank, of: scores.length }
+  const title = entry === null ? null : titles.at(entry)
+  return { ...save, title, rank, of: scores.length }
 }
 
 interface Ranking {
@@ -119,12 +125,12 @@ function windowOf(slots: readonly number[], { offset, limit }: PicksQuery): read
   return slots.slice(offset, offset + limit)
 }
 
-/** Slots of the pool that match, by descending score; those without a score follow in order of entry. */
+/** Slots of the pool that match, by descending score, those without a score in order of entry; or the newest first. */
 function rankedSlots(
   pool: PoolState,
   track: Track | undefined,
   titles: Titles,
-  { galleries, search }: PicksQuery,
+  { galleries, search, order }: PicksQuery,
 ): number[] {
   const scores = Float64Array.from(
     { length: pool.count },
@@ -138,9 +144,9 @@ function rankedSlots(
     const text = `${gallId}/${pool.postNo[slot] as number} ${titles.of(pool, slot) ?? ''}`
     return text.toLowerCase().includes(search)
   }
-  return [...scores.keys()]
-    .filter(matches)
-    .sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b)
+  const found = [...scores.keys()].filter(matches)
+  if (order === 'newest') return found.reverse()
+  return found.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b)
 }
 
 /** In most cases the slots of the pool are the rows of the last track. */

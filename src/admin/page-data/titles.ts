@@ -1,6 +1,6 @@
 /**
- * Titles of pending posts, which the pool does not hold: read from the records of the cycles with which the posts entered,
- * once per post, when the page first requests them. Bounded by the posts that are pending.
+ * Titles of posts, which the pool does not hold: read from the records of the cycles with which the posts entered, once per
+ * post, when the page first requests them. Bounded by the posts that are pending: those of others are read again.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PoolState } from '../../pool/index.js'
@@ -10,6 +10,12 @@ import type { ServerSources } from '../../server/index.js'
 const titleCharsMax = 300
 /** More than the rows of one cycle. */
 const rowCountMax = 2 ** 21
+
+/** Where the record of a post is: the position of a cycle, and the row among its candidates. */
+export interface Entry {
+  readonly position: number
+  readonly row: number
+}
 
 export class Titles {
   readonly #sources: Pick<ServerSources, 'store' | 'cycles' | 'log'>
@@ -23,13 +29,22 @@ export class Titles {
 
   /** The title of the post in a slot; null until `read` has found it. */
   of(pool: PoolState, slot: number): string | null {
-    return this.#titles.get(entryKey(pool, slot)) ?? null
+    return this.at(entryOf(pool, slot))
+  }
+
+  /** As `of`, for a post that may have left. */
+  at(entry: Entry): string | null {
+    return this.#titles.get(keyOf(entry)) ?? null
   }
 
   /** Reads the titles of these slots of the current pool. One call at a time reads; the others wait. */
   read(slots: Iterable<number>): Promise<void> {
     const pool = this.#sources.cycles.pool
-    const keys = Array.from(slots, (slot) => entryKey(pool, slot))
+    return this.readEntries(Array.from(slots, (slot) => entryOf(pool, slot)))
+  }
+
+  readEntries(entries: readonly Entry[]): Promise<void> {
+    const keys = entries.map(keyOf)
     // A call that failed has told its caller; the next one reads again.
     this.#reading = this.#reading.catch(() => undefined).then(() => this.#read(keys))
     return this.#reading
@@ -61,15 +76,19 @@ export class Titles {
     const kept = new Map<number, string>()
     for (let slot = 0; slot < pool.count; slot++) {
       const title = this.of(pool, slot)
-      if (title !== null) kept.set(entryKey(pool, slot), title)
+      if (title !== null) kept.set(keyOf(entryOf(pool, slot)), title)
     }
     this.#titles = kept
   }
 }
 
-/** Position and row of the record with which a post entered, in one number. */
-function entryKey({ enteredPosition, enteredRow }: PoolState, slot: number): number {
-  return (enteredPosition[slot] as number) * rowCountMax + (enteredRow[slot] as number)
+export function entryOf({ enteredPosition, enteredRow }: PoolState, slot: number): Entry {
+  return { position: enteredPosition[slot] as number, row: enteredRow[slot] as number }
+}
+
+/** In one number. */
+function keyOf({ position, row }: Entry): number {
+  return position * rowCountMax + row
 }
 
 /** The titles of the posts that entered with a cycle, by row. */

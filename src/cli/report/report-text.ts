@@ -23,11 +23,19 @@ function firstScreen(report: Report, columns: number | undefined): string {
   const paragraph = paragraphs(columns)
   const first = [windowSentence(report), ...pickSentences(report)].map(paragraph).join('')
   if (!isComparable(report)) return first
-  const verdicts = report.differences.map((each) => paragraph(differenceSentence(each))).join('')
+  const verdicts = report.differences
+    .filter(({ a, b }) => a === 'model' || isVersion(b))
+    .map((each) => paragraph(differenceSentence(each)))
+    .join('')
   const table = rankerTable(report)
   const fitting =
     tableCells(table.head, table.rows) > (columns ?? Infinity) ? compactRankerTable(report) : table
   return [first, tableText(fitting, columns, paragraph), verdicts].join('\n')
+}
+
+/** The verdicts of other versions against the baselines are on the page and in the JSON. */
+function isVersion(ranker: string): boolean {
+  return ranker.startsWith('shadow:')
 }
 
 /** Sentences as lines that fit a terminal of `columns` cells; a space before a sentence indents it. */

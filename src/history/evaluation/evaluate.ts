@@ -45,7 +45,12 @@ export function evaluate(store: Store, options: EvaluationOptions = {}): Report 
   const units = new Units(window, options.draws)
   const days = new Set(cycles.map(({ cycleAtMs }) => kstDay(cycleAtMs))).size
   const shadows = others.slice(0, versions.length)
-  const pairs = shadows.flatMap((a, index) => shadows.slice(index + 1).map((b) => [a, b] as const))
+  const baselines = others.slice(versions.length)
+  const pairs = [
+    ...others.map((b) => [model, b] as const),
+    ...shadows.flatMap((a) => baselines.map((b) => [a, b] as const)),
+    ...shadows.flatMap((a, index) => shadows.slice(index + 1).map((b) => [a, b] as const)),
+  ]
   return {
     window: {
       from: timeOf(cycles[0]),
@@ -58,9 +63,7 @@ export function evaluate(store: Store, options: EvaluationOptions = {}): Report 
     },
     visits: visitCounts(window),
     rankers: [model, ...others].map((ranker) => rankerFigures(ranker, window, units)),
-    differences: [...others.map((b) => [model, b] as const), ...pairs].map(([a, b]) =>
-      difference(a, b, units, days),
-    ),
+    differences: pairs.map(([a, b]) => difference(a, b, units, days)),
     first_score: firstScoreFigures(window),
     outcomes: outcomeFigures(store.outcomes(), { fromMs, toMs }),
     by: breakdowns(window, model.evaluation, units),

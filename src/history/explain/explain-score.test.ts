@@ -51,34 +51,34 @@ test('each input has its value, its percentile and the median of the present val
   expect(Object.fromEntries(explained.map(({ name, ...rest }) => [name, rest]))).toEqual({
     views_log: {
       ...{ kind: 'feature', value: 4, missing: false, percentile: 2.5 / 4, median: 3 },
-      ...{ to_median: -2 / 8, to_missing: -1 },
+      ...{ over_median: 2 / 8, over_missing: 1 },
     },
     up_log: {
       ...{ kind: 'feature', value: null, missing: true, percentile: null, median: 6 },
-      ...{ to_median: (2 * 6) / 16, to_missing: null },
+      ...{ over_median: -(2 * 6) / 16, over_missing: null },
     },
     // Never missing.
     images_in_post_log: {
       ...{ kind: 'feature', value: 1, missing: false, percentile: 3.5 / 4, median: 0 },
-      ...{ to_median: -2 / 32, to_missing: null },
+      ...{ over_median: 2 / 32, over_missing: null },
     },
     text: {
       ...{ kind: 'text', value: null, missing: false, percentile: null, median: null },
-      ...{ to_median: -(2 * 0.25) / 4, to_missing: -(2 * 0.5) / 4 },
+      ...{ over_median: (2 * 0.25) / 4, over_missing: (2 * 0.5) / 4 },
     },
     image: {
       ...{ kind: 'image', value: null, missing: true, percentile: null, median: null },
-      ...{ to_median: 2 / 4, to_missing: null },
+      ...{ over_median: -2 / 4, over_missing: null },
     },
   })
 })
 
-test('the input with the largest change comes first', async () => {
+test('the input that adds or takes most comes first, compared with the median, else with none', async () => {
   const { inputs: explained } = await explainScore(scorer('nan'), weights, inputs)
   expect(explained.map(({ name }) => name)).toEqual([
-    'views_log',
     'up_log',
     'image',
+    'views_log',
     'text',
     'images_in_post_log',
   ])
@@ -87,7 +87,12 @@ test('the input with the largest change comes first', async () => {
 test('without a model the inputs are described and no change is known', () => {
   const described = describeInputs(features, inputs)
   expect(described.map(({ name }) => name)).toEqual(features.map(({ name }) => name))
-  expect(described[0]).toMatchObject({ percentile: 2.5 / 4, median: 3, to_median: null, to_missing: null })
+  expect(described[0]).toMatchObject({
+    percentile: 2.5 / 4,
+    median: 3,
+    over_median: null,
+    over_missing: null,
+  })
 })
 
 test('the steps of a change add up to it, and equal inputs are omitted', async () => {

@@ -32,8 +32,8 @@ export interface ExplainedScore {
 export function describeInputs(features: readonly Feature[], inputs: CycleInputs): ExplainedInput[] {
   return inputParts({ features, model: { text: null, image: null } }, inputs).map(({ part }) => ({
     ...part,
-    to_median: null,
-    to_missing: null,
+    over_median: null,
+    over_missing: null,
   }))
 }
 
@@ -47,8 +47,8 @@ export async function explainScore(
   const { score, changes } = await scoreChanges(scorer, weights, inputs.own, rows)
   const explained = parts.map(({ part }, index) => ({
     ...part,
-    to_median: changes[2 * index] ?? null,
-    to_missing: changes[2 * index + 1] ?? null,
+    over_median: effectOf(changes[2 * index]),
+    over_missing: effectOf(changes[2 * index + 1]),
   }))
   return { score, inputs: explained.sort((a, b) => sizeOf(b) - sizeOf(a)) }
 }
@@ -67,13 +67,19 @@ async function scoreChanges(
   return { score, changes }
 }
 
-function sizeOf({ to_median, to_missing }: ExplainedInput): number {
-  return Math.max(Math.abs(to_median ?? 0), Math.abs(to_missing ?? 0))
+/** What a value adds is the opposite of what its replacement changes. */
+function effectOf(change: number | null | undefined): number | null {
+  return change === null || change === undefined ? null : 0 - change
+}
+
+/** As the page and the command draw it. */
+function sizeOf({ over_median, over_missing }: ExplainedInput): number {
+  return Math.abs(over_median ?? over_missing ?? 0)
 }
 
 /** An input, and the row of the post with another value of it. */
 interface Part {
-  readonly part: Omit<ExplainedInput, 'to_median' | 'to_missing'>
+  readonly part: Omit<ExplainedInput, 'over_median' | 'over_missing'>
   readonly atMedian: InputRow | null
   readonly atMissing: InputRow | null
 }

@@ -1,18 +1,20 @@
 /** The English texts of the report: the view of the page, and the document of `understudy report --html`. */
-import type { ComponentChildren as Node } from 'preact'
-
 export const reportEn = {
   title: (from: string, to: string) => `Rehearsal ${from} to ${to} KST`,
   window: (cycles: string, days: string, from: string, to: string) =>
     `${cycles} on ${days}, ${from} to ${to} KST`,
-  empty: 'No cycle is stored.',
+  empty:
+    'No cycle is stored yet. The report compares the model with the operators once the client has sent cycles and operators have saved posts.',
+  nothingSaved:
+    'No operator has saved a post in this time, so there is nothing to compare the model with yet.',
+  reading: (cycles: string, span: string) => `The service reads ${cycles}, for ${span} so far.`,
   operators: 'What the operators did',
   savedOf: (total: string) => `saved of ${total}`,
   hidden: 'Hidden',
   deleted: 'Deleted',
   agedOut: 'Aged out',
   open: 'Still pending',
-  budget: 'The model with the same budget',
+  budget: (model: string) => `With the same budget: ${model}`,
   found: 'of the saved posts found',
   picks: 'Picks',
   saved: 'Saved',
@@ -35,16 +37,12 @@ export const reportEn = {
     newest: 'newest first',
     up_per_view: 'by recommendations per view',
   },
-  model: 'model',
+  modelOf: (versions: string) => (versions === '' ? 'model' : `model (${versions})`),
   comparison: 'Comparison',
-  comparisonCaption:
-    'Difference of the share ranked below a saved post, over the posts that both ranked, in percentage points. The dashed line is no difference.',
-  pair: 'Pair',
-  against: (a: Node, b: Node) => (
-    <>
-      {a} <span class="muted">against</span> {b}
-    </>
-  ),
+  comparisonText:
+    'Difference of the share ranked below a saved post, over the posts that both ranked, in percentage points. The dashed line is no difference; to its right, the first is better.',
+  comparisonCaption: (name: string) => `${name}, against each other order`,
+  against: 'Against',
   difference: 'Difference',
   verdict: 'Verdict',
   nothingInCommon: 'nothing in common',

@@ -1,5 +1,6 @@
 /** The English texts of the page by view, and with them the table that every language fills. */
 import type { ComponentChildren as Node } from 'preact'
+import { inputsEn } from './en-inputs.js'
 import { reportEn } from './en-report.js'
 import { plural, serviceEn } from './en-service.js'
 import { words } from './en-words.js'
@@ -7,6 +8,7 @@ import { words } from './en-words.js'
 export const en = {
   words,
   report: reportEn,
+  inputs: inputsEn,
   ...serviceEn,
 
   /** Names of the language itself, and of the other one in the switch. */
@@ -109,6 +111,7 @@ export const en = {
 
   /** What cannot be read, for `loading`, `missing` and `stale`. */
   data: {
+    left: 'posts that have left',
     now: 'state',
     series: 'charts',
     picks: 'picks',
@@ -116,7 +119,6 @@ export const en = {
     history: 'visits',
     postHistory: 'visits of this post; the service reads its stored cycles',
     report: 'report',
-    reportLong: 'report; the service reads its stored cycles',
     models: 'models',
     checks: 'checks; the service verifies the package',
     comparison: 'comparison; the service reads its stored cycles',
@@ -138,6 +140,10 @@ export const en = {
     checks: 'Health checks',
     /** In other languages than English: what a check says when it is `ok`, and what one that is not means. */
     checkSays: (_check: string, _status: string, reason: string) => reason,
+    lastCycleNone: 'no cycle has arrived yet',
+    lastCycleArrived: (ago: string) => `arrived ${ago}`,
+    overdueArrived: (overdue: string, arrived: string) => `the next is ${overdue} overdue; ${arrived}`,
+    diskFree: (bytes: string) => `${bytes} free`,
     lastCycle: 'Last cycle',
     noneYet: 'none yet',
     overdue: (span: string) => `${span} overdue`,
@@ -194,7 +200,7 @@ export const en = {
     rank: 'Rank',
     post: 'Post',
     score: 'Score',
-    heads: 'Heads',
+    heads: 'Predictions',
     age: 'Age',
     views: 'Views',
     up: 'Up',
@@ -220,10 +226,16 @@ export const en = {
   },
 
   post: {
-    open: 'Open a post',
-    openButton: 'Open',
-    gallery: 'Gallery',
-    number: 'Number',
+    back: 'Picks',
+    find: 'Find a post',
+    findLabel: 'Title, gallery or number',
+    recent: 'Newest pending posts',
+    pendingFound: (count: string) => `Pending posts: ${count}`,
+    leftRecently: 'Posts that left last',
+    leftFound: (count: string) => `Posts that have left: ${count}`,
+    noPending: 'No pending post matches.',
+    noLeft: (searched: string) => `None of the last ${searched} posts that left matches.`,
+    openNumber: (post: string) => `Open ${post}, also one that left earlier`,
     untitled: 'Post without a title',
     notPending: 'not pending',
     score: 'Score',
@@ -270,8 +282,8 @@ export const en = {
     whyCaption: 'Inputs of the model, largest effect first',
     whyText: (cycle: string, score: string, weights: string) =>
       `Cycle ${cycle}, score ${score}. Weights: ${weights}. A bar shows what the value adds to the score, compared with the ` +
-      'median of the pool; of a text or an image, compared with none. The last column is the change of the score if the ' +
-      'value were missing.',
+      'median of the pool; of a text or an image, compared with none. To the right it raises the score. The last column is ' +
+      'what it adds compared with a missing value.',
     noEffects: 'The effects of the inputs cannot be computed:',
     input: 'Input',
     value: 'Value',
@@ -279,7 +291,7 @@ export const en = {
     median: 'Median',
     percentile: 'Percentile',
     effect: 'Effect',
-    ifMissing: 'If missing',
+    overMissing: 'Over missing',
     heads: {
       p_views: 'predicted views',
       p_comments: 'predicted comments',

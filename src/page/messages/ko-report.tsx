@@ -4,14 +4,17 @@ import type { reportEn } from './en-report.js'
 export const reportKo: typeof reportEn = {
   title: (from, to) => `예행 운영 ${from} ~ ${to}`,
   window: (cycles, days, from, to) => `${days} 동안 ${cycles}, ${from} ~ ${to}`,
-  empty: '저장된 cycle이 없습니다.',
+  empty:
+    '아직 저장된 cycle이 없습니다. 클라이언트가 cycle을 보내고 운영자가 글을 등록하면 모델과 운영자의 선택을 비교해 보여 줍니다.',
+  nothingSaved: '이 기간에 운영자가 등록한 글이 없어 아직 모델과 비교할 것이 없습니다.',
+  reading: (cycles, span) => `서비스가 ${cycles}를 읽는 중입니다 (${span} 경과).`,
   operators: '운영자의 선택',
   savedOf: (total) => `/ ${total}건 등록`,
   hidden: '숨김',
   deleted: '삭제',
   agedOut: '기한 경과',
   open: '아직 대기 중',
-  budget: '같은 건수를 모델이 골랐다면',
+  budget: (model) => `같은 건수를 골랐다면: ${model}`,
   found: '등록 글을 찾아냄',
   picks: '고른 글',
   saved: '등록',
@@ -34,16 +37,12 @@ export const reportKo: typeof reportEn = {
     newest: '최신순',
     up_per_view: '조회 대비 추천순',
   },
-  model: '모델',
+  modelOf: (versions) => (versions === '' ? '모델' : `모델 (${versions})`),
   comparison: '우열 판정',
-  comparisonCaption:
-    '양쪽이 모두 순위를 매긴 등록 글에서, 등록 글보다 아래에 둔 비율의 차이(%p). 점선은 차이 없음을 나타냅니다.',
-  pair: '비교',
-  against: (a, b) => (
-    <>
-      {a} <span class="muted">대</span> {b}
-    </>
-  ),
+  comparisonText:
+    '양쪽이 모두 순위를 매긴 등록 글에서, 등록 글보다 아래에 둔 비율의 차이(%p). 점선은 차이 없음이고, 오른쪽일수록 앞쪽이 낫습니다.',
+  comparisonCaption: (name) => `${name}, 다른 순위 방식과 비교`,
+  against: '비교 대상',
   difference: '차이',
   verdict: '판정',
   nothingInCommon: '겹치는 글 없음',

@@ -1,5 +1,6 @@
 /** The Korean texts of the page, by view. Terms of the contract, such as cycle and model_version, stay as they are. */
 import type { Messages } from './en.js'
+import { inputsKo } from './ko-inputs.js'
 import { reportKo } from './ko-report.js'
 import { serviceKo } from './ko-service.js'
 import { words } from './ko-words.js'
@@ -34,6 +35,7 @@ const errors: Readonly<Record<string, string>> = {
 export const ko: Messages = {
   words,
   report: reportKo,
+  inputs: inputsKo,
   ...serviceKo,
 
   language: { tag: 'ko', own: '한국어', other: 'En', change: '언어: 한국어. Switch to English' },
@@ -133,6 +135,7 @@ export const ko: Messages = {
   },
 
   data: {
+    left: '나간 글',
     now: '현황',
     series: '그래프',
     picks: '추천 순위',
@@ -140,7 +143,6 @@ export const ko: Messages = {
     history: '대기 이력',
     postHistory: '이 글의 이력(저장된 cycle에서 읽음)',
     report: '보고서',
-    reportLong: '보고서(저장된 cycle에서 읽음)',
     models: '모델',
     checks: '점검 결과(패키지를 검증함)',
     comparison: '비교 결과(저장된 cycle에서 읽음)',
@@ -167,6 +169,10 @@ export const ko: Messages = {
       const meaning = unwell[check]
       return meaning === undefined ? reason : `${meaning}: ${reason}`
     },
+    lastCycleNone: '받은 cycle 없음',
+    lastCycleArrived: (ago) => `${ago} 도착`,
+    overdueArrived: (overdue, arrived) => `다음 cycle ${overdue} 지연 (${arrived})`,
+    diskFree: (bytes) => `여유 ${bytes}`,
     lastCycle: '최근 cycle',
     noneYet: '아직 없음',
     overdue: (span) => `${span} 지연`,
@@ -247,10 +253,16 @@ export const ko: Messages = {
   },
 
   post: {
-    open: '글 열기',
-    openButton: '열기',
-    gallery: '갤러리',
-    number: '글 번호',
+    back: '추천 순위',
+    find: '글 찾기',
+    findLabel: '제목, 갤러리, 글 번호',
+    recent: '새로 들어온 글',
+    pendingFound: (count) => `대기 중인 글 ${count}건`,
+    leftRecently: '최근에 나간 글',
+    leftFound: (count) => `나간 글 ${count}건`,
+    noPending: '조건에 맞는 대기 글이 없습니다.',
+    noLeft: (searched) => `최근 나간 글 ${searched}건 중 조건에 맞는 글이 없습니다.`,
+    openNumber: (post) => `${post} 열기 (더 전에 나간 글 포함)`,
     untitled: '제목 없는 글',
     notPending: '대기 아님',
     score: '점수',
@@ -297,7 +309,7 @@ export const ko: Messages = {
     whyCaption: '모델 입력값, 영향이 큰 순',
     whyText: (cycle, score, weights) =>
       `cycle ${cycle}, 점수 ${score}. 가중치: ${weights}. 막대는 이 값이 점수를 얼마나 올리거나 내렸는지를 나타냅니다. ` +
-      '대기 목록의 중앙값과 비교하며, 본문과 이미지는 없을 때와 비교합니다. 마지막 열은 값이 없을 때 점수의 변화입니다.',
+      '오른쪽 막대는 점수를 올린 것입니다. 대기 목록의 중앙값과 비교하며, 본문과 이미지는 없을 때와 비교합니다. 마지막 열은 값이 없을 때와 비교한 영향입니다.',
     noEffects: '입력값의 영향을 계산할 수 없습니다:',
     input: '입력값',
     value: '값',
@@ -305,7 +317,7 @@ export const ko: Messages = {
     median: '중앙값',
     percentile: '백분위',
     effect: '영향',
-    ifMissing: '없을 때',
+    overMissing: '없을 때 대비',
     heads: {
       p_views: '조회 예측',
       p_comments: '댓글 예측',

@@ -46,6 +46,7 @@ const untranslated = [
   /^(language\.(tag|other)|frame\.reason|errors\.said)$/,
   /^now\.(checkSays|dueAt|failed)$/,
   /^models\.cycleRange$/,
+  /^inputs\.(forms\.count|measures\.laughs)$/,
   /^report\.(ndcg|earlierP90)$/,
 ]
 

@@ -11,7 +11,7 @@ import { useThemeVersion } from './theme.js'
 
 export interface ChartSeries {
   readonly label: string
-  /** 1 to 8: a colour of the style sheet. */
+  /** 1 to 9: a colour of the style sheet. */
   readonly color: number
   readonly values: readonly (number | null)[]
 }

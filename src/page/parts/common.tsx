@@ -145,7 +145,7 @@ export function Missing({ error, what }: { readonly error: ApiError | null; read
   )
 }
 
-/** One of the eight colours of the style sheet. */
+/** One of the nine colours of the style sheet. */
 export function colorOf(color: number): string {
   return `var(--color-${color})`
 }

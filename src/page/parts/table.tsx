@@ -11,8 +11,14 @@ import { Guarded } from './guarded.js'
 export interface Column<Row> {
   readonly title: string
   readonly kind?: 'number' | 'interval' | 'effect'
+  /** Marks of the axis that all rows share, below the title. */
+  readonly axis?: readonly AxisMark[]
+  readonly axisScale?: Scale
   readonly cell: (row: Row) => ComponentChildren
 }
+
+/** A value and how it is written. */
+type AxisMark = readonly [value: number, text: string]
 
 interface TableProps<Row> {
   readonly caption: string
@@ -39,9 +45,10 @@ export function Table<Row>(props: TableProps<Row>) {
         <caption class={isCaptionHidden ? 'sr-only' : ''}>{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ title, kind }) => (
+            {columns.map(({ title, kind, axis, axisScale = shareScale }) => (
               <th key={title} scope="col" class={kind}>
                 {title}
+                {axis !== undefined && <Axis marks={axis} scale={axisScale} />}
               </th>
             ))}
           </tr>
@@ -75,6 +82,14 @@ export interface Scale {
   readonly reference?: number
 }
 
+/** Every share is drawn on the same axis, so that figures and tables can be compared. */
+export const shareScale: Scale = { low: 0, high: 1, reference: 0.5 }
+export const shareAxis: readonly AxisMark[] = [
+  [0, '0'],
+  [0.5, '50'],
+  [1, '100 %'],
+]
+
 interface Estimated {
   readonly mean: number | null
   readonly ci95: Interval | null
@@ -83,6 +98,27 @@ interface Estimated {
 const width = 160
 const height = 16
 
+/** Where a value lies within the drawing. */
+function positionOf(value: number, { low, high }: Scale): number {
+  return 4 + Math.max(0, Math.min(1, (value - low) / (high - low))) * (width - 8)
+}
+
+function Axis({ marks, scale }: { readonly marks: readonly AxisMark[]; readonly scale: Scale }) {
+  return (
+    <svg class="axis" viewBox={`0 0 ${width} 12`} aria-hidden="true">
+      {marks.map(([value, text]) => {
+        const share = (value - scale.low) / (scale.high - scale.low)
+        const anchor = share <= 0 ? 'start' : share >= 1 ? 'end' : 'middle'
+        return (
+          <text key={text} x={positionOf(value, scale)} y="10" text-anchor={anchor}>
+            {text}
+          </text>
+        )
+      })}
+    </svg>
+  )
+}
+
 /** `unit`: a difference of shares is in percentage points. */
 export function IntervalFigure({
   mean,
@@ -90,10 +126,7 @@ export function IntervalFigure({
   scale,
   unit = 'share',
 }: Estimated & { readonly scale: Scale; readonly unit?: 'share' | 'points' }) {
-  const x = (value: number): number => {
-    const share = (value - scale.low) / (scale.high - scale.low)
-    return 4 + Math.max(0, Math.min(1, share)) * (width - 8)
-  }
+  const x = (value: number): number => positionOf(value, scale)
   return (
     <>
       <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">

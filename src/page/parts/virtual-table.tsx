@@ -35,11 +35,10 @@ export interface VirtualTableProps<Row> {
   readonly onRange?: (first: number, end: number) => void
 }
 
-/** The limit of the style sheet. */
-const narrow = matchMedia('(max-width: 719px)')
-
-export function useIsNarrow(): boolean {
-  return useWatched(() => narrow.matches, eventsOf(narrow, 'change'))
+/** Whether the screen is at most so wide. The style sheet has the same limits. */
+export function useIsBelow(width: '719px' | '1199px'): boolean {
+  const [query] = useState(() => matchMedia(`(max-width: ${width})`))
+  return useWatched(() => query.matches, eventsOf(query, 'change'))
 }
 
 /** Rows above and below the visible ones. */
@@ -66,7 +65,7 @@ export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
   const { kind, caption, count, rowHeights, at, rowKey, isSelected, onRange } = props
   const scrollerRef = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ top: 0, height: 600, width: 0 })
-  const isNarrow = useIsNarrow()
+  const isNarrow = useIsBelow('719px')
   const rowHeight = rowHeights[isNarrow ? 1 : 0]
   const columns = props.columns.filter(({ from }) => from === undefined || (!isNarrow && view.width >= from))
   const [first, end] = rowRange(view, rowHeight, count)

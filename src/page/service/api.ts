@@ -9,6 +9,8 @@ export type {
   Check,
   CyclePoint,
   ImageFacts,
+  LeftPost,
+  LeftPosts,
   ListedCycle as StoredCycle,
   ListPage,
   ModelFacts,

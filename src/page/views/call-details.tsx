@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { Counts } from '../../contract/index.js'
 import type { Call, StoredResponse } from '../service/api.js'
 import { useQuery } from '../service/query.js'
-import { bytes, cycleLabel, daySeconds, integer, milliseconds, percent } from '../format.js'
+import { bytes, daySeconds, integer, milliseconds, percent } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Bar, Facts, Missing, Swatch, Text, type BarPart, type Fact } from '../parts/common.js'
 import { Icon } from '../parts/icon.js'
@@ -12,12 +12,35 @@ import { useKeys } from '../parts/keys.js'
 /** In the order of a cycle. */
 export const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer', 'encode', 'commit', 'send']
 
+/** Until the response is durable, as on Now. Sending it takes as long as the client reads. */
+export function tookMs({ ms, stages_ms }: Call): number {
+  const own = Object.entries(stages_ms).filter(([stage]) => stage !== 'send')
+  return own.length === 0 ? ms : own.reduce((sum, [, stageMs]) => sum + stageMs, 0)
+}
+
+/** Each stage has a colour of its own, here and in the charts. */
+export function colorOfStage(stage: string): number {
+  return stages.indexOf(stage) + 1
+}
+
+export function StageLegend() {
+  return (
+    <ul class="legend" aria-label={t.cycles.stages}>
+      {stages.map((stage) => (
+        <li key={stage}>
+          <Swatch color={colorOfStage(stage)} /> {word(stage)}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 /** The stages of a call, in the colours of the charts. */
 export function stageParts(stagesMs: Call['stages_ms']): BarPart[] {
   return Object.entries(stagesMs).map(([name, value]) => ({
     name: word(name),
     value,
-    color: (stages.indexOf(name) % 8) + 1,
+    color: colorOfStage(name),
   }))
 }
 
@@ -50,7 +73,7 @@ function Details({ label, title, onClose, children }: DetailsProps) {
 
 export function CallDetails({ call, onClose }: { readonly call: Call; readonly onClose: () => void }) {
   const { cycle_id, problem, warnings, counts } = call
-  const title = cycle_id === null ? call.path : t.cycles.cycleTitle(cycleLabel(cycle_id))
+  const title = cycle_id === null ? call.path : t.cycles.cycleTitle(cycle_id)
   return (
     <Details label={t.cycles.callDetails} title={title} onClose={onClose}>
       {problem !== null && (
@@ -77,11 +100,7 @@ interface StoredDetailsProps {
 export function StoredDetails({ cycleId, onClose }: StoredDetailsProps) {
   const { data, error } = useQuery<StoredResponse>(`/api/cycles/${encodeURIComponent(cycleId)}`)
   return (
-    <Details
-      label={t.cycles.storedDetails}
-      title={t.cycles.cycleTitle(cycleLabel(cycleId))}
-      onClose={onClose}
-    >
+    <Details label={t.cycles.storedDetails} title={t.cycles.cycleTitle(cycleId)} onClose={onClose}>
       {data === null ? (
         <Missing error={error} what={t.data.response} />
       ) : (
@@ -151,7 +170,7 @@ function factsOf(call: Call): readonly Fact[] {
     [t.cycles.operation, call.operation ?? `${call.method} ${call.path}`],
     [t.cycles.result, call.is_late ? t.cycles.lateResult(word(call.result)) : word(call.result)],
     [t.cycles.status, call.status === 0 ? t.cycles.disconnected : call.status],
-    [t.cycles.took, milliseconds(call.ms)],
+    [t.cycles.took, milliseconds(tookMs(call))],
     [t.cycles.model, call.model_version],
     [t.cycles.weights, call.weights_version],
     [t.cycles.request, bytes(call.bytes_in)],
@@ -184,8 +203,7 @@ export function Downloads({ cycleId }: { readonly cycleId: string }) {
     <p class="downloads">
       {(['request', 'response'] as const).map((part) => (
         <a key={part} class="button" href={`${address}/${part}`} download>
-          <Icon name="download" /> {t.cycles[part]}{' '}
-          <span class="sr-only">{t.cycles.ofCycle(cycleLabel(cycleId))}</span>
+          <Icon name="download" /> {t.cycles[part]} <span class="sr-only">{t.cycles.ofCycle(cycleId)}</span>
         </a>
       ))}
     </p>

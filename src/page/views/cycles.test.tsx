@@ -49,7 +49,7 @@ describe('the calls', () => {
         ...{ Scored: '–', Waiting: '–', 'Not scored': '–', Model: '–' },
       },
       {
-        ...{ Time: '03-02 12:57:08', Cycle: '03-02 12:55', Took: '235 ms', Stages: '' },
+        ...{ Time: '03-02 12:57:08', Cycle: '20260302T1255', Took: '196 ms', Stages: '' },
         Result: 'scoredlate2 warnings',
         ...{ Scored: '805', Waiting: '806', 'Not scored': '807', Model: 'model-5' },
       },
@@ -90,6 +90,17 @@ describe('the calls', () => {
   })
 })
 
+test('each stage has a colour of its own, which the legend names', () => {
+  recorded.items = [callFixture]
+  const legend = labelled(renderToString(<Cycles />), 'Stages')
+  const colors = [...legend.matchAll(/--color-(\d)/g)].map(([, color]) => color)
+  expect(colors).toHaveLength(9)
+  expect(new Set(colors).size).toBe(9)
+  expect(elementsOf(legend, 'li').map(textOf)).toEqual([
+    ...['receive', 'decode', 'wait', 'plan', 'features', 'infer', 'encode', 'commit', 'send'],
+  ])
+})
+
 describe('the details of a call', () => {
   const html = (call: Call): string => renderToString(<CallDetails call={call} onClose={() => undefined} />)
 
@@ -100,7 +111,7 @@ describe('the details of a call', () => {
       Operation: 'POST /v1/cycles',
       Result: 'scored, late',
       Status: '200',
-      Took: '235 ms',
+      Took: '196 ms',
       Model: 'model-5',
       Weights: 'weights-6',
       Request: '5.0 MiB',
@@ -154,8 +165,8 @@ describe('stored cycles', () => {
     })
     const html = renderToString(<StoredCycles choice={null} />)
     const row = (n: number) => ({
-      ...{ Cycle: `03-02 12:${10 + n}`, Arrived: `2026-03-02 12:${10 + n}:21`, Model: `m-${n}` },
-      ...{ Weights: `w-${n}`, Download: `Request of 03-02 12:${10 + n} Response of 03-02 12:${10 + n}` },
+      ...{ Cycle: `20260302T12${10 + n}`, Arrived: `2026-03-02 12:${10 + n}:21`, Model: `m-${n}` },
+      ...{ Weights: `w-${n}`, Download: `Request of 20260302T12${10 + n} Response of 20260302T12${10 + n}` },
     })
     expect(rowsOf(html, 'Stored cycles, newest first')).toEqual([row(9), row(8), row(7)])
     expect(textOf(html)).toContain('3 stored cycles')

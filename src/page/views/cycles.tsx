@@ -4,12 +4,12 @@ import { useMemo, useState } from 'preact/hooks'
 import type { Counts } from '../../contract/index.js'
 import type { Call } from '../service/api.js'
 import { useCalls, type CallList } from '../service/calls.js'
-import { clockSeconds, counted, cycleLabel, integer, milliseconds, monthDay } from '../format.js'
+import { clockSeconds, counted, integer, milliseconds, monthDay } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Badge, Bar, Missing, Text, type Tone } from '../parts/common.js'
 import { ListView } from '../parts/list-view.js'
 import { VirtualTable, type VirtualColumn } from '../parts/virtual-table.js'
-import { CallDetails, stageParts } from './call-details.js'
+import { CallDetails, StageLegend, stageParts, tookMs } from './call-details.js'
 import { StoredCycles } from './stored-cycles.js'
 
 const lists: readonly (CallList | 'stored')[] = ['calls', 'other', 'stored']
@@ -97,16 +97,19 @@ function Calls({ listName, choice }: CallsProps) {
       ) : shown.length === 0 ? (
         <p class="empty">{calls.length === 0 ? t.cycles.noCall : t.cycles.noMatch}</p>
       ) : (
-        <VirtualTable
-          kind="calls-rows"
-          caption={t.cycles.callsCaption}
-          columns={columnsOf((call) => setSelectedKey(keyOf(call)))}
-          count={shown.length}
-          rowHeights={[40, 64]}
-          at={(index) => shown[index]}
-          rowKey={(index) => shown[index]?.id ?? index}
-          isSelected={(call) => call === selected}
-        />
+        <>
+          <StageLegend />
+          <VirtualTable
+            kind="calls-rows"
+            caption={t.cycles.callsCaption}
+            columns={columnsOf((call) => setSelectedKey(keyOf(call)))}
+            count={shown.length}
+            rowHeights={[40, 64]}
+            at={(index) => shown[index]}
+            rowKey={(index) => shown[index]?.id ?? index}
+            isSelected={(call) => call === selected}
+          />
+        </>
       )}
     </ListView>
   )
@@ -144,11 +147,11 @@ function columnsOf(onSelect: (call: Call) => void): readonly VirtualColumn<Call>
       width: 'minmax(110px, 0.8fr)',
       cell: (call) => (
         <button class="row-link clip" type="button" onClick={() => onSelect(call)}>
-          <Text>{call.cycle_id === null ? `${call.method} ${call.path}` : cycleLabel(call.cycle_id)}</Text>
+          <Text>{call.cycle_id ?? `${call.method} ${call.path}`}</Text>
         </button>
       ),
     },
-    { title: t.cycles.took, class: 'number', width: '76px', cell: ({ ms }) => milliseconds(ms) },
+    { title: t.cycles.took, class: 'number', width: '76px', cell: (call) => milliseconds(tookMs(call)) },
     {
       title: t.cycles.result,
       class: 'result',

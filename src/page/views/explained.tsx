@@ -6,8 +6,14 @@ import { t, word } from '../messages/index.js'
 import { Badge, colorOf, Panel, Text, type Tone } from '../parts/common.js'
 import { Sparkline } from '../parts/sparkline.js'
 import { Table, type Column } from '../parts/table.js'
+import { inputWords } from './input-words.js'
 
-const tones: Readonly<Record<string, Tone>> = { saved: 'ok', hidden: 'warn', deleted: 'fail', open: 'accent' }
+export const fateTones: Readonly<Record<string, Tone>> = {
+  saved: 'ok',
+  hidden: 'warn',
+  deleted: 'fail',
+  open: 'accent',
+}
 
 interface NumberedVisit extends VisitSummary {
   readonly number: number
@@ -35,7 +41,7 @@ const visitColumns = (): readonly Column<NumberedVisit>[] => [
     title: t.post.outcome,
     cell: ({ fate, tier }) => (
       <>
-        <Badge tone={tones[fate] ?? 'plain'}>{word(fate)}</Badge>
+        <Badge tone={fateTones[fate] ?? 'plain'}>{word(fate)}</Badge>
         {tier !== null && <Badge tone="accent">{tier}</Badge>}
       </>
     ),
@@ -93,23 +99,28 @@ export function VisitCycles({ cycles }: { readonly cycles: readonly CycleSummary
   )
 }
 
-/** With the median, or without the input, the score is lower by what the value adds. */
-function effectOf({ to_median, to_missing }: ExplainedInput): number | null {
-  const change = to_median ?? to_missing
-  return change === null ? null : -change
+/** What the value adds to the score, compared with the median, else with none. The service orders the inputs by it. */
+function effectOf({ over_median, over_missing }: ExplainedInput): number | null {
+  return over_median ?? over_missing
 }
 
 /** `largest`: the effect that fills half of the bar. */
 function inputColumns(largest: number): readonly Column<ExplainedInput>[] {
   return [
-    { title: t.post.input, cell: ({ name }) => <code>{name}</code> },
+    { title: t.post.input, cell: ({ name }) => <span title={name}>{inputWords(name).label}</span> },
     {
       title: t.post.value,
       kind: 'number',
-      cell: ({ missing, value }) =>
-        missing ? t.parts.missingValue : value === null ? t.post.present : number(value),
+      cell: ({ name, missing, value }) => {
+        if (missing) return t.parts.missingValue
+        return value === null ? t.post.present : inputWords(name).value(value)
+      },
     },
-    { title: t.post.median, kind: 'number', cell: ({ median }) => number(median) },
+    {
+      title: t.post.median,
+      kind: 'number',
+      cell: ({ name, median }) => (median === null ? '–' : inputWords(name).value(median)),
+    },
     { title: t.post.percentile, kind: 'number', cell: ({ percentile }) => percent(percentile, 0) },
     {
       title: t.post.effect,
@@ -117,9 +128,9 @@ function inputColumns(largest: number): readonly Column<ExplainedInput>[] {
       cell: (input) => <Effect effect={effectOf(input)} largest={largest} />,
     },
     {
-      title: t.post.ifMissing,
+      title: t.post.overMissing,
       kind: 'number',
-      cell: ({ to_missing }) => (to_missing === null ? '–' : formatSigned(to_missing, 4)),
+      cell: ({ over_missing }) => (over_missing === null ? '–' : formatSigned(over_missing, 4)),
     },
   ]
 }
@@ -173,9 +184,4 @@ function Effect({ effect, largest }: { readonly effect: number | null; readonly 
       {effect === null ? '–' : formatSigned(effect, 4)}
     </>
   )
-}
-
-function number(value: number | null): string {
-  if (value === null) return '–'
-  return Number.isInteger(value) ? integer(value) : value.toPrecision(3)
 }

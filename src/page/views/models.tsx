@@ -5,7 +5,7 @@ import { useQuery } from '../service/query.js'
 import { bytes, counted, cycleLabel, dayClock, decimal, integer, milliseconds, percent } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Badge, Command, Disclosure, Facts, Missing, Text, type Fact, type Tone } from '../parts/common.js'
-import { DifferenceTable, RankerTable } from './report-tables.js'
+import { DifferenceTable, rankerNames, RankerTable } from './report-tables.js'
 
 /** A package that is copied into the models directory causes no event. */
 const everyMs = 30_000
@@ -157,6 +157,7 @@ export function ComparisonOf({ version }: { readonly version: string }) {
   const { data, error } = useQuery<Comparison>(`/api/models/${version}/comparison`)
   if (data === null) return <Missing error={error} what={t.data.comparison} />
   const { cycles, posts, median, quality } = data
+  const nameOf = rankerNames([quality.first, quality.second])
   if (median === null) return <p class="empty">{t.models.nothingShared}</p>
   const overlap = Object.entries(median.overlap).flatMap(([depth, share]) =>
     share === null ? [] : [t.models.overlap(percent(share, 0), depth)],
@@ -176,7 +177,11 @@ export function ComparisonOf({ version }: { readonly version: string }) {
           [t.models.meanDifference, decimal(median.mean_absolute_difference, 4)],
         ]}
       />
-      <DifferenceTable differences={[quality.difference]} />
+      <DifferenceTable
+        differences={[quality.difference]}
+        nameOf={nameOf}
+        caption={t.report.comparisonCaption(nameOf(quality.difference.a))}
+      />
       <RankerTable caption={t.models.quality} rankers={[quality.first, quality.second]} />
     </>
   )

@@ -7,7 +7,7 @@ import { counted, duration, integer, milliseconds, percent, score } from '../for
 import { t, word } from '../messages/index.js'
 import { Chart, seriesOf, type ChartSeries } from '../parts/chart.js'
 import { Missing, Since } from '../parts/common.js'
-import { stages } from './call-details.js'
+import { colorOfStage, stages } from './call-details.js'
 
 /** More than the service keeps at the usual interval: a page that is left open does not grow. */
 const pointCountMax = 1000
@@ -39,12 +39,14 @@ export function PointCharts({ points, startedAt }: PointChartsProps) {
   const spanMs = (times.at(-1) ?? 0) - (times[0] ?? 0)
   return (
     <section class="charts" aria-label={t.now.overTime}>
-      <h2>
-        {points.length < 2
-          ? t.now.overTime
-          : t.now.last(duration(spanMs), counted(points.length, t.units.cycles))}
-      </h2>
-      <Since startedAt={startedAt} />
+      <div class="charts-head">
+        <h2>
+          {points.length < 2
+            ? t.now.overTime
+            : t.now.last(duration(spanMs), counted(points.length, t.units.cycles))}
+        </h2>
+        <Since startedAt={startedAt} />
+      </div>
       <Chart title={t.now.latency} times={times} series={lines.stages} isStacked format={milliseconds} />
       <Chart title={t.now.results} times={times} series={lines.rows} isStacked isCount format={integer} />
       <Chart title={t.now.quantiles} times={times} series={lines.scores} format={score} />
@@ -93,7 +95,7 @@ function linesOf(
     // Without sending: it ends after the point is recorded.
     stages: stages
       .slice(0, -1)
-      .map((stage, i) => line(word(stage), i + 1, ({ stages_ms }) => stages_ms[stage] ?? 0)),
+      .map((stage) => line(word(stage), colorOfStage(stage), ({ stages_ms }) => stages_ms[stage] ?? 0)),
     rows: [
       line(word('scored'), 1, (point) => countOf(point, 'scored', null)),
       line(word('waiting'), 3, (point) => countOf(point, 'waiting', null)),

@@ -73,9 +73,22 @@ test('each check has its state and its reason', () => {
     ['service ok accepts cycles', 'ok ok'],
     ['model warning v-bad failed', 'warn warning'],
     ['storage ok accepts writes', 'ok ok'],
-    ['last cycle failed too old', 'fail failed'],
-    ['disk ok 5 GiB', 'ok ok'],
+    ['last cycle failed arrived 4 min ago', 'fail failed'],
+    ['disk ok 5.0 GiB free', 'ok ok'],
   ])
+})
+
+test('a cycle that is overdue is a warning of the last cycle, before the service warns; a worse state stays', () => {
+  const shown = (status: 'ok' | 'fail', afterMs: number): string => {
+    setServerTime(Date.parse(nowFixture.next_cycle_due_at ?? '') + afterMs)
+    const checks = nowFixture.checks.map((check) => ({ ...check, status }))
+    return textOf(elementsOf(labelled(render({ checks }), 'Health checks'), 'li')[3] ?? '')
+  }
+  expect(shown('ok', 60 * second)).toBe('last cycle ok arrived 5 min ago')
+  expect(shown('ok', 61 * second)).toBe('last cycle warning the next is 1 min overdue; arrived 5 min ago')
+  expect(shown('fail', 7 * 60 * second)).toBe(
+    'last cycle failed the next is 7 min overdue; arrived 11 min ago',
+  )
 })
 
 describe('the next cycle', () => {

@@ -1,5 +1,4 @@
 /** Now: the state of the service, the last cycle, and the cycles before it. */
-import { minuteMs } from '../../base/units.js'
 import type { Now } from '../service/api.js'
 import { useNowMs } from '../service/clock.js'
 import type { Query } from '../service/query.js'
@@ -19,6 +18,7 @@ import {
 } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Badge, Bar, Command, Missing, Text, Tile } from '../parts/common.js'
+import { nextCycle, shownChecks } from './health.js'
 import { NowCharts } from './now-charts.js'
 
 export function NowView({ query: { data, error } }: { readonly query: Query<Now> }) {
@@ -32,6 +32,7 @@ export function NowView({ query: { data, error } }: { readonly query: Query<Now>
 }
 
 function State({ now }: { readonly now: Now }) {
+  const nowMs = useNowMs()
   return (
     <>
       {now.failed_versions.map((failed) => (
@@ -42,16 +43,16 @@ function State({ now }: { readonly now: Now }) {
         />
       ))}
       <ul class="checks" aria-label={t.now.checks}>
-        {now.checks.map(({ check, status, reason }) => (
+        {shownChecks(now, nowMs).map(({ check, status, text }) => (
           <li key={check} class={`check ${status}`}>
             <b>{word(check)}</b> <Badge tone={status}>{word(status)}</Badge>
             <small>
-              <Text>{t.now.checkSays(check, status, reason)}</Text>
+              <Text>{text}</Text>
             </small>
           </li>
         ))}
       </ul>
-      <div class="tiles">
+      <div class="tiles five">
         <LastCycle now={now} />
         <Posts now={now} />
         <FirstScoreShare now={now} />
@@ -90,28 +91,18 @@ function insteadOf(kind: FailedProps['failed']['kind'], serving: string | null):
   return kind === 'cycles' ? t.now.servesInstead(serving) : t.now.keepsServing(serving)
 }
 
-/** A cycle may take a moment to arrive after it is due. */
-const graceMs = 60_000
-/** A cycle that arrives further from its time is of a simulated or repeated past: the next one is not overdue. */
-const delayMsMax = 30 * minuteMs
-
 function LastCycle({ now }: { readonly now: Now }) {
   const nowMs = useNowMs()
-  const { last_cycle, last_cycle_id, last_cycle_received_at, next_cycle_due_at } = now
+  const { last_cycle, last_cycle_id, last_cycle_received_at } = now
   if (last_cycle_id === null || last_cycle_received_at === null)
     return <Tile title={t.now.lastCycle} value={<span class="muted">{t.now.noneYet}</span>} />
-  const dueMs = next_cycle_due_at === null ? null : Date.parse(next_cycle_due_at)
-  const isLive = dueMs !== null && Math.abs(Date.parse(last_cycle_received_at) - dueMs) < delayMsMax
-  const isOverdue = isLive && nowMs > dueMs + graceMs
-  const due = isOverdue ? (
-    <Badge tone="warn">{t.now.overdue(duration(nowMs - dueMs))}</Badge>
-  ) : dueMs === null ? (
-    '–'
-  ) : isLive ? (
-    t.now.dueAt(clock(dueMs), ago(dueMs, nowMs))
-  ) : (
-    clock(dueMs)
-  )
+  const next = nextCycle(now, nowMs)
+  const dueText = (): string => {
+    if (next === null) return '–'
+    return next.isLive ? t.now.dueAt(clock(next.dueMs), ago(next.dueMs, nowMs)) : clock(next.dueMs)
+  }
+  const overdueMs = next?.overdueMs ?? null
+  const due = overdueMs === null ? dueText() : <Badge tone="warn">{t.now.overdue(duration(overdueMs))}</Badge>
   return (
     <Tile
       title={t.now.lastCycle}

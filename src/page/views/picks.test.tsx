@@ -29,12 +29,12 @@ test('each pending post has its columns', () => {
   const html = render()
   expect(rowsOf(html, 'Pending posts by rank')).toEqual([
     {
-      ...{ Rank: '5', Post: '첫째g1 · 313.7 h · 12.3K views · 43 comments', Score: '0.812', Heads: '' },
+      ...{ Rank: '5', Post: '첫째g1 · 313.7 h · 12.3K views · 43 comments', Score: '0.812', Predictions: '' },
       ...{ Age: '3.7 h', Views: '12.3K+1,250/h', Up: '41+4.1/h', Down: '42-4.2/h', Comments: '43' },
     },
     {
       ...{ Rank: '–', Post: 'without a titleg2 · 32– · – views · – comments', Score: 'missing clock' },
-      ...{ Heads: '', Age: '–', Views: '–', Up: '–', Down: '–', Comments: '–' },
+      ...{ Predictions: '', Age: '–', Views: '–', Up: '–', Down: '–', Comments: '–' },
     },
   ])
   expect(html).toContain('src="/api/posts/g1/31/images/2?sha256=2222222222222222"')
@@ -46,6 +46,17 @@ test('each row is the one at its place, also in a window that begins later', () 
   expect(rows.map(({ Rank, Score }) => `${Rank} ${Score}`)).toEqual([
     ...['pending pending', '5 0.812', '– missing clock', 'pending pending'],
   ])
+})
+
+test('the legend has the name and the colour of each bar', () => {
+  const legend = labelled(render(), 'Predictions')
+  const colors = [...render().matchAll(/width:\s*[\d.]+%;\s*background:\s*var\(--color-(\d)\)/g)].map(
+    ([, color]) => color,
+  )
+  expect([...legend.matchAll(/--color-(\d)/g)].map(([, color]) => color)).toEqual(colors)
+  expect(textOf(legend)).toBe(
+    'predicted views predicted comments predicted recommendations predicted down-vote share',
+  )
 })
 
 test('each head has its value, and a bar of its share', () => {
@@ -81,8 +92,8 @@ describe('the note', () => {
 test('each save has its cycle, its tier, and the rank and score before it', () => {
   const html = render()
   expect(rowsOf(html, 'Posts that operators saved, newest first')).toEqual([
-    { Post: 'g1 51 · 03-02 12:50', Tier: 'main', Rank: '6 of 901', Score: '0.777' },
-    { Post: 'g2 52 · 03-02 12:45', Tier: '–', Rank: '– of 902', Score: '–' },
+    { Post: '저장된 글 g1 · 51 03-02 12:50', Tier: 'main', Rank: '6 of 901', Score: '0.777' },
+    { Post: 'without a title g2 · 52 03-02 12:45', Tier: '–', Rank: '– of 902', Score: '–' },
   ])
   const saves = labelled(html, 'Latest saves')
   expect(badgesOf(saves)).toEqual(['accent main'])

@@ -4,7 +4,7 @@ import type { CounterName, HeadName } from '../../contract/index.js'
 import type { Pick, Picks as PickList, PostFacts } from '../service/api.js'
 import { age, compact, cycleLabel, integer, rate, score } from '../format.js'
 import { t, word } from '../messages/index.js'
-import { Badge, colorOf, Missing, Text } from '../parts/common.js'
+import { Badge, colorOf, Missing, Swatch, Text } from '../parts/common.js'
 import { ListView } from '../parts/list-view.js'
 import { Sparkline } from '../parts/sparkline.js'
 import { Thumbnail } from '../parts/thumbnail.js'
@@ -25,6 +25,9 @@ export const heads: readonly {
 
 const searchDelayMs = 250
 
+/** The filter of the last visit to this view: a way back from a post leads to the same posts. */
+let kept = { search: '', gallery: '' }
+
 const columnsOf = (): readonly VirtualColumn<Pick>[] => [
   { title: t.picks.rank, class: 'rank number muted', width: '36px', cell: ({ rank }) => integer(rank) },
   {
@@ -34,7 +37,7 @@ const columnsOf = (): readonly VirtualColumn<Pick>[] => [
     cell: (pick) => <PostCell pick={pick} />,
   },
   { title: t.picks.score, class: 'score', width: '128px', cell: (pick) => <ScoreCell pick={pick} /> },
-  { title: t.picks.heads, width: '72px', from: 840, cell: (pick) => <Heads facts={pick} /> },
+  { title: t.picks.heads, width: '84px', from: 700, cell: (pick) => <Heads facts={pick} /> },
   { title: t.picks.age, class: 'number', width: '52px', from: 0, cell: ageText },
   counterColumn(t.picks.views, 'views', 0),
   counterColumn(t.picks.up, 'up', 0),
@@ -58,8 +61,11 @@ function counterColumn(title: string, counter: CounterName, from: number): Virtu
 }
 
 export function Picks() {
-  const [search, setSearch] = useState('')
-  const [gallery, setGallery] = useState('')
+  const [search, setSearch] = useState(kept.search)
+  const [gallery, setGallery] = useState(kept.gallery)
+  useEffect(() => {
+    kept = { search, gallery }
+  }, [search, gallery])
   const filter = { search: useSettled(search, searchDelayMs), gallery }
   const { picks, error, isOfOtherFilter, galleries, at, onRange } = usePickWindow(filter)
   return (
@@ -78,6 +84,7 @@ export function Picks() {
           <p class="muted list-note">
             {isOfOtherFilter ? t.parts.loading(t.data.picks) : picks && noteOf(picks)}
           </p>
+          <HeadLegend />
         </>
       }
       aside={<Saves saves={picks?.saves ?? []} startedAt={picks?.started_at ?? null} />}
@@ -186,6 +193,19 @@ function ageText({ age_s }: PostFacts): string {
   return age_s === null ? '–' : age(age_s * 1000)
 }
 
+/** Which prediction each of the small bars is. */
+function HeadLegend() {
+  return (
+    <ul class="legend wide-only" aria-label={t.picks.heads}>
+      {heads.map(({ name, color }) => (
+        <li key={name}>
+          <Swatch color={color} /> {t.post.heads[name]}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 /** The heads that the model has, as small bars with their values. */
 export function Heads({ facts }: { readonly facts: PostFacts }) {
   return (
@@ -204,7 +224,7 @@ export function Heads({ facts }: { readonly facts: PostFacts }) {
 }
 
 /** The last value that has not changed for a while. */
-function useSettled(value: string, delayMs: number): string {
+export function useSettled(value: string, delayMs: number): string {
   const [settled, setSettled] = useState(value)
   useEffect(() => {
     const timer = setTimeout(() => setSettled(value), delayMs)

@@ -36,7 +36,7 @@ describe('a pending post', () => {
     render({ ...postFixture, ...change }, explanationFixture)
 
   test('has its title and its key', () => {
-    expect(textOf(elementsOf(html(), 'header')[0] ?? '')).toBe('대기 중 갤 · 77')
+    expect(textOf(elementsOf(html(), 'header')[0] ?? '')).toBe('← Picks Find a post 대기 중 갤 · 77')
   })
 
   test('has its figures in tiles', () => {
@@ -169,13 +169,13 @@ describe('the explanation', () => {
   test('has for each input the effect of its value against the median, or against none', () => {
     const row = (input: string, ...cells: readonly [string, string, string, string, string]) => ({
       ...{ Input: input, Value: cells[0], Median: cells[1], Percentile: cells[2] },
-      ...{ Effect: cells[3], 'If missing': cells[4] },
+      ...{ Effect: cells[3], 'Over missing': cells[4] },
     })
     expect(rowsOf(panel(), /^Inputs of the model/)).toEqual([
-      row('log_views', '9.42', '7.25', '87%', '+0.0812', '-0.1234'),
+      row('log_views', '9.421', '7.251', '87%', '+0.0812', '+0.1234'),
       row('age_hours', '12', '5', '12%', '-0.0345', '–'),
-      row('text', 'present', '–', '–', '+0.0456', '-0.0456'),
-      row('snapshot_up', 'missing', '3.50', '–', '-0.0567', '–'),
+      row('text, as the model reads it', 'present', '–', '–', '+0.0456', '+0.0456'),
+      row('snapshot_up', 'missing', '3.500', '–', '-0.0567', '–'),
     ])
   })
 

@@ -2,13 +2,13 @@
  * The figures of a report, for the page and for the document of `report --html`. It reads nothing but its data, and a
  * document needs no script: everything is open, and there are no links into the page.
  */
-import type { Difference, Group, GroupKind, LateVisit, Ranker, Report } from '../../contract/index.js'
+import type { Group, GroupKind, LateVisit, Ranker, Report } from '../../contract/index.js'
 import { counted, dayClock, integer, minutes, percent } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Badge, Disclosure, Facts, Panel, Text, Tile } from '../parts/common.js'
-import { IntervalFigure, scaleOf, Table, type Column } from '../parts/table.js'
+import { IntervalFigure, shareAxis, shareScale, Table, type Column } from '../parts/table.js'
 import { postAddress } from '../router.js'
-import { DifferenceTable, Metrics, Placements, RankerTable } from './report-tables.js'
+import { DifferenceTables, Metrics, Placements, rankerNames, RankerTable } from './report-tables.js'
 
 interface ReportFiguresProps {
   readonly report: Report
@@ -17,13 +17,25 @@ interface ReportFiguresProps {
 
 export function ReportFigures({ report, isDocument = false }: ReportFiguresProps) {
   if (report.window.cycles === 0) return <p class="empty">{t.report.empty}</p>
+  // Without a save there is nothing to compare any order with.
+  const isComparable = report.visits.saved > 0
   return (
     <>
       <Summary report={report} />
-      <Rankers rankers={report.rankers} />
-      <Differences differences={report.differences} />
-      <Metrics rankers={report.rankers} />
-      <Groups by={report.by} isDocument={isDocument} />
+      {isComparable ? (
+        <>
+          <Rankers rankers={report.rankers} />
+          {report.differences.length > 0 && (
+            <Panel title={t.report.comparison}>
+              <DifferenceTables report={report} />
+            </Panel>
+          )}
+          <Metrics rankers={report.rankers} />
+          <Groups by={report.by} isDocument={isDocument} />
+        </>
+      ) : (
+        <p class="notice">{t.report.nothingSaved}</p>
+      )}
       <FirstScores report={report} isDocument={isDocument} />
       <Placements outcomes={report.outcomes} />
     </>
@@ -57,7 +69,7 @@ function Summary({ report: { visits, rankers, window } }: { readonly report: Rep
       />
       {budget !== undefined && (
         <Tile
-          title={t.report.budget}
+          title={t.report.budget(rankerNames(rankers)('model'))}
           value={percent(budget.recall, 0)}
           unit={t.report.found}
           facts={[
@@ -94,15 +106,6 @@ function Rankers({ rankers }: { readonly rankers: readonly Ranker[] }) {
   )
 }
 
-function Differences({ differences }: { readonly differences: readonly Difference[] }) {
-  if (differences.length === 0) return null
-  return (
-    <Panel title={t.report.comparison}>
-      <DifferenceTable differences={differences} />
-    </Panel>
-  )
-}
-
 const groupKinds: readonly GroupKind[] = ['gallery', 'tier', 'source', 'gallery_type', 'hour', 'version']
 
 function Groups({ by, isDocument }: { readonly by: Report['by']; readonly isDocument: boolean }) {
@@ -121,7 +124,6 @@ function Groups({ by, isDocument }: { readonly by: Report['by']; readonly isDocu
 
 function GroupTable({ kind, groups }: { readonly kind: GroupKind; readonly groups: readonly Group[] }) {
   const title = t.report.groups[kind]
-  const scale = scaleOf(groups.map(({ rank_percentile }) => rank_percentile))
   return (
     <Table
       caption={t.report.groupCaption(title)}
@@ -144,7 +146,8 @@ function GroupTable({ kind, groups }: { readonly kind: GroupKind; readonly group
         {
           title: t.report.rankedBelow,
           kind: 'interval',
-          cell: ({ rank_percentile }) => <IntervalFigure {...rank_percentile} scale={scale} />,
+          axis: shareAxis,
+          cell: ({ rank_percentile }) => <IntervalFigure {...rank_percentile} scale={shareScale} />,
         },
         { title: t.report.precision, kind: 'number', cell: ({ precision }) => percent(precision, 0) },
         { title: t.report.recall, kind: 'number', cell: ({ recall }) => percent(recall, 0) },

@@ -1,11 +1,19 @@
 /**
  * The tables of rankers, of their differences, of their metrics, and of the placed posts.
  */
-import type { AgeFigures, Difference, OutcomeFigures, Ranker } from '../../contract/index.js'
+import type { AgeFigures, Difference, OutcomeFigures, Ranker, Report } from '../../contract/index.js'
 import { decimal, integer, minutes, percent } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Badge, Panel, Text, type Tone } from '../parts/common.js'
-import { IntervalFigure, scaleOf, Table, type Column } from '../parts/table.js'
+import {
+  IntervalFigure,
+  scaleOf,
+  shareAxis,
+  shareScale,
+  Table,
+  type Column,
+  type Scale,
+} from '../parts/table.js'
 
 type Baseline = keyof typeof t.report.baselines
 
@@ -13,9 +21,14 @@ function isBaseline(name: string): name is Baseline {
   return Object.hasOwn(t.report.baselines, name)
 }
 
-function rankerName(name: string): string {
-  if (name === 'model') return t.report.model
-  return isBaseline(name) ? t.report.baselines[name] : name.replace(/^shadow:/, '')
+/** What readers call the rankers of a report: the model with its version, if only one has served. */
+export function rankerNames(rankers: readonly Pick<Ranker, 'name' | 'versions'>[]): (name: string) => string {
+  const served = rankers.find(({ name }) => name === 'model')?.versions ?? []
+  const versions = [...new Set(served.map((pair) => pair.split(' / ')[0] ?? pair))]
+  return (name) => {
+    if (name === 'model') return t.report.modelOf(versions.join(', '))
+    return isBaseline(name) ? t.report.baselines[name] : name.replace(/^shadow:/, '')
+  }
 }
 
 type Estimated = Pick<Ranker['rank_percentile'], 'mean' | 'ci95'>
@@ -38,10 +51,13 @@ export function RankerTable({
   readonly rankers: readonly Ranker[]
   readonly caption: string
 }) {
-  const columns: Column<Ranker>[] = rankerFigures().map(([title, of]) => {
-    const scale = scaleOf(rankers.map(of))
-    return { title, kind: 'interval', cell: (ranker) => <IntervalFigure {...of(ranker)} scale={scale} /> }
-  })
+  const nameOf = rankerNames(rankers)
+  const columns: Column<Ranker>[] = rankerFigures().map(([title, of]) => ({
+    title,
+    kind: 'interval',
+    axis: shareAxis,
+    cell: (ranker) => <IntervalFigure {...of(ranker)} scale={shareScale} />,
+  }))
   return (
     <Table
       caption={caption}
@@ -49,7 +65,7 @@ export function RankerTable({
       rowKey={({ name }) => name}
       rowClass={({ name }) => (isBaseline(name) ? 'baseline' : '')}
       columns={[
-        { title: t.report.order, cell: ({ name }) => <Text>{rankerName(name)}</Text> },
+        { title: t.report.order, cell: ({ name }) => <Text>{nameOf(name)}</Text> },
         ...columns,
         {
           title: t.report.earlier,
@@ -63,22 +79,34 @@ export function RankerTable({
 
 const verdictTones: Readonly<Record<string, Tone>> = { better: 'ok', worse: 'fail' }
 
-/** Each pair with its difference and what follows from it. */
-export function DifferenceTable({ differences }: { readonly differences: readonly Difference[] }) {
-  const scale = scaleOf(differences, 0)
+interface DifferenceProps {
+  /** All of one ranker against others. */
+  readonly differences: readonly Difference[]
+  readonly nameOf: (name: string) => string
+  readonly caption: string
+  /** That of all tables next to each other. */
+  readonly scale?: Scale
+}
+
+/** One ranker against others: each difference, and what follows from it. */
+export function DifferenceTable({
+  differences,
+  nameOf,
+  caption,
+  scale = scaleOf(differences, 0),
+}: DifferenceProps) {
   return (
     <Table
-      caption={t.report.comparisonCaption}
+      caption={caption}
       rows={differences}
       rowKey={({ a, b }) => `${a} ${b}`}
       columns={[
-        {
-          title: t.report.pair,
-          cell: ({ a, b }) => t.report.against(<Text>{rankerName(a)}</Text>, <Text>{rankerName(b)}</Text>),
-        },
+        { title: t.report.against, cell: ({ b }) => <Text>{nameOf(b)}</Text> },
         {
           title: t.report.difference,
           kind: 'interval',
+          axis: [[0, '0']],
+          axisScale: scale,
           cell: (difference) => <IntervalFigure {...difference} scale={scale} unit="points" />,
         },
         {
@@ -100,12 +128,33 @@ export function DifferenceTable({ differences }: { readonly differences: readonl
   )
 }
 
+/** The model against each order, then every other version, on one axis. */
+export function DifferenceTables({ report: { differences, rankers } }: { readonly report: Report }) {
+  const nameOf = rankerNames(rankers)
+  const scale = scaleOf(differences, 0)
+  return (
+    <>
+      <p class="muted">{t.report.comparisonText}</p>
+      {[...Map.groupBy(differences, ({ a }) => a)].map(([a, of]) => (
+        <DifferenceTable
+          key={a}
+          differences={of}
+          nameOf={nameOf}
+          caption={t.report.comparisonCaption(nameOf(a))}
+          scale={scale}
+        />
+      ))}
+    </>
+  )
+}
+
 export function Metrics({ rankers }: { readonly rankers: readonly Ranker[] }) {
   const [first] = rankers
   if (first === undefined) return null
   const number = (title: string, cell: (ranker: Ranker) => string): Column<Ranker> => {
     return { title, kind: 'number', cell }
   }
+  const nameOf = rankerNames(rankers)
   const tops = Object.keys(first.saved_in_top).map(Number)
   const gains = Object.keys(first.ndcg).map(Number)
   return (
@@ -115,7 +164,7 @@ export function Metrics({ rankers }: { readonly rankers: readonly Ranker[] }) {
         rows={rankers}
         rowKey={({ name }) => name}
         columns={[
-          { title: t.report.order, cell: ({ name }) => <Text>{rankerName(name)}</Text> },
+          { title: t.report.order, cell: ({ name }) => <Text>{nameOf(name)}</Text> },
           number(t.report.cycles, ({ cycles }) => integer(cycles)),
           ...tops.map((depth) =>
             number(t.report.top(depth), ({ saved_in_top }) => percent(saved_in_top[depth], 0)),

@@ -41,7 +41,7 @@ test('each tile has its figures', () => {
     'Aged out': '304',
     'Still pending': '305',
   })
-  expect(tileOf(html, 'The model with the same budget')).toEqual({
+  expect(tileOf(html, 'With the same budget: model (m-1)')).toEqual({
     figure: '83% of the saved posts found',
     Picks: '102',
     Saved: '103',
@@ -65,27 +65,37 @@ test('each order has the mean and the interval of each figure', () => {
     Earlier: earlier,
   })
   expect(rows).toEqual([
-    row('model', 8, '11 min'),
+    row('model (m-1)', 8, '11 min'),
     row('v-2', 7, '21 min'),
     row('by recommendations per view', 6, '31 min'),
   ])
 })
 
-test('each pair has its difference in percentage points, its verdict, its posts and the days that it needs', () => {
+test('the model and each version have a verdict against each order: difference, posts, and the days that it needs', () => {
   const html = render()
-  const row = (pair: string, difference: string, verdict: string, posts: string, days: string) => ({
-    ...{ Pair: pair, Difference: difference, Verdict: verdict, Posts: posts },
+  const row = (against: string, difference: string, verdict: string, posts: string, days: string) => ({
+    ...{ Against: against, Difference: difference, Verdict: verdict, Posts: posts },
     'More days needed': days,
   })
-  expect(rowsOf(html, /^Difference of the share/)).toEqual([
-    row('model against v-2', '+5.0 pp +3.9 to +6.2', 'better', '1,050', '0'),
-    row('model against by views', '-4.0 pp -5.1 to -2.8', 'worse', '960', '0'),
-    row('model against newest first', '+0.3 pp -0.8 to +1.5', 'cannot be told apart', '1,003', '17'),
-    row('model against by recommendations', '–', 'nothing in common', '0', '–'),
+  expect(rowsOf(html, 'model (m-1), against each other order')).toEqual([
+    row('v-2', '+5.0 pp +3.9 to +6.2', 'better', '1,050', '0'),
+    row('by views', '-4.0 pp -5.1 to -2.8', 'worse', '960', '0'),
+    row('newest first', '+0.3 pp -0.8 to +1.5', 'cannot be told apart', '1,003', '17'),
+    row('by recommendations', '–', 'nothing in common', '0', '–'),
+  ])
+  expect(rowsOf(html, 'v-2, against each other order')).toEqual([
+    row('by views', '-9.0 pp -10.1 to -7.8', 'worse', '910', '0'),
   ])
   expect(badgesOf(labelled(html, 'Comparison'))).toEqual([
-    ...['ok better', 'fail worse', 'plain cannot be told apart', 'plain nothing in common'],
+    ...['ok better', 'fail worse', 'plain cannot be told apart', 'plain nothing in common', 'fail worse'],
   ])
+})
+
+test('without a save there is nothing to compare, and the rest is shown', () => {
+  const html = render({ visits: { ...reportFixture.visits, saved: 0 } })
+  expect(textOf(html)).toContain('nothing to compare the model with yet.')
+  expect(html).not.toContain('aria-label="Comparison"')
+  expect(labelled(html, 'First scores')).toContain('<table')
 })
 
 test('each group has its figures', () => {
@@ -120,7 +130,7 @@ test('each order has its metrics by depth', () => {
     ...{ 'Earlier p10': `${minutes + 2} min`, p90: `${minutes + 3} min` },
   })
   expect(rowsOf(render(), /NDCG/)).toEqual([
-    row('model', 8, 100, 10),
+    row('model (m-1)', 8, 100, 10),
     row('v-2', 7, 200, 20),
     row('by recommendations per view', 6, 300, 30),
   ])
@@ -187,7 +197,7 @@ describe('as a document', () => {
   test('it has the figures of the page, every kind of group, and a title', () => {
     expect(html).toMatch(/^<!doctype html>\n<html lang="en">.*<\/html>\n$/s)
     expect(elementsOf(html, 'title')).toEqual(['Rehearsal 2026-03-02 00:05 to 2026-03-03 23:55 KST'])
-    for (const caption of [/^Means with/, /^Difference of the share/, /^700 placements/])
+    for (const caption of [/^Means with/, /^model \(m-1\), against/, /^700 placements/])
       expect(rowsOf(html, caption)).toEqual(rowsOf(render(), caption))
     expect(rowsOf(html, 'Figures of the model by Hour of the decision (KST)')).toMatchObject([
       { Posts: '901', Picked: '903' },
@@ -221,7 +231,9 @@ describe('as a document', () => {
 
 test('a store without cycles has no figures', () => {
   const window = { ...reportFixture.window, cycles: 0 }
-  expect(textOf(render({ window }))).toMatch(/No cycle is stored\.$/)
+  expect(textOf(render({ window }))).toMatch(
+    /No cycle is stored yet\. The report compares .* have saved posts\.$/,
+  )
 })
 
 describe('the line of a figure', () => {
@@ -238,9 +250,15 @@ describe('the line of a figure', () => {
 
   test('goes from the low to the high end, on one scale for all rows, which contains no difference', () => {
     const html = labelled(render(), 'Comparison')
-    // From -5.1 to +6.2 points, and 5 % more on both sides, on 152 of 160 pixels.
-    const x = (points: number): number => Math.round(4 + (152 * (points + 5.1 + 0.565)) / (11.3 + 1.13))
-    expect(drawn(html, 0)).toEqual({ low: x(3.9), point: x(5), high: x(6.2), reference: x(0) })
-    expect(drawn(html, 1)).toEqual({ low: x(-5.1), point: x(-4), high: x(-2.8), reference: x(0) })
+    // From -10.1 to +6.2 points, and 5 % more on both sides, on 152 of 160 pixels; the axis of the table comes first.
+    const x = (points: number): number => Math.round(4 + (152 * (points + 10.1 + 0.815)) / (16.3 + 1.63))
+    expect(drawn(html, 1)).toEqual({ low: x(3.9), point: x(5), high: x(6.2), reference: x(0) })
+    expect(drawn(html, 2)).toEqual({ low: x(-5.1), point: x(-4), high: x(-2.8), reference: x(0) })
   })
+})
+
+test('while the service reads its cycles, the page says how many and for how long', () => {
+  responses.delete('/api/report')
+  responses.set('/api/cycles', { instance: 'i', items: [], is_last: true, oldest: 11, newest: 298 })
+  expect(textOf(renderToString(<Report />))).toBe('Report The service reads 288 cycles, for 0 s so far.')
 })

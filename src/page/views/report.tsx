@@ -1,7 +1,11 @@
 /** Report: how the model ranks what the operators pick, compared with other versions and simple orders. */
+import { useState } from 'preact/hooks'
 import type { Report as ReportData } from '../../contract/index.js'
-import { useQuery } from '../service/query.js'
+import { counted, duration } from '../format.js'
 import { t } from '../messages/index.js'
+import type { StoredPage } from '../service/api.js'
+import { serverNowMs, useNowMs } from '../service/clock.js'
+import { useQuery } from '../service/query.js'
 import { Missing } from '../parts/common.js'
 import { ReportFigures, windowText } from './report-figures.js'
 
@@ -13,7 +17,22 @@ export function Report() {
         <h1>{t.frame.report}</h1>
         {data !== null && <p class="muted list-note">{windowText(data)}</p>}
       </div>
-      {data === null ? <Missing error={error} what={t.data.reportLong} /> : <ReportFigures report={data} />}
+      {data !== null && <ReportFigures report={data} />}
+      {data === null && (error === null ? <Progress /> : <Missing error={error} what={t.data.report} />)}
     </div>
+  )
+}
+
+/** How much the service has to read, and for how long it has been reading. */
+function Progress() {
+  const { data } = useQuery<StoredPage>('/api/cycles?list=stored&limit=1')
+  const [startMs] = useState(serverNowMs)
+  const spanMs = Math.max(0, useNowMs() - startMs)
+  const cycles = data === null ? null : counted(data.newest - data.oldest + 1, t.units.cycles)
+  return (
+    <p class="empty">
+      <progress aria-label={t.parts.loading(t.data.report)} />{' '}
+      {cycles === null ? t.parts.loading(t.data.report) : t.report.reading(cycles, duration(spanMs))}
+    </p>
   )
 }

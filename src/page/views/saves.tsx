@@ -2,10 +2,10 @@
 import type { Save } from '../service/api.js'
 import { cycleLabel, integer, score } from '../format.js'
 import { t } from '../messages/index.js'
-import { Badge, Since, Text } from '../parts/common.js'
+import { Badge, Since } from '../parts/common.js'
 import { Table, type Column } from '../parts/table.js'
-import { useIsNarrow } from '../parts/virtual-table.js'
-import { postAddress } from '../router.js'
+import { useIsBelow } from '../parts/virtual-table.js'
+import { PostLink } from './post-link.js'
 
 interface SavesProps {
   readonly saves: readonly Save[]
@@ -30,8 +30,8 @@ export function Saves({ saves, startedAt }: SavesProps) {
       )}
     </>
   )
-  // On a narrow screen the list opens on demand.
-  return useIsNarrow() ? (
+  // Beside the picks if there is room, else on demand: the picks keep their height.
+  return useIsBelow('1199px') ? (
     <details class="panel folded">
       <summary>{t.picks.savesCount(integer(saves.length))}</summary>
       {list}
@@ -49,12 +49,8 @@ const columnsOf = (): readonly Column<Save>[] => [
     title: t.picks.post,
     cell: (save) => (
       <>
-        <a class="clip" href={postAddress(save.gall_id, save.post_no)}>
-          <Text>{save.gall_id}</Text>
-        </a>
-        <small>
-          {save.post_no} · {cycleLabel(save.cycle_id)}
-        </small>
+        <PostLink post={save} />
+        <small class="muted">{cycleLabel(save.cycle_id)}</small>
       </>
     ),
   },

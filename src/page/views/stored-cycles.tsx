@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import type { ApiError, StoredCycle, StoredPage } from '../service/api.js'
 import { useQuery } from '../service/query.js'
-import { counted, cycleLabel, daySeconds } from '../format.js'
+import { counted, daySeconds } from '../format.js'
 import { t } from '../messages/index.js'
 import { Missing } from '../parts/common.js'
 import { ListView } from '../parts/list-view.js'
@@ -93,10 +93,10 @@ function columnsOf(onSelect: (cycleId: string) => void): readonly VirtualColumn<
     {
       title: t.cycles.cycle,
       class: 'cycle',
-      width: '96px',
+      width: '124px',
       cell: ({ cycleId }) => (
         <button class="row-link clip" type="button" onClick={() => onSelect(cycleId)}>
-          {cycleLabel(cycleId)}
+          {cycleId}
         </button>
       ),
     },

@@ -1,0 +1,105 @@
+/**
+ * `/api/left`: the posts that left the pool last, from the records of the newest cycles, so that the page finds them by title,
+ * gallery or number, even after a restart. Each record is read once.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  formatInstant,
+  removalReasonCodes,
+  tierCodes,
+  type LeftPost,
+  type LeftPosts,
+} from '../../contract/index.js'
+import { readCycleTable } from '../../records/index.js'
+import type { ServerSources } from '../../server/index.js'
+import { integerOf } from './picks.js'
+import type { Entry, Titles } from './titles.js'
+
+/** Two days at the usual interval. */
+const cycleCountMax = 600
+/** Posts of a day at the contract's volumes. */
+const postCountMax = 5000
+const limitDefault = 20
+const limitMax = 100
+const searchCharsMax = 200
+
+interface LeftEntry extends Omit<LeftPost, 'title'> {
+  readonly entry: Entry
+}
+
+export interface LeftQuery {
+  readonly search: string
+  readonly limit: number
+}
+
+/** Throws `bad_request`. */
+export function leftQuery(query: URLSearchParams): LeftQuery {
+  return {
+    search: (query.get('q') ?? '').slice(0, searchCharsMax).trim().toLowerCase(),
+    limit: integerOf(query, 'limit', { min: 1, max: limitMax, fallback: limitDefault }),
+  }
+}
+
+export class LeftPostLists {
+  readonly #store: ServerSources['store']
+  readonly #titles: Titles
+  /** By position of the cycle. */
+  #byPosition = new Map<number, readonly LeftEntry[]>()
+
+  constructor({ store }: Pick<ServerSources, 'store'>, titles: Titles) {
+    this.#store = store
+    this.#titles = titles
+  }
+
+  async find({ search, limit }: LeftQuery): Promise<LeftPosts> {
+    const left = await this.#newest()
+    // A search reads all titles before it filters; otherwise those that are shown suffice.
+    await this.#titles.readEntries((search === '' ? left.slice(0, limit) : left).map(({ entry }) => entry))
+    const found = left.map(({ entry, ...post }) => ({ ...post, title: this.#titles.at(entry) }))
+    const matching = found.filter(({ gall_id, post_no, title }) =>
+      `${gall_id}/${post_no} ${title ?? ''}`.toLowerCase().includes(search),
+    )
+    return { posts: matching.slice(0, limit), matching: matching.length, searched: left.length }
+  }
+
+  /** Newest first. */
+  async #newest(): Promise<LeftEntry[]> {
+    const newest = this.#store.lastCycle()?.position ?? 0
+    const oldest = Math.max(this.#store.expiry.firstPosition(), newest - cycleCountMax + 1)
+    const kept = new Map<number, readonly LeftEntry[]>()
+    const all: LeftEntry[] = []
+    for (let position = newest; position >= oldest && all.length < postCountMax; position--) {
+      const known = this.#byPosition.get(position)
+      // Between two records, the event loop serves requests.
+      if (known === undefined) await nextTurn()
+      if (this.#store.closed) break
+      const entries = known ?? leftAt(this.#store, position)
+      kept.set(position, entries)
+      all.push(...entries)
+    }
+    this.#byPosition = kept
+    return all.slice(0, postCountMax)
+  }
+}
+
+/** The removals of a cycle that took effect, the last one first. */
+function leftAt(store: ServerSources['store'], position: number): LeftEntry[] {
+  const [cycle] = store.tail(position)
+  const record = store.readColumns(position)
+  if (cycle?.position !== position || record === undefined) return []
+  const { count, gall_id, post_no, reason, tier, decided_at, entered_position, entered_row } = readCycleTable(
+    record,
+    'removals',
+  )
+  return Array.from({ length: count }, (_, i) => count - 1 - i)
+    .filter((row) => Number.isFinite(entered_position[row]))
+    .map((row) => ({
+      cycle_id: cycle.cycleId,
+      gall_id: gall_id[row] ?? '',
+      post_no: post_no[row] as number,
+      reason: removalReasonCodes[reason[row] as number] ?? '',
+      tier: tierCodes[tier[row] as number] ?? null,
+      decided_at: formatInstant(decided_at[row] as number),
+      entry: { position: entered_position[row] as number, row: entered_row[row] as number },
+    }))
+}
