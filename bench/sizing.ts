@@ -5,6 +5,7 @@
  */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { open } from 'lmdb'
 import { childrenOf } from '../test/crash/processes.js'
@@ -41,8 +42,10 @@ export async function measureSizing(pending: number, cycleCount: number): Promis
   cpSync(join(projectDir, 'models', model), join(modelsDir, model), { recursive: true })
   writeFileSync(join(modelsDir, 'ACTIVE'), `${model}\n`)
   try {
-    await server.restart({ UNDERSTUDY_MODELS_DIR: modelsDir })
+    // On a busy machine the check of the latency would refuse the model.
+    await server.restart({ UNDERSTUDY_MODELS_DIR: modelsDir, UNDERSTUDY_MODEL_LATENCY_MS_MAX: '60000' })
     const client = new Client(server)
+    await untilServing(client)
     const send = async (count: number): Promise<void> => {
       for (let i = 0; i < count; i++) {
         const next = world.next().value
@@ -63,6 +66,16 @@ export async function measureSizing(pending: number, cycleCount: number): Promis
   } finally {
     await server.dispose()
   }
+}
+
+/** Resolves when the model serves. */
+async function untilServing(client: Client): Promise<void> {
+  for (let attempt = 0; attempt < 3000; attempt++) {
+    const { body } = await client.send({ method: 'GET', path: '/v1/health' })
+    if ((JSON.parse(body.toString()) as { model_version: string }).model_version === model) return
+    await sleep(20)
+  }
+  throw new Error(`${model} does not serve`)
 }
 
 /** Mean bytes on disk of the records of a cycle, of the cycles from position `first` on. */
