@@ -135,6 +135,8 @@ export class Exchange {
 
   /** Must be called once, when nothing reads the request's body any longer. The response may still have to be sent. */
   workEnded(): void {
+    // Nobody waits any longer: to abort it would cost an event.
+    this.#abortController = null
     this.body.release()
     this.#resources.workEnded()
   }
