@@ -4,7 +4,7 @@
  */
 
 /** Element types of tensors, with the numbers of onnx.proto. */
-export const elementTypes = { float32: 1, int32: 6, int64: 7, float64: 11 } as const
+export const elementTypes = { float32: 1, uint8: 2, int32: 6, int64: 7, float16: 10, float64: 11 } as const
 export type ElementType = keyof typeof elementTypes
 
 /** A graph input or output. In a shape, a number is a fixed dimension and a string a dynamic one; null: unknown rank. */

@@ -2,7 +2,16 @@
  * The graph of an image encoder: a batch of images of one size in, a vector each out, or tokens or cells to pool.
  */
 import type { ImageSettings } from '../package/settings.js'
-import { allows, inputProblems, outputProblems, portText, type Port, type Ports } from '../sessions/ports.js'
+import { floatsText, floatTypes, isFloat } from '../sessions/floats.js'
+import {
+  allows,
+  inputProblems,
+  outputProblems,
+  portNamed,
+  portText,
+  type Port,
+  type Ports,
+} from '../sessions/ports.js'
 
 const channelCount = 3
 
@@ -45,10 +54,24 @@ function isPoolable(
 
 /** The problems of a graph's inputs and outputs, one phrase each; empty if it can serve. */
 export function imagePortProblems(ports: Ports, plan: ImageSettings): string[] {
+  const types = [...floatTypes, 'uint8']
   return [
-    ...inputProblems(ports, [{ name: plan.input, types: ['float32'], sizes: inputShape(plan, 1).slice(1) }]),
+    ...inputProblems(ports, [{ name: plan.input, types, sizes: inputShape(plan, 1).slice(1) }]),
+    ...normalisationProblems(ports, plan),
     ...outputProblems(ports, plan.output, (port) => imageOutputProblems(port, plan)),
   ]
+}
+
+/** A graph of bytes takes the pixels as they are. */
+function normalisationProblems(ports: Ports, { input, mean }: ImageSettings): string[] {
+  const type = portNamed(ports.inputs, input)?.dtype ?? null
+  if (type === 'uint8' && mean !== null)
+    return [
+      `input ${input} is uint8 and takes the bytes of the pixels: remove image.scale, image.mean and image.std`,
+    ]
+  if (isFloat(type) && mean === null)
+    return [`input ${input} is ${type}: image.mean and image.std are required`]
+  return []
 }
 
 /** The problems of the output, as its graph declares it or as a run returns it. */
@@ -56,12 +79,12 @@ export function imageOutputProblems(port: Port, plan: ImageSettings): string[] {
   const { dim, pool } = plan
   const { name, dtype, shape } = port
   // Its first size is not checked: see ports.ts.
-  if (dtype === 'float32' && (shape === null || isPoolable(shape, plan))) return []
+  if (isFloat(dtype) && (shape === null || isPoolable(shape, plan))) return []
   const forms = [`[N, ${dim}]`]
   if (pool !== null) forms.push(`[N, tokens, ${dim}]`)
   if (pool === 'mean') forms.push(`[N, ${dim}, height, width]`)
   return [
-    `output ${name} must be float32 ${forms.join(' or ')}, but is ${portText(port)}${hint(plan, shape)}`,
+    `output ${name} must be ${floatsText} ${forms.join(' or ')}, but is ${portText(port)}${hint(plan, shape)}`,
   ]
 }
 

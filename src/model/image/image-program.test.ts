@@ -5,6 +5,7 @@ import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 import { silentLog } from '../../base/index.js'
 import { GraphBuilder } from '../../../models/graph-builder.js'
+import { elementTypes, type ElementType } from '../../../models/onnx-writer.js'
 import { randomNumbers } from '../../../models/random.js'
 import { imagePlan } from '../../../test/helpers/encoder-plans.js'
 import type { Vectors } from '../model.js'
@@ -69,6 +70,21 @@ describe('an image encoder', () => {
       expect([red, green, blue].map((value) => Math.round((255 * (value ?? NaN)) / 10))).toEqual([20, 9, 3])
     }
   })
+
+  test.each(['float32', 'float64', 'float16', 'uint8'] as const)(
+    'gives the same vectors from pixels as %s',
+    async (element) => {
+      // Bytes are normalised by the graph, other pixels here.
+      const normalised = element === 'uint8' ? { mean: null, std: null } : { scale: 1, mean, std }
+      const plan = imagePlan({ dim: 3, output: 'vector', pool: null, ...normalised }, colourGraph(element))
+      const program = await open(plan)
+      const images = await Promise.all([jpegOf(200, 30), jpegOf(10, 250)])
+      const reply = await program.run({ items: images, budgetMs: null })
+      const expected = [190, 70, 0, 0, 70, 220]
+      // JPEG changes a colour by one or two.
+      reply.vectors.forEach((value, at) => expect(Math.abs(value - (expected[at] ?? NaN))).toBeLessThan(3))
+    },
+  )
 })
 
 describe('an image encoder is not opened when', () => {
@@ -87,35 +103,51 @@ describe('an image encoder is not opened when', () => {
     [
       'its images have another size',
       { crop: { width: 24, height: 24 } },
-      /pixel_values must be float32 \[N, 3, 24, 24\], but is float32 \[N, 3, 32, 32\]/,
+      /pixel_values must be float32, float64, float16 or uint8 \[N, 3, 24, 24\], but is float32 \[N, 3, 32, 32\]/,
     ],
-    ['its layout is another', { layout: 'nhwc' }, /must be float32 \[N, 32, 32, 3\]/],
+    [
+      'its layout is another',
+      { layout: 'nhwc' },
+      /must be float32, float64, float16 or uint8 \[N, 32, 32, 3\]/,
+    ],
     ['there is no such output', { output: 'vector' }, /no output vector; its outputs are patches/],
     [
       'dim is another',
       { dim: 8 },
-      /output patches must be float32 \[N, 8\] or .* but is float32 \[N, 16, 4, 4\]/,
+      /output patches must be float32, float64 or float16 \[N, 8\] or .* but is float32 \[N, 16, 4, 4\]/,
     ],
     [
       'cells are to be pooled by a class token',
       { pool: 'cls' },
-      /must be float32 \[N, 16\] or \[N, tokens, 16\], .*: an output of cells has no class token/,
+      /must be float32, float64 or float16 \[N, 16\] or \[N, tokens, 16\], .*: an output of cells has no class token/,
     ],
-    ['cells are not to be pooled', { pool: null }, /must be float32 \[N, 16\], .*: set image.pool/],
+    [
+      'cells are not to be pooled',
+      { pool: null },
+      /must be float32, float64 or float16 \[N, 16\], .*: set image.pool/,
+    ],
   ])('%s', (_, changes, message) => refused(imagePlan(changes), message))
 })
 
-/** The mean of each channel as `vector` [N, 3], `tokens` [N, 2, 3] and `cells` [N, 3, 32, 32] (the image itself). */
-function colourGraph(): Uint8Array {
+const mean: [number, number, number] = [10, 20, 30]
+const std: [number, number, number] = [1, 1, 1]
+
+/**
+ * The mean of each channel as `vector` [N, 3], `tokens` [N, 2, 3] and `cells` [N, 3, 32, 32] (the image itself). Bytes are
+ * normalised first.
+ */
+function colourGraph(element: ElementType = 'float32'): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(1))
-  graph.add('Identity', ['pixel_values'], {}, 'cells')
-  graph.add('ReduceMean', ['pixel_values'], { axes: { ints: [2, 3] }, keepdims: { int: 0 } }, 'vector')
+  const pixels = graph.add('Cast', ['pixel_values'], { to: { int: elementTypes.float32 } })
+  const subtracted = graph.floats([1, 3, 1, 1], Float32Array.from(element === 'uint8' ? mean : [0, 0, 0]))
+  graph.add('Sub', [pixels, subtracted], {}, 'cells')
+  graph.add('ReduceMean', ['cells'], { axes: { ints: [2, 3] }, keepdims: { int: 0 } }, 'vector')
   const token = graph.add('Unsqueeze', ['vector', graph.integers(1)])
   graph.add('Concat', [token, token], { axis: { int: 1 } }, 'tokens')
   return graph.write({
     name: 'colours',
     note: '',
-    inputs: [{ name: 'pixel_values', shape: ['N', 3, 32, 32] }],
+    inputs: [{ name: 'pixel_values', shape: ['N', 3, 32, 32], element }],
     outputs: [
       { name: 'cells', shape: ['N', 3, 32, 32] },
       { name: 'vector', shape: ['N', 3] },

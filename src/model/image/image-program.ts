@@ -4,12 +4,13 @@
 import * as ort from 'onnxruntime-node'
 import { mebibyte } from '../../base/index.js'
 import { imageOutputProblems, imagePortProblems, inputShape } from './image-ports.js'
-import { Preprocessor } from './preprocess.js'
+import { Preprocessor, type PixelValues } from './preprocess.js'
 import type { ItemFailure, Vectors } from '../model.js'
 import { notFinite, poolOutput, type EncoderOutput } from '../sessions/pooling.js'
 import type { ImagePlan } from '../sessions/plans.js'
 import type { EncoderRequest } from '../sessions/batches.js'
-import { openGraph, runEncoder, type Session } from '../sessions/graph-session.js'
+import { floatTensor, floatTypeOf, type FloatType } from '../sessions/floats.js'
+import { openGraph, runEncoder, type GraphSession, type Session } from '../sessions/graph-session.js'
 import { isolateErrors } from '../sessions/isolate-errors.js'
 import { itemReasonOf, reasonOf } from '../sessions/onnx-errors.js'
 import type { OpenProgram, Program } from '../sessions/program.js'
@@ -24,8 +25,8 @@ export const openImageProgram: OpenProgram<ImagePlan, EncoderRequest, Vectors> =
   log,
   onOpened,
 ) => {
-  const { session, provider } = await openGraph(plan, (ports) => imagePortProblems(ports, plan), log)
-  const program = new ImageProgram(plan, session, provider)
+  const graph = await openGraph(plan, (ports) => imagePortProblems(ports, plan), log)
+  const program = new ImageProgram(plan, graph)
   onOpened?.()
   await program.probe()
   return program
@@ -35,19 +36,22 @@ export const openImageProgram: OpenProgram<ImagePlan, EncoderRequest, Vectors> =
 interface ImageInput {
   /** Index into the request's images. */
   readonly item: number
-  readonly values: Float32Array
+  readonly values: PixelValues
 }
 
 class ImageProgram implements Program<EncoderRequest, Vectors> {
   readonly provider: string
   readonly #plan: ImagePlan
   readonly #session: Session
+  /** Of pixels that are normalised; the others are bytes. */
+  readonly #inputType: FloatType
   readonly #preprocessor: Preprocessor
   readonly #runImages: number
 
-  constructor(plan: ImagePlan, session: Session, provider: string) {
+  constructor(plan: ImagePlan, { session, provider, ports }: GraphSession) {
     this.provider = provider
     this.#plan = plan
+    this.#inputType = floatTypeOf(ports.inputs, plan.input)
     this.#session = session
     this.#preprocessor = new Preprocessor(plan)
     const { valueCount } = this.#preprocessor
@@ -86,7 +90,7 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
   /** Probes with two images if a run may contain two: a graph may accept only one without declaring it. */
   async probe(): Promise<void> {
     const count = Math.min(2, this.#runImages)
-    const values = new Float32Array(this.#preprocessor.valueCount)
+    const values = this.#preprocessor.emptyTensor(1)
     await this.#runGraph(Array.from({ length: count }, (_, item) => ({ item, values })))
   }
 
@@ -109,10 +113,15 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
   #runGraph(inputs: readonly ImageInput[]): Promise<EncoderOutput> {
     const { valueCount } = this.#preprocessor
     const count = inputs.length
-    const tensor = new Float32Array(count * valueCount)
-    inputs.forEach(({ values }, row) => tensor.set(values, row * valueCount))
+    const values = this.#preprocessor.emptyTensor(count)
+    inputs.forEach((one, row) => values.set(one.values, row * valueCount))
     const { input, output } = this.#plan
-    const feeds = { [input]: new ort.Tensor('float32', tensor, inputShape(this.#plan, count)) }
+    const feeds = { [input]: this.#tensor(values, inputShape(this.#plan, count)) }
     return runEncoder(this.#session, feeds, output, [count], (port) => imageOutputProblems(port, this.#plan))
+  }
+
+  #tensor(values: PixelValues, dims: readonly number[]): ort.Tensor {
+    if (values instanceof Uint8Array) return new ort.Tensor('uint8', values, dims)
+    return floatTensor(this.#inputType, values, dims)
   }
 }

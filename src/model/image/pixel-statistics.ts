@@ -3,6 +3,7 @@
  */
 import type { ImageSettings } from '../package/settings.js'
 import { inputShape } from './image-ports.js'
+import type { PixelValues } from './preprocess.js'
 
 export interface PixelStatistics {
   /** Shape of the tensor of this image: [1, 3, height, width] or [1, height, width, 3]. */
@@ -22,7 +23,7 @@ export interface ChannelStatistics {
 
 type TensorForm = Pick<ImageSettings, 'resize' | 'crop' | 'layout' | 'channels'>
 
-export function pixelStatistics(tensor: Float32Array, form: TensorForm): PixelStatistics {
+export function pixelStatistics(tensor: PixelValues, form: TensorForm): PixelStatistics {
   const names = ['red', 'green', 'blue'] as const
   const order = form.channels === 'rgb' ? names : names.toReversed()
   const pixelCount = tensor.length / order.length

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 import { inputShape } from './image-ports.js'
-import { Preprocessor, type PreprocessOptions } from './preprocess.js'
+import { Preprocessor, type PixelValues, type PreprocessOptions } from './preprocess.js'
 
 const plain: PreprocessOptions = {
   resize: { width: 8, height: 8 },
@@ -45,13 +45,13 @@ async function decoded(jpeg: Uint8Array): Promise<Pixels> {
   return { width: info.width, height: info.height, pixels: data }
 }
 
-function tensorOf(jpeg: Uint8Array, options: PreprocessOptions): Promise<Float32Array> {
+function tensorOf(jpeg: Uint8Array, options: PreprocessOptions): Promise<PixelValues> {
   return new Preprocessor(options).tensorOf(jpeg)
 }
 
 /** Where a value is in the tensor. */
 function valueAt(
-  tensor: Float32Array,
+  tensor: PixelValues,
   options: PreprocessOptions,
   channel: number,
   y: number,
@@ -104,6 +104,19 @@ describe('without a resize, every value', () => {
       { numRuns: 40 },
     )
   })
+})
+
+test('a tensor of bytes has the pixels as they are, in the order of the channels', async () => {
+  const [width, height] = [9, 6]
+  const jpeg = await drawn(width, height)
+  const { pixels } = await decoded(jpeg)
+  const options: PreprocessOptions = {
+    ...plain,
+    ...{ resize: { width, height }, layout: 'nhwc', channels: 'bgr', mean: null, std: null },
+  }
+  const tensor = await tensorOf(jpeg, options)
+  expect(tensor).toBeInstanceOf(Uint8Array)
+  expect([...tensor]).toEqual([...pixels].map((_, at) => pixels[at - (at % 3) + (2 - (at % 3))]))
 })
 
 /** Kernels by distance in target pixels, as Pillow and torchvision (with antialias) have them. */

@@ -1,6 +1,6 @@
 /**
  * Preprocesses a JPEG as in the training of the encoder: resized, cropped, channels in order, values scaled and
- * normalised. sharp decodes on its threads; the rest runs here.
+ * normalised unless the graph takes the bytes. sharp decodes on its threads; the rest runs here.
  */
 import sharp from 'sharp'
 import { pixelSize } from './image-ports.js'
@@ -15,6 +15,9 @@ export type PreprocessOptions = Pick<
 const channelCount = 3
 const byteCount = 256
 
+/** Values of images in the tensor; bytes if the pixels are not normalised. */
+export type PixelValues = Float32Array | Uint8Array
+
 // Images are encoded in the background while cycles run: one thread per image. None is decoded twice.
 sharp.concurrency(1)
 sharp.cache(false)
@@ -28,7 +31,7 @@ export class Preprocessor {
   readonly #options: PreprocessOptions
   readonly #size: Size
   /** The channel's offset in a pixel and the value of each byte, in the order of the tensor. */
-  readonly #channels: readonly { readonly source: number; readonly values: Float32Array }[]
+  readonly #channels: readonly { readonly source: number; readonly values: PixelValues }[]
 
   constructor(options: PreprocessOptions) {
     this.#options = options
@@ -40,9 +43,15 @@ export class Preprocessor {
     }))
   }
 
+  /** Zeros for so many images. */
+  emptyTensor(imageCount: number): PixelValues {
+    const length = imageCount * this.valueCount
+    return this.#options.mean === null ? new Uint8Array(length) : new Float32Array(length)
+  }
+
   /** The image in the tensor. Rejects bytes that are not a valid JPEG. */
-  async tensorOf(jpeg: Uint8Array): Promise<Float32Array> {
-    const target = new Float32Array(this.valueCount)
+  async tensorOf(jpeg: Uint8Array): Promise<PixelValues> {
+    const target = this.emptyTensor(1)
     const pixels = this.#resized(await decode(jpeg))
     const count = this.#size.width * this.#size.height
     const isPlanar = this.#options.layout === 'nchw'
@@ -83,7 +92,8 @@ async function decode(jpeg: Uint8Array): Promise<Pixels> {
 }
 
 /** The value of each byte of a channel in the tensor. */
-function byteValues({ scale, mean, std }: PreprocessOptions, channel: number): Float32Array {
+function byteValues({ scale, mean, std }: PreprocessOptions, channel: number): PixelValues {
+  if (mean === null || std === null) return Uint8Array.from({ length: byteCount }, (_, byte) => byte)
   const [middle, spread] = [mean[channel] as number, std[channel] as number]
   return Float32Array.from({ length: byteCount }, (_, byte) => (byte * scale - middle) / spread)
 }

@@ -90,7 +90,7 @@ export interface GraphManifest {
 
 /** A graph from features and embeddings to heads. */
 export interface HeadManifest extends GraphManifest {
-  /** Names of the graph's inputs; at least one. Each is [N, width], float32 or float64. */
+  /** Names of the graph's inputs; at least one. Each is [N, width], float32, float64 or float16. */
   inputs: HeadInputs
   outputs: { [Name in HeadName]?: HeadOutput }
 }
@@ -104,7 +104,7 @@ export interface HeadInputs {
   image?: Name
 }
 
-/** A column of the float32 or float64 output `name` [N, columns]; without `column`, the only one of [N] or [N, 1]. */
+/** A column of the output `name` [N, columns]; without `column`, the only one of [N] or [N, 1]. */
 export interface HeadOutput {
   name: Name
   column?: Index
@@ -185,10 +185,10 @@ export interface ImageManifest extends GraphManifest {
   layout?: 'nchw' | 'nhwc'
   /** Factor for each byte, applied before `mean` and `std`. Default 1/255. */
   scale?: number & tags.ExclusiveMinimum<0>
-  /** Subtracted, per channel in the order of `channels`. */
-  mean: PerChannel
+  /** Subtracted, per channel in the order of `channels`. Required, with `std`, unless the graph takes the bytes as uint8. */
+  mean?: PerChannel
   /** Divided by, per channel in the order of `channels`. */
-  std: DivisorPerChannel
+  std?: DivisorPerChannel
   /** Pooling of an output with tokens or cells into one vector. Required unless the output is [N, dim]. */
   pool?: 'cls' | 'mean'
   /** Pooling of the vectors of a post's images, in position order. */

@@ -3,7 +3,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { ModelError } from '../model.js'
-import type { HeadManifest, HeadOutput, Manifest } from './manifest.js'
+import type { HeadManifest, HeadOutput, ImageManifest, Manifest } from './manifest.js'
 import { parseManifest } from './parse-manifest.js'
 
 const sha256 = 'a'.repeat(64)
@@ -52,4 +52,21 @@ describe('an output of heads', () => {
       'head.outputs.p_up.scale must not be 0: all posts would have one value',
     ],
   ])('is refused with %s', (_, output, problem) => expect(problemsOf(output)).toEqual([problem]))
+})
+
+describe('an image encoder', () => {
+  const image: ImageManifest = {
+    ...{ file: 'image.onnx', sha256, input: 'pixels', output: 'vectors', dim: 4, pooling: 'mean' },
+    resize: { width: 8, height: 8 },
+  }
+  const problemsOf = (changes: Partial<ImageManifest>): string[] =>
+    problems({ head: { ...head, inputs: { image: 'image' } }, image: { ...image, ...changes } })
+
+  test.each<[string, Partial<ImageManifest>, string[]]>([
+    ['of bytes', {}, []],
+    ['of floats', { scale: 1, mean: [0, 0, 0], std: [1, 1, 1] }, []],
+    ['with a mean alone', { mean: [0, 0, 0] }, ['image.mean and image.std require each other']],
+    ['with a divisor alone', { std: [1, 1, 1] }, ['image.mean and image.std require each other']],
+    ['with a factor alone', { scale: 1 }, ['image.scale requires image.mean and image.std']],
+  ])('%s', (_, changes, expected) => expect(problemsOf(changes)).toEqual(expected))
 })

@@ -160,7 +160,7 @@ function encoderRules(manifest: Manifest): Rule[] {
 
 function imageRules(image: ImageManifest | undefined): Rule[] {
   if (image === undefined) return []
-  const { resize, crop } = image
+  const { resize, crop, scale, mean, std } = image
   const isEdge = 'shortest_edge' in resize
   const [width, height] = isEdge
     ? [resize.shortest_edge, resize.shortest_edge]
@@ -174,6 +174,8 @@ function imageRules(image: ImageManifest | undefined): Rule[] {
       crop !== undefined && (crop.width > width || crop.height > height),
       'image.crop must not be larger than the resized image',
     ],
+    [(mean === undefined) !== (std === undefined), 'image.mean and image.std require each other'],
+    [scale !== undefined && mean === undefined, 'image.scale requires image.mean and image.std'],
   ]
 }
 

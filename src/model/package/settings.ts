@@ -8,7 +8,7 @@ import type { HeadOutput, ImageManifest, TextManifest } from './manifest.js'
 export type HeadSettings = Readonly<ReturnType<typeof headSettings>>
 /** `pooling` null: the graph pools. `pad_token_id` null: the value in `tokenizer.json`, else 0. */
 export type TextSettings = Readonly<ReturnType<typeof textSettings>>
-/** `crop` null: none. `pool` null: the output is [N, dim]. */
+/** `crop` null: none. `mean` and `std` null: the graph takes bytes. `pool` null: the output is [N, dim]. */
 export type ImageSettings = Readonly<ReturnType<typeof imageSettings>>
 
 export function headSettings(output: HeadOutput) {
@@ -48,6 +48,8 @@ export function imageSettings(image: ImageManifest) {
     channels: 'rgb' as const,
     layout: 'nchw' as const,
     scale: 1 / 255,
+    mean: null,
+    std: null,
     pool: null,
     required: false,
     ...image,

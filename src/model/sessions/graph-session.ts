@@ -4,6 +4,7 @@
  */
 import * as ort from 'onnxruntime-node'
 import type { Log } from '../../base/index.js'
+import { float32Of } from './floats.js'
 import { portText, type Port, type Ports } from './ports.js'
 import { readHashed } from '../package/read-file.js'
 import type { EncoderOutput } from './pooling.js'
@@ -72,14 +73,16 @@ export async function runEncoder(
   sizes: readonly number[],
   problemsOf: (port: Port) => readonly string[],
 ): Promise<EncoderOutput> {
-  const { dims = [], type = null, data } = (await session.run(feeds, [name], quietly))[name] ?? {}
+  const found = (await session.run(feeds, [name], quietly))[name]
+  const { dims = [], type = null } = found ?? {}
   const port = { name, dtype: type, shape: dims }
   const [problem] = problemsOf(port)
   if (problem !== undefined) throw new PortError(`${problem}, in a batch of ${sizes[0]}`)
   const isOfBatch = dims.slice(0, -1).every((size, index) => size === (sizes[index] ?? size))
-  if (!isOfBatch || !(data instanceof Float32Array))
+  const values = float32Of(found)
+  if (!isOfBatch || values === null)
     throw new PortError(`output ${name} is ${portText(port)} for a batch of [${sizes.join(', ')}]`)
-  return { values: data, dims }
+  return { values, dims }
 }
 
 function createSession(graph: Uint8Array, plan: GraphPlan, provider: string): Promise<ort.InferenceSession> {

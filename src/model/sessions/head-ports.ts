@@ -1,8 +1,9 @@
 /**
- * The graph of heads: matrices [N, width] in, columns of [N] or [N, columns] out, in float32 or float64.
+ * The graph of heads: matrices [N, width] in, columns of [N] or [N, columns] out, of floats.
  */
 import type { HeadName } from '../../contract/index.js'
 import type { HeadSettings } from '../package/settings.js'
+import { floatsText, floatTypeOf, floatTypes, isFloat, type FloatType } from './floats.js'
 import {
   allows,
   inputProblems,
@@ -15,11 +16,9 @@ import {
   type Ports,
 } from './ports.js'
 
-const floatTypes: readonly string[] = ['float32', 'float64']
-
 /** The ports that a graph of heads must have. */
 export interface HeadPorts {
-  /** Names of graph inputs [N, columns of that matrix], float32 or float64. */
+  /** Names of graph inputs [N, columns of that matrix]. */
   readonly inputs: { readonly [Matrix in MatrixName]?: string }
   readonly heads: readonly HeadColumn[]
 }
@@ -29,7 +28,7 @@ export type MatrixName = (typeof matrixNames)[number]
 /** Columns of the matrices; 0: the manifest has no features or no such encoder. */
 export type MatrixWidths = Readonly<Record<MatrixName, number>>
 
-/** A head is one column of an output [N, columns], or an output [N], whose only column is 0; float32 or float64. */
+/** A head is one column of an output [N, columns], or an output [N], whose only column is 0; of floats. */
 export interface HeadColumn extends Omit<HeadSettings, 'name'> {
   readonly head: HeadName
   readonly output: string
@@ -39,7 +38,7 @@ export interface HeadColumn extends Omit<HeadSettings, 'name'> {
 export interface HeadInput {
   readonly matrix: MatrixName
   readonly name: string
-  readonly type: 'float32' | 'float64'
+  readonly type: FloatType
   readonly columnCount: number
 }
 
@@ -70,7 +69,7 @@ export function headPortProblems(ports: Ports, { inputs, heads }: HeadPorts, wid
 export function headInputs(ports: Ports, { inputs }: HeadPorts, widths: MatrixWidths): HeadInput[] {
   return matricesOf(inputs, widths).map((matrix) => ({
     ...matrix,
-    type: portNamed(ports.inputs, matrix.name)?.dtype === 'float64' ? 'float64' : 'float32',
+    type: floatTypeOf(ports.inputs, matrix.name),
   }))
 }
 
@@ -112,10 +111,10 @@ function headColumnProblems(port: Port, column: HeadColumn): string[] {
   // Its first size is not checked: see ports.ts. A free size that is to be squeezed shows in the first batch.
   const isRanked =
     shape === null || (shape.length > 0 && (shape.length <= 2 || (squeeze && shape.slice(1).some(isFree))))
-  if (!floatTypes.includes(dtype ?? '') || !isRanked) {
+  if (!isFloat(dtype) || !isRanked) {
     const expected = transposed ? '[N] or [columns, N]' : '[N] or [N, columns]'
     return [
-      `output ${name} must be float32 or float64, ${expected}, but is ${portText(port)}${squeezeHint(port, column)}`,
+      `output ${name} must be ${floatsText}, ${expected}, but is ${portText(port)}${squeezeHint(port, column)}`,
     ]
   }
   if (shape === null || shape.length > 2) return []
@@ -134,7 +133,7 @@ function headColumnProblems(port: Port, column: HeadColumn): string[] {
 
 /** The end of the message if `squeeze` would correct the rank, else empty. */
 function squeezeHint({ dtype, shape }: Port, { squeeze, transposed }: HeadColumn): string {
-  if (shape === null || squeeze || !floatTypes.includes(dtype ?? '')) return ''
+  if (shape === null || squeeze || !isFloat(dtype)) return ''
   return rowsAndColumns(shape, { squeeze: true, transposed }).length <= 2
     ? ': set squeeze for this output'
     : ''

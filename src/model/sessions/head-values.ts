@@ -2,6 +2,7 @@
  * Reads a head from an output of a graph: its column, scaled, as a share.
  */
 import type * as ort from 'onnxruntime-node'
+import { floatsOf } from './floats.js'
 import { rowsAndColumns, type HeadColumn } from './head-ports.js'
 
 type Numbers = Float32Array | Float64Array
@@ -36,13 +37,10 @@ export function readHead(output: ort.OnnxValue | undefined, head: HeadColumn, ta
 function tableOf(output: ort.OnnxValue | undefined, head: HeadColumn, rowCount: number): Table {
   const { output: name, column } = head
   const dims = output?.dims ?? []
-  const values = output?.data
+  const values = floatsOf(output)
   const [rows, columnCount = 1, ...more] = rowsAndColumns(dims, head)
   const isTable =
-    (values instanceof Float32Array || values instanceof Float64Array) &&
-    more.length === 0 &&
-    rows === rowCount &&
-    values.length === rowCount * columnCount
+    values !== null && more.length === 0 && rows === rowCount && values.length === rowCount * columnCount
   if (!isTable || (column === null ? columnCount !== 1 : column >= columnCount))
     throw new Error(
       `output ${name} has the shape [${String(dims)}] for a batch of ${rowCount} rows${layoutHint(dims, head, rowCount)}`,

@@ -113,15 +113,17 @@ describe('heads', () => {
     ])
   })
 
-  test('in float64 are converted to float32', async () => {
+  test.each(['float64', 'float16'] as const)('in %s are converted', async (element) => {
     const graph = smallGraph({
-      inputs: [{ name: 'features', shape: ['N', 1], element: 'float64' }],
-      outputs: [{ name: 'probs', shape: ['N', 1], element: 'float64' }],
+      inputs: [{ name: 'features', shape: ['N', 1], element }],
+      outputs: [{ name: 'probs', shape: ['N', 1], element }],
       operators: [operator('Sigmoid', 'features', 'probs')],
     })
-    expectClose(await predict(plannedHeads([{ graph }]), 2, { features: [0.5, -3] }), [
-      [sigmoid(0.5), sigmoid(-3)],
-    ])
+    const [values] = await predict(plannedHeads([{ graph }]), 2, { features: [0.5, -3] })
+    // Of halves between 0.5 and 1, two neighbours differ by 2 ** -11.
+    const tolerance = element === 'float16' ? 2 ** -11 : 1e-7
+    expect(Math.abs((values?.[0] ?? NaN) - sigmoid(0.5))).toBeLessThan(tolerance)
+    expect(Math.abs((values?.[1] ?? NaN) - sigmoid(-3))).toBeLessThan(tolerance)
   })
 
   test('of a tree ensemble follow the default branch for a missing value', async () => {
@@ -205,7 +207,7 @@ describe('a graph is refused when', () => {
         operators: [{ ...operator('Cast', 'features', 'probs'), attributes: { to: { int: 1 } } }],
       }),
       {},
-      /head0\.onnx: input features must be float32 or float64 \[N, 1\], but is int64 \[N, 1\]$/,
+      /head0\.onnx: input features must be float32, float64 or float16 \[N, 1\], but is int64 \[N, 1\]$/,
     ],
     [
       'it has an input that the plan does not have',
@@ -230,7 +232,7 @@ describe('a graph is refused when', () => {
         outputs: [{ name: 'probs', shape: ['N', 1, 1] }],
       }),
       {},
-      /input features must be float32 or float64 \[N, 1\], but is float32 \[N, 1, 1\]/,
+      /input features must be float32, float64 or float16 \[N, 1\], but is float32 \[N, 1, 1\]/,
     ],
     [
       'an output has more than two dimensions',
@@ -240,7 +242,7 @@ describe('a graph is refused when', () => {
         outputs: [{ name: 'probs', shape: ['N', 1, 1] }],
       }),
       {},
-      /: output probs must be float32 or float64, \[N\] or \[N, columns\], but is float32 \[N, 1, 1\]: set squeeze for this output$/,
+      /: output probs must be float32, float64 or float16, \[N\] or \[N, columns\], but is float32 \[N, 1, 1\]: set squeeze for this output$/,
     ],
     [
       'an output is of labels',
@@ -249,7 +251,7 @@ describe('a graph is refused when', () => {
         outputs: [{ name: 'probs', shape: ['N', 1], element: 'int64' }],
       }),
       {},
-      /: output probs must be float32 or float64, .* but is int64 \[N, 1\]$/,
+      /: output probs must be float32, float64 or float16, .* but is int64 \[N, 1\]$/,
     ],
     [
       'its file does not exist',

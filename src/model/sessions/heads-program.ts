@@ -1,8 +1,7 @@
 /**
- * The heads of a model: one graph or several, run one after the other over the same rows. Graphs in float64 are converted
- * at their inputs and outputs; everything else is float32.
+ * The heads of a model: one graph or several, run one after the other over the same rows.
  */
-import * as ort from 'onnxruntime-node'
+import type * as ort from 'onnxruntime-node'
 import { assert } from '../../contract/index.js'
 import {
   headInputs,
@@ -14,6 +13,7 @@ import {
 } from './head-ports.js'
 import { readHead } from './head-values.js'
 import type { HeadGraphPlan, HeadsPlan } from './plans.js'
+import { floatTensor } from './floats.js'
 import { openGraph, quietly, type GraphSession } from './graph-session.js'
 import type { ItemFailure } from '../model.js'
 import { byMatrix, type HeadsBatch, type HeadsReply, type Matrices } from './batches.js'
@@ -104,8 +104,5 @@ async function runGraph(
 }
 
 function tensorOf({ matrix, type, columnCount }: HeadInput, matrices: Matrices, count: number): ort.Tensor {
-  const values = matrices[matrix]
-  return type === 'float32'
-    ? new ort.Tensor('float32', values, [count, columnCount])
-    : new ort.Tensor('float64', new Float64Array(values), [count, columnCount])
+  return floatTensor(type, matrices[matrix], [count, columnCount])
 }

@@ -90,9 +90,14 @@ function inputProblem(inputs: readonly Port[], rule: InputRule): string[] {
       ))
   // A graph may leave its ranks open: then the first batch shows whether it fits.
   if (isTyped && isRanked && fits) return []
-  const expected = `${types.join(' or ')} [${['N', ...sizes].join(', ')}]`
+  const expected = `${wordList(types)} [${['N', ...sizes].join(', ')}]`
   const how = isTyped && isRanked && shape !== null ? (remedy?.(shape) ?? '') : ''
   return [`input ${name} must be ${expected}, but is ${portText(port)}${how === '' ? '' : `: ${how}`}`]
+}
+
+/** `a, b or c`. */
+export function wordList(words: readonly string[]): string {
+  return [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((part) => part !== '').join(' or ')
 }
 
 function namesOf(ports: readonly Port[]): string {

@@ -2,6 +2,7 @@
  * The graph of a text encoder: token ids and attention mask in, token vectors or one vector per text out.
  */
 import type { TextSettings } from '../package/settings.js'
+import { floatsText, isFloat } from '../sessions/floats.js'
 import { allows, inputProblems, outputProblems, portText, type Port, type Ports } from '../sessions/ports.js'
 
 /** The problems of a graph's inputs and outputs, one phrase each; empty if it can serve. */
@@ -25,9 +26,9 @@ export function textOutputProblems(port: Port, { dim, pooling }: TextSettings): 
   const { name, dtype, shape } = port
   // The sizes before the width are not checked: see ports.ts.
   const fits = shape === null || ((shape.length === 2 || shape.length === 3) && allows(shape.at(-1), dim))
-  if (dtype === 'float32' && fits)
+  if (isFloat(dtype) && fits)
     return shape?.length === 3 && pooling === null
       ? [`output ${name} has token vectors: set text.pooling`]
       : []
-  return [`output ${name} must be float32 [N, tokens, ${dim}] or [N, ${dim}], but is ${portText(port)}`]
+  return [`output ${name} must be ${floatsText} [N, tokens, ${dim}] or [N, ${dim}], but is ${portText(port)}`]
 }

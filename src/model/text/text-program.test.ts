@@ -200,7 +200,7 @@ describe('a text encoder is not opened when', () => {
     [
       'dim differs',
       { dim: 16 },
-      /output last_hidden_state must be float32 \[N, tokens, 16\] or \[N, 16\], but is/,
+      /output last_hidden_state must be float32, float64 or float16 \[N, tokens, 16\] or \[N, 16\], but is/,
     ],
     ['there is no such output', { output: 'pooled' }, /no output pooled; its outputs are last_hidden_state/],
     [

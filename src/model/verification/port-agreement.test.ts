@@ -31,6 +31,8 @@ import { portProblems } from './port-checks.js'
 
 const [textDim, imageDim] = [2, 3]
 const rowCount = 3
+/** Element types of an encoder's output. */
+const given = fc.constantFrom<ElementType>('float32', 'float32', 'float64', 'float16', 'int32')
 /** No graph of these families has this size. */
 const tokenCount = 5
 const jpeg = readFileSync(join(shipped, 'example-1/golden/ball.jpg'))
@@ -54,8 +56,8 @@ describe('a graph is accepted by verification if and only if its process serves 
           ['N', 2, 1],
           ['N'],
         ),
-        element: fc.constantFrom<ElementType>('float32', 'float64', 'int64'),
-        given: fc.constantFrom<ElementType>('float32', 'float64', 'int32'),
+        element: fc.constantFrom<ElementType>('float32', 'float64', 'float16', 'int64'),
+        given: fc.constantFrom<ElementType>('float32', 'float64', 'float16', 'int32'),
         isReduced: fc.boolean(),
         column: fc.constantFrom(undefined, 0, 1, 2),
         input: fc.constantFrom('features', 'features', 'features', 'numbers'),
@@ -84,10 +86,10 @@ describe('a graph is accepted by verification if and only if its process serves 
             },
           },
           place: 'head',
-          feeds: (count) => ({ features: zeros(element === 'float64' ? element : 'float32', [count, 2]) }),
+          feeds: (count) => ({ features: zeros(element === 'int64' ? 'float32' : element, [count, 2]) }),
           isCorrect: ({ probs }, count) => {
             const [rows, columnCount = 1, ...more] = probs?.dims ?? []
-            const isNumbers = probs?.type === 'float32' || probs?.type === 'float64'
+            const isNumbers = isFloat(probs)
             const isFound = column === undefined ? columnCount === 1 : column < columnCount
             return isNumbers && rows === count && more.length === 0 && isFound
           },
@@ -107,22 +109,26 @@ describe('a graph is accepted by verification if and only if its process serves 
         isPooled: fc.boolean(),
         output: fc.constantFrom('last_hidden_state', 'last_hidden_state', 'pooled'),
         isUnexpected: fc.constantFrom(false, false, false, true),
+        given,
         isTraced: fc.boolean(),
       }),
-      ({ shape, element, dim, isPooled, output, isUnexpected, isTraced }) => {
+      ({ shape, element, dim, isPooled, output, isUnexpected, given, isTraced }) => {
         const graph = new GraphBuilder(randomNumbers(1))
         const ids = graph.add('Cast', ['input_ids'], toFloat)
         const mask = graph.add('Cast', ['attention_mask'], toFloat)
         const wide = graph.add('Unsqueeze', [graph.add('Mul', [ids, mask]), graph.integers(-1)])
         const spread = graph.floats([dim], new Float32Array(dim).fill(0.5))
-        const tokens = graph.add('Mul', [wide, spread], {}, isPooled ? 'tokens' : output)
-        if (isPooled) graph.add('ReduceMean', [tokens], { axes: { ints: [1] }, keepdims: { int: 0 } }, output)
+        const tokens = graph.add('Mul', [wide, spread])
+        const vectors = isPooled
+          ? graph.add('ReduceMean', [tokens], { axes: { ints: [1] }, keepdims: { int: 0 } })
+          : tokens
+        graph.add('Cast', [vectors], { to: { int: elementTypes[given] } }, output)
         const names = ['input_ids', 'attention_mask', ...(isUnexpected ? ['position_ids'] : [])]
-        const given = shape === null ? null : [...(isPooled ? shape.slice(0, 1) : shape), dim]
+        const declared = shape === null ? null : [...(isPooled ? shape.slice(0, 1) : shape), dim]
         const bytes = graph.write({
           ...{ name: 'text', note: '' },
           inputs: names.map((name) => ({ name, shape, element })),
-          outputs: [{ name: output, shape: traced(given, isTraced) }],
+          outputs: [{ name: output, shape: traced(declared, isTraced), element: given }],
         })
         return {
           graph: bytes,
@@ -133,8 +139,8 @@ describe('a graph is accepted by verification if and only if its process serves 
             return { input_ids: zeros('int64', shape), attention_mask: zeros('int64', shape) }
           },
           isCorrect: ({ last_hidden_state: found }, count) =>
-            found?.type === 'float32' &&
-            [`${count},${textDim}`, `${count},${tokenCount},${textDim}`].includes(String(found.dims)),
+            isFloat(found) &&
+            [`${count},${textDim}`, `${count},${tokenCount},${textDim}`].includes(String(found?.dims)),
           isDeclared: shape !== null,
         }
       },
@@ -153,28 +159,34 @@ describe('a graph is accepted by verification if and only if its process serves 
           ['N', 4, 4, 3],
           ['N', 3, 4],
         ),
-        element: fc.constantFrom<ElementType>('float32', 'float32', 'float64'),
+        element: fc.constantFrom<ElementType>('float32', 'float32', 'float64', 'float16', 'uint8', 'int32'),
+        hasBytes: fc.boolean(),
+        given,
         layout: fc.constantFrom('nchw', 'nchw', 'nhwc'),
         form: fc.constantFrom('cells', 'tokens', 'vector'),
         pool: fc.constantFrom(undefined, 'cls', 'mean'),
         isTraced: fc.boolean(),
       }),
-      ({ shape, element, layout, form, pool, isTraced }) => {
-        const bytes = imageGraph({ shape, element, form, isTraced })
-        const members = { layout, ...(pool === undefined ? {} : { pool }) }
+      ({ shape, element, hasBytes, given, layout, form, pool, isTraced }) => {
+        const bytes = imageGraph({ shape, element, given, form, isTraced })
+        const normalised = hasBytes ? { mean: undefined, std: undefined } : {}
+        const members = { layout, ...(pool === undefined ? {} : { pool }), ...normalised }
         return {
           graph: bytes,
           changes: encoding('image', { ...named('image.onnx', bytes), ...imageMembers, ...members }),
           place: 'image',
           feeds: (count) => ({
-            pixels: zeros('float32', layout === 'nchw' ? [count, 3, 4, 4] : [count, 4, 4, 3]),
+            pixels: zeros(
+              hasBytes ? 'uint8' : isFloatName(element) ? element : 'float32',
+              layout === 'nchw' ? [count, 3, 4, 4] : [count, 4, 4, 3],
+            ),
           }),
           isCorrect: ({ vectors: found }, count) => {
             const [rows, ...rest] = found?.dims ?? []
             const isOne = rest.length === 1 && rest[0] === imageDim
             const isTokens = rest.length === 2 && rest[1] === imageDim && pool !== undefined
             const isCells = rest.length === 3 && rest[0] === imageDim && pool === 'mean'
-            return found?.type === 'float32' && rows === count && (isOne || isTokens || isCells)
+            return isFloat(found) && rows === count && (isOne || isTokens || isCells)
           },
           isDeclared: shape !== null,
         }
@@ -257,11 +269,18 @@ async function runsCorrectly({ graph, feeds, isCorrect }: Delivery): Promise<boo
   }
 }
 
+const isFloatName = (type: string): boolean => /^float(16|32|64)$/.test(type)
+const isFloat = (output: ort.OnnxValue | undefined): boolean => isFloatName(output?.type ?? '')
+
 function zeros(element: ElementType, shape: readonly number[]): ort.Tensor {
   const count = shape.reduce((product, size) => product * size, 1)
   switch (element) {
     case 'float64':
       return new ort.Tensor('float64', new Float64Array(count), shape)
+    case 'float16':
+      return new ort.Tensor('float16', new Uint16Array(count), shape)
+    case 'uint8':
+      return new ort.Tensor('uint8', new Uint8Array(count), shape)
     case 'int64':
       return new ort.Tensor('int64', new BigInt64Array(count), shape)
     default:
@@ -301,6 +320,7 @@ async function serveImages({ image }: ModelPlans): Promise<void> {
 }
 
 interface ImageGraphKind {
+  readonly given: ElementType
   readonly shape: Shape
   readonly element: ElementType
   readonly form: string
@@ -308,23 +328,23 @@ interface ImageGraphKind {
 }
 
 /** The mean of each channel as a vector, as two tokens, or the image itself as cells. */
-function imageGraph({ shape, element, form, isTraced }: ImageGraphKind): Uint8Array {
+function imageGraph({ shape, element, given, form, isTraced }: ImageGraphKind): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(1))
-  const cells = graph.add('Cast', ['pixels'], toFloat, form === 'cells' ? 'vectors' : 'cells')
-  const mean = { axes: { ints: [-2, -1] }, keepdims: { int: 0 } }
-  if (form !== 'cells') {
-    const vector = graph.add('ReduceMean', [cells], mean, form === 'vector' ? 'vectors' : 'vector')
-    if (form === 'tokens') {
-      const token = graph.add('Unsqueeze', [vector, graph.integers(1)])
-      graph.add('Concat', [token, token], { axis: { int: 1 } }, 'vectors')
-    }
+  const cells = graph.add('Cast', ['pixels'], toFloat)
+  const vector = (): string =>
+    graph.add('ReduceMean', [cells], { axes: { ints: [-2, -1] }, keepdims: { int: 0 } })
+  const tokens = (): string => {
+    const token = graph.add('Unsqueeze', [vector(), graph.integers(1)])
+    return graph.add('Concat', [token, token], { axis: { int: 1 } })
   }
+  const vectors = form === 'cells' ? cells : form === 'vector' ? vector() : tokens()
+  graph.add('Cast', [vectors], { to: { int: elementTypes[given] } }, 'vectors')
   const [rows = 'N', channels = imageDim] = shape ?? []
-  const given = { cells: shape, vector: [rows, channels], tokens: [rows, 2, channels] }[form] ?? null
+  const declared = { cells: shape, vector: [rows, channels], tokens: [rows, 2, channels] }[form] ?? null
   return graph.write({
     ...{ name: 'image', note: '' },
     inputs: [{ name: 'pixels', shape, element }],
-    outputs: [{ name: 'vectors', shape: shape === null ? null : traced(given, isTraced) }],
+    outputs: [{ name: 'vectors', shape: shape === null ? null : traced(declared, isTraced), element: given }],
   })
 }
 

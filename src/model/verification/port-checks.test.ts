@@ -33,6 +33,7 @@ const uncropped: ImageManifest = {
   pooling: 'mean',
 }
 const image: ImageManifest = { ...uncropped, crop: { width: 32, height: 24 } }
+const { mean: _mean, std: _std, ...unnormalised } = image
 const manifest: Manifest = {
   model_version: 'v1',
   kind: 'trained',
@@ -75,6 +76,13 @@ describe('the graph of heads', () => {
       { ...headFile, outputs: [port('probs', ['N', 2], 'float64'), port('up', ['N', 1], 'float64')] },
     ],
     [
+      'of half precision',
+      {
+        inputs: headFile.inputs.map((input) => ({ ...input, dtype: 'float16' })),
+        outputs: headFile.outputs.map((output) => ({ ...output, dtype: 'float16' })),
+      },
+    ],
+    [
       'that leaves widths and ranks open',
       {
         inputs: [port('features', null), port('text', ['N', 'T']), port('image', null)],
@@ -105,18 +113,18 @@ describe('the graph of heads', () => {
     [
       'takes another width',
       withInput(port('features', ['N', 4])),
-      'input features must be float32 or float64 [N, 3], but is float32 [N, 4]',
+      'input features must be float32, float64 or float16 [N, 3], but is float32 [N, 4]',
     ],
     [
       'takes one row only',
       withInput(port('text', [1, 8])),
-      'input text must be float32 or float64 [N, 8], but is float32 [1, 8]: free its batch size: ' +
+      'input text must be float32, float64 or float16 [N, 8], but is float32 [1, 8]: free its batch size: ' +
         '`python3 models/rewrite_graph.py free-batch IN.onnx OUT.onnx`',
     ],
     [
       'takes integers',
       withInput(port('image', ['N', 4], 'int64')),
-      'input image must be float32 or float64 [N, 4], but is int64 [N, 4]',
+      'input image must be float32, float64 or float16 [N, 4], but is int64 [N, 4]',
     ],
     [
       'has an input that the manifest does not name',
@@ -139,9 +147,9 @@ describe('the graph of heads', () => {
       'output up has 2 columns, but the manifest specifies no column for p_up',
     ],
     [
-      'returns half precision',
-      withOutput(port('up', ['N'], 'float16')),
-      'output up must be float32 or float64, [N] or [N, columns], but is float16 [N]',
+      'returns bfloat16',
+      withOutput(port('up', ['N'], 'bfloat16')),
+      'output up must be float32, float64 or float16, [N] or [N, columns], but is bfloat16 [N]',
     ],
     [
       'returns maps',
@@ -166,14 +174,14 @@ describe('the graph of heads', () => {
       'that has too many sizes however it is squeezed',
       { name: 'y', column: 0, squeeze: true },
       ['N', 2, 3],
-      ['output y must be float32 or float64, [N] or [N, columns], but is float32 [N, 2, 3]'],
+      ['output y must be float32, float64 or float16, [N] or [N, columns], but is float32 [N, 2, 3]'],
     ],
     [
       'of columns of rows with too many sizes',
       { name: 'y', column: 0, transposed: true },
       [3, 1, 'N'],
       [
-        'output y must be float32 or float64, [N] or [columns, N], but is float32 [3, 1, N]: ' +
+        'output y must be float32, float64 or float16, [N] or [columns, N], but is float32 [3, 1, N]: ' +
           'set squeeze for this output',
       ],
     ],
@@ -195,7 +203,7 @@ describe('the graph of heads', () => {
     const both = { ...manifest, head: { ...head, outputs } }
     const problemsWith = (output: Port) => portProblems(both, 'head', { ...headFile, outputs: [output] })
     expect(problemsWith(port('probs', ['N', 2, 1]))).toEqual([
-      'output probs must be float32 or float64, [N] or [N, columns], but is float32 [N, 2, 1]: ' +
+      'output probs must be float32, float64 or float16, [N] or [N, columns], but is float32 [N, 2, 1]: ' +
         'set squeeze for this output',
     ])
     expect(problemsWith(port('others', ['N', 2]))).toEqual([
@@ -250,7 +258,7 @@ describe('the graph of a text encoder', () => {
     [
       'gives another width',
       { ...textFile, outputs: [port('last_hidden_state', ['N', 'T', 16])] },
-      'output last_hidden_state must be float32 [N, tokens, 8] or [N, 8], but is float32 [N, T, 16]',
+      'output last_hidden_state must be float32, float64 or float16 [N, tokens, 8] or [N, 8], but is float32 [N, T, 16]',
     ],
     [
       'gives another output',
@@ -277,6 +285,11 @@ describe('the graph of an image encoder', () => {
       { ...imageFile, inputs: [port('pixels', ['N', 24, 32, 3])] },
     ],
     [
+      'that takes the bytes of pixels',
+      { ...manifest, image: unnormalised },
+      { ...imageFile, inputs: [port('pixels', ['N', 3, 24, 32], 'uint8')] },
+    ],
+    [
       'of a size without a crop',
       {
         ...manifest,
@@ -291,26 +304,38 @@ describe('the graph of an image encoder', () => {
       'takes another size',
       manifest,
       { ...imageFile, inputs: [port('pixels', ['N', 3, 32, 24])] },
-      'input pixels must be float32 [N, 3, 24, 32], but is float32 [N, 3, 32, 24]',
+      'input pixels must be float32, float64, float16 or uint8 [N, 3, 24, 32], but is float32 [N, 3, 32, 24]',
+    ],
+    [
+      'takes bytes, and the manifest normalises them',
+      manifest,
+      { ...imageFile, inputs: [port('pixels', ['N', 3, 24, 32], 'uint8')] },
+      'input pixels is uint8 and takes the bytes of the pixels: remove image.scale, image.mean and image.std',
+    ],
+    [
+      'takes floats, and the manifest does not say which',
+      { ...manifest, image: unnormalised },
+      imageFile,
+      'input pixels is float32: image.mean and image.std are required',
     ],
     [
       'gives tokens unpooled',
       manifest,
       outputs(['N', 50, 4]),
-      'output vectors must be float32 [N, 4], but is float32 [N, 50, 4]: set image.pool to make one vector of it',
+      'output vectors must be float32, float64 or float16 [N, 4], but is float32 [N, 50, 4]: set image.pool to make one vector of it',
     ],
     [
       'has cells without a first',
       pooled('cls'),
       outputs(['N', 4, 7, 7]),
-      'output vectors must be float32 [N, 4] or [N, tokens, 4], but is float32 [N, 4, 7, 7]: ' +
+      'output vectors must be float32, float64 or float16 [N, 4] or [N, tokens, 4], but is float32 [N, 4, 7, 7]: ' +
         'an output of cells has no class token, so image.pool must be mean',
     ],
     [
       'gives another width',
       manifest,
       outputs(['N', 5]),
-      'output vectors must be float32 [N, 4], but is float32 [N, 5]',
+      'output vectors must be float32, float64 or float16 [N, 4], but is float32 [N, 5]',
     ],
     [
       'lacks its input',

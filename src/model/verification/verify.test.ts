@@ -121,7 +121,7 @@ describe('a package', () => {
   test('whose graph takes another width fails with the width that it must take', async () => {
     const report = await verify(packaged(sigmoidGraph, { features: ['views_log', 'up_log'] }), 'v1')
     expect(lineOf(report, 'graph head').sentence).toMatch(
-      /input features must be float32 or float64 \[N, 2\], but is float32 \[N, 1\]/,
+      /input features must be float32, float64 or float16 \[N, 2\], but is float32 \[N, 1\]/,
     )
   })
 
