@@ -31,7 +31,7 @@ export {
   type Vectors,
 } from './model.js'
 export { activeVersion, listModels, shadowCountMax, shadowVersions } from './package/selection.js'
-export { featureNames, headsOf, missingEmbeddings } from './package/parse-manifest.js'
+export { featureNames, headsOf, missingEmbeddings, namedGraphs } from './package/parse-manifest.js'
 export { imageEncoderHash, modelIdentity, textEncoderHash } from './package/identity.js'
 export { manifestSchemaText } from './package/manifest-schema.js'
 export {
@@ -47,6 +47,7 @@ export { poolVectors } from './sessions/pooling.js'
 export { isolateErrors, partsOf, slices } from './sessions/isolate-errors.js'
 export { residentBytes, watchMemory } from './sessions/process-memory.js'
 export { outputDroppedChannel, type OutputDropped } from './sessions/session-process.js'
+export { findExternalData } from './sessions/external-data.js'
 export { readPorts } from './verification/port-checks.js'
 export { verifyPackage, type VerifyOptions } from './verification/verify.js'
 export { versionLoader } from './verification/verified-model.js'

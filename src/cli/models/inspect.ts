@@ -8,9 +8,11 @@ import { resolve } from 'node:path'
 import { silentLog, sizeText } from '../../base/index.js'
 import {
   featureNames,
+  findExternalData,
   headsOf,
   imageEncoderHash,
   modelIdentity,
+  namedGraphs,
   portText,
   readPackage,
   readPorts,
@@ -63,7 +65,7 @@ export async function inspect(
   const modelPackage = await readPackage(settings.modelsDir, await chosenVersion(subject, settings))
   const graphs = await Promise.all(
     modelPackage.files
-      .filter(({ place }) => place !== 'golden' && place !== 'text.tokenizer')
+      .filter(({ place }) => namedGraphs(modelPackage.manifest).some((graph) => graph.place === place))
       .map((entry) => readGraph(entry.path, entry, settings)),
   )
   const { manifest } = modelPackage
@@ -91,7 +93,9 @@ async function readGraph(
   const view = { place, file, bytes: content.length, sha256: found, sha256Expected: sha256 }
   try {
     // The error of a graph that cannot be opened has all details.
-    const graph = await readPorts({ file: path, sha256: found }, { executionProviders, log: silentLog })
+    const externalData = await findExternalData(path, content)
+    const files = { file: path, sha256: found, externalData }
+    const graph = await readPorts(files, { executionProviders, log: silentLog })
     return { ...view, graph, problem: null }
   } catch (error) {
     return { ...view, graph: null, problem: messageLine(error) }

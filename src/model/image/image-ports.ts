@@ -1,10 +1,12 @@
 /**
  * The graph of an image encoder: a batch of images of one size in, a vector each out, or tokens or cells to pool.
  */
+import type { GraphPlan } from '../sessions/plans.js'
 import type { ImageSettings } from '../package/settings.js'
 import { floatsText, floatTypes, isFloat } from '../sessions/floats.js'
 import {
   allows,
+  batchRemedy,
   inputProblems,
   outputProblems,
   portNamed,
@@ -52,11 +54,17 @@ function isPoolable(
   }
 }
 
+/** What the ports of a graph depend on. */
+export type ImagePorts = ImageSettings & Pick<GraphPlan, 'batch'>
+
 /** The problems of a graph's inputs and outputs, one phrase each; empty if it can serve. */
-export function imagePortProblems(ports: Ports, plan: ImageSettings): string[] {
+export function imagePortProblems(ports: Ports, plan: ImagePorts): string[] {
   const types = [...floatTypes, 'uint8']
+  const sizes = inputShape(plan, 1).slice(1)
+  const remedy = ([count, ...pixels]: NonNullable<Port['shape']>): string =>
+    sizes.every((size, index) => allows(pixels[index], size)) ? batchRemedy(count) : ''
   return [
-    ...inputProblems(ports, [{ name: plan.input, types, sizes: inputShape(plan, 1).slice(1) }]),
+    ...inputProblems(ports, [{ name: plan.input, types, sizes, batch: plan.batch, remedy }]),
     ...normalisationProblems(ports, plan),
     ...outputProblems(ports, plan.output, (port) => imageOutputProblems(port, plan)),
   ]

@@ -71,6 +71,19 @@ describe('an image encoder', () => {
     }
   })
 
+  test('runs as many images at once as the manifest states', async () => {
+    const single = { dim: 3, output: 'vector', pool: null } as const
+    const images = await Promise.all([10, 60, 110, 160, 210].map((red) => jpegOf(red, 30)))
+    const free = await open(imagePlan(single, colourGraph()))
+    const expected = await free.run({ items: images, budgetMs: null })
+    for (const batch of [1, 2]) {
+      const fixed = await open(imagePlan({ ...single, batch }, colourGraph('float32', batch)))
+      const reply = await fixed.run({ items: images, budgetMs: null })
+      expect([...reply.encoded]).toEqual([1, 1, 1, 1, 1])
+      reply.vectors.forEach((value, at) => expect(value).toBeCloseTo(expected.vectors[at] ?? NaN, 5))
+    }
+  })
+
   test.each(['float32', 'float64', 'float16', 'uint8'] as const)(
     'gives the same vectors from pixels as %s',
     async (element) => {
@@ -136,7 +149,7 @@ const std: [number, number, number] = [1, 1, 1]
  * The mean of each channel as `vector` [N, 3], `tokens` [N, 2, 3] and `cells` [N, 3, 32, 32] (the image itself). Bytes are
  * normalised first.
  */
-function colourGraph(element: ElementType = 'float32'): Uint8Array {
+function colourGraph(element: ElementType = 'float32', rows: number | string = 'N'): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(1))
   const pixels = graph.add('Cast', ['pixel_values'], { to: { int: elementTypes.float32 } })
   const subtracted = graph.floats([1, 3, 1, 1], Float32Array.from(element === 'uint8' ? mean : [0, 0, 0]))
@@ -147,7 +160,7 @@ function colourGraph(element: ElementType = 'float32'): Uint8Array {
   return graph.write({
     name: 'colours',
     note: '',
-    inputs: [{ name: 'pixel_values', shape: ['N', 3, 32, 32], element }],
+    inputs: [{ name: 'pixel_values', shape: [rows, 3, 32, 32], element }],
     outputs: [
       { name: 'cells', shape: ['N', 3, 32, 32] },
       { name: 'vector', shape: ['N', 3] },

@@ -9,6 +9,7 @@ import type { ItemFailure, Vectors } from '../model.js'
 import { notFinite, poolOutput, type EncoderOutput } from '../sessions/pooling.js'
 import type { ImagePlan } from '../sessions/plans.js'
 import type { EncoderRequest } from '../sessions/batches.js'
+import { filledUp } from '../sessions/fixed-batch.js'
 import { floatTensor, floatTypeOf, type FloatType } from '../sessions/floats.js'
 import { openGraph, runEncoder, type GraphSession, type Session } from '../sessions/graph-session.js'
 import { isolateErrors } from '../sessions/isolate-errors.js'
@@ -55,7 +56,7 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
     this.#session = session
     this.#preprocessor = new Preprocessor(plan)
     const { valueCount } = this.#preprocessor
-    this.#runImages = Math.max(1, Math.min(runImagesMax, Math.floor(runValuesMax / valueCount)))
+    this.#runImages = plan.batch ?? Math.max(1, Math.min(runImagesMax, Math.floor(runValuesMax / valueCount)))
   }
 
   async run({ items: images }: EncoderRequest): Promise<Vectors> {
@@ -110,7 +111,8 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
     })
   }
 
-  #runGraph(inputs: readonly ImageInput[]): Promise<EncoderOutput> {
+  #runGraph(some: readonly ImageInput[]): Promise<EncoderOutput> {
+    const inputs = filledUp(some, this.#plan.batch)
     const { valueCount } = this.#preprocessor
     const count = inputs.length
     const values = this.#preprocessor.emptyTensor(count)

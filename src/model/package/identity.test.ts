@@ -53,6 +53,7 @@ describe('the hash of a text encoder', () => {
     ['inputs', { inputs: { input_ids: 'ids' } }],
     ['output', { output: 'pooled' }],
     ['padding', { pad_token_id: 1 }],
+    ['batch', { batch: 1 }],
   ])('changes with its %s', (_, change) => {
     expect(textEncoderHash({ ...text, ...change })).not.toBe(textEncoderHash(text))
   })
@@ -82,6 +83,7 @@ describe('the hash of an image encoder', () => {
     ['mean', { mean: [0, 0, 0] }],
     ['standard deviation', { std: [1, 1, 1] }],
     ['pool over tokens', { pool: 'cls' }],
+    ['batch', { batch: 1 }],
   ])('changes with its %s', (_, change) => {
     expect(imageEncoderHash({ ...image, ...change })).not.toBe(imageEncoderHash(image))
   })
@@ -114,6 +116,8 @@ describe('the identity of a model', () => {
     ['features', { features: ['up_log'] }],
     ['missing values', { missing: 'nan' }],
     ['graph', { head: { ...head, sha256: 'e'.repeat(64) } }],
+    ['batch of a head', { head: { ...head, batch: 1 } }],
+    ['inputs by column', { head: { ...head, inputs: { ...head.inputs, features: ['features'] } } }],
     ['activation', { head: { ...head, outputs: { p_views: { name: 'probs', activation: 'clip' } } } }],
     ...(
       [

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { headNames } from '../../contract/index.js'
 import { featureNames, headGraphs, missingEmbeddings } from './parse-manifest.js'
-import type { HeadOutput, ImageManifest, Manifest, TextManifest } from './manifest.js'
+import type { GraphManifest, HeadOutput, ImageManifest, Manifest, TextManifest } from './manifest.js'
 import { headSettings, imageSettings, textSettings } from './settings.js'
 
 /**
@@ -39,6 +39,7 @@ export function textEncoderHash(text: TextManifest, steps = textPreprocessing): 
     output,
     // Its default is in the tokenizer's file, whose hash is included.
     pad_token_id,
+    ...graphIdentity(text),
   })
 }
 
@@ -63,6 +64,7 @@ export function imageEncoderHash(image: ImageManifest, steps = imagePreprocessin
     mean,
     std,
     pool,
+    ...graphIdentity(image),
   })
 }
 
@@ -79,8 +81,9 @@ export function modelIdentity(manifest: Manifest): string {
   return hash({
     features: featureNames(manifest),
     missing: missing ?? 'imputed',
-    heads: headGraphs(manifest).map(({ sha256, inputs, outputs }) => ({
+    heads: headGraphs(manifest).map(({ sha256, inputs, outputs, ...graph }) => ({
       graph: sha256,
+      ...graphIdentity(graph),
       inputs: [inputs.features ?? null, inputs.text ?? null, inputs.image ?? null],
       outputs: headNames.map((name) => {
         const output = outputs[name]
@@ -91,6 +94,17 @@ export function modelIdentity(manifest: Manifest): string {
     image: image === undefined ? null : [imageEncoderHash(image, identityPreprocessing), image.pooling],
     ...(embeddings.length === 0 ? {} : { embeddings_not_missing_as_features: embeddings }),
   })
+}
+
+/** Members of a graph that are included only if they are present: the first versions of this program did not know them. */
+function graphIdentity({
+  batch,
+  external_data: data,
+}: Pick<GraphManifest, 'batch' | 'external_data'>): object {
+  return {
+    ...(batch === undefined ? {} : { batch }),
+    ...(data === undefined ? {} : { external_data: data.map(({ sha256 }) => sha256) }),
+  }
 }
 
 /** Members that the first versions of this program did not know are included only if they have an effect. */

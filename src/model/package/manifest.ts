@@ -19,6 +19,7 @@ type Name = string & tags.MinLength<1>
 type Index = number & tags.Type<'uint32'>
 type Size = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>
 type Pixels = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4096>
+type BatchRows = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4096>
 type Threads = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<256>
 type Providers = ExecutionProvider[] & tags.MinItems<1> & tags.UniqueItems
 type MissingEmbedding = 'zeros' | 'nan'
@@ -82,10 +83,23 @@ export interface GraphManifest {
   /** The file, relative to the manifest. */
   file: PackageFile
   sha256: Sha256
+  /** The files in which the graph keeps weights (external data), if any: each that the graph names. */
+  external_data?: DataFile[] & tags.MinItems<1>
+  /**
+   * Rows of each run; the last run is filled up with its last row. For a graph of a fixed batch size, and, with 1, for one
+   * whose results depend on the other rows, as those of dynamic quantisation do. Default: the service decides.
+   */
+  batch?: BatchRows
   /** Overrides the member of the package for this graph. */
   execution_providers?: Providers
   /** Overrides the member of the package for this graph. */
   intra_op_threads?: Threads
+}
+
+/** A file of weights, at the place that the graph names. */
+export interface DataFile {
+  file: PackageFile
+  sha256: Sha256
 }
 
 /** A graph from features and embeddings to heads. */
@@ -96,8 +110,8 @@ export interface HeadManifest extends GraphManifest {
 }
 
 export interface HeadInputs {
-  /** [N, number of features]. */
-  features?: Name
+  /** [N, number of features]; or, of a graph with an input [N, 1] or [N] per feature, their names in the order of the features. */
+  features?: Name | (Name[] & tags.MinItems<1>)
   /** [N, dim of the text encoder]. */
   text?: Name
   /** [N, dim of the image encoder]. */

@@ -71,7 +71,10 @@ export function namedFiles(
 ): { readonly place: string; readonly file: string; readonly sha256: string }[] {
   const { text, golden } = manifest
   return [
-    ...namedGraphs(manifest).map(({ place, graph: { file, sha256 } }) => ({ place, file, sha256 })),
+    ...namedGraphs(manifest).flatMap(({ place, graph: { file, sha256, external_data: data = [] } }) => [
+      { place, file, sha256 },
+      ...data.map((one, index) => ({ place: `${place}.external_data[${index}]`, ...one })),
+    ]),
     ...(text === undefined ? [] : [{ place: 'text.tokenizer', ...text.tokenizer }]),
     ...(golden === undefined ? [] : [{ place: 'golden', file: golden.file, sha256: golden.sha256 }]),
   ]
@@ -111,12 +114,18 @@ function featureRules(manifest: Manifest): Rule[] {
 function headRules(manifest: Manifest): Rule[] {
   const graphs = headGraphs(manifest)
   const isList = Array.isArray(manifest.head)
+  const featureCount = featureNames(manifest).length
   const graphRules = graphs.flatMap(({ inputs, outputs }, index): Rule[] => {
     const place = isList ? `head[${index}]` : 'head'
-    const names = Object.values(inputs)
+    const names = Object.values(inputs).flat()
+    const columns = Array.isArray(inputs.features) ? inputs.features.length : null
     return [
       [names.length === 0, `${place}.inputs must have at least one of features, text, image`],
       [hasDuplicates(names), `${place}.inputs must have different names`],
+      [
+        columns !== null && columns !== featureCount,
+        `${place}.inputs.features has ${columns} names, but the manifest has ${featureCount} features`,
+      ],
       [isList && Object.keys(outputs).length === 0, `${place}.outputs must have at least one head`],
       ...Object.entries(outputs).flatMap(([name, output]) => outputRules(`${place}.outputs.${name}`, output)),
     ]

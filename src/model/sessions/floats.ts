@@ -1,5 +1,6 @@
 /**
- * Floating-point tensors at the ports of a graph, which may be of any of three types; everything else here is float32.
+ * Tensors of numbers at the ports of a graph: floating-point ones may be of any of three types, a single column of features also of
+ * integers. Everything else here is float32.
  */
 import * as ort from 'onnxruntime-node'
 import { portNamed, wordList, type Port } from './ports.js'
@@ -19,6 +20,10 @@ export function floatTypeOf(ports: readonly Port[], name: string): FloatType {
   return isFloat(type) ? type : 'float32'
 }
 
+/** Whole numbers, as exporters of data frames have them. */
+export const integerTypes = ['int64', 'int32'] as const
+export type IntegerType = (typeof integerTypes)[number]
+
 /** float32 is passed as it is: the tensor has the memory of `values`. */
 export function floatTensor(type: FloatType, values: Float32Array, dims: readonly number[]): ort.Tensor {
   switch (type) {
@@ -29,6 +34,31 @@ export function floatTensor(type: FloatType, values: Float32Array, dims: readonl
     case 'float16':
       return new ort.Tensor('float16', halvesOf(values), dims)
   }
+}
+
+export function numberTensor(
+  type: FloatType | IntegerType,
+  values: Float32Array,
+  dims: readonly number[],
+): ort.Tensor {
+  return isFloat(type) ? floatTensor(type, values, dims) : integerTensor(type, values, dims)
+}
+
+/** Fractions are cut off, as ONNX's Cast does. Throws an Error for a missing value. */
+function integerTensor(type: IntegerType, values: Float32Array, dims: readonly number[]): ort.Tensor {
+  if (values.some(Number.isNaN))
+    throw new Error(`an input of type ${type} cannot take a missing value: export it as float`)
+  return type === 'int64'
+    ? new ort.Tensor(
+        'int64',
+        BigInt64Array.from(values, (value) => BigInt(Math.trunc(value))),
+        dims,
+      )
+    : new ort.Tensor('int32', Int32Array.from(values, clampedToInt32), dims)
+}
+
+function clampedToInt32(value: number): number {
+  return Math.min(Math.max(value, -(2 ** 31)), 2 ** 31 - 1)
 }
 
 /** The values of an output; null if it is not a tensor of one of the types. */
@@ -58,10 +88,10 @@ function halfOf(bits: number): number {
   if (magnitude < 0x38800000) {
     // Below 2^-14 halves are multiples of 2^-24: the sum's last bit has that weight, and the sum is rounded to it.
     float[0] = 0.5
-    const base = word[0] as number
+    const base = word[0] ?? 0
     word[0] = magnitude
-    float[0] = (float[0] as number) + 0.5
-    return sign | ((word[0] as number) - base)
+    float[0] = (float[0] ?? 0) + 0.5
+    return sign | ((word[0] ?? 0) - base)
   }
   // The exponent has another bias; 13 bits are rounded away.
   return sign | ((magnitude - 0x38000000 + 0xfff + ((magnitude >>> 13) & 1)) >>> 13)

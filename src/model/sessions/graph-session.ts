@@ -1,9 +1,10 @@
 /**
- * Opens ONNX graphs, for the programs of all roles: reads and hashes the file, and creates the session from those very
- * bytes, with one provider after another.
+ * Opens ONNX graphs, for the programs of all roles: reads and hashes the file and those of its weights, and creates the session
+ * from those very bytes, with one provider after another.
  */
 import * as ort from 'onnxruntime-node'
 import type { Log } from '../../base/index.js'
+import { readExternalData, type ExternalData } from './external-data.js'
 import { float32Of } from './floats.js'
 import { portText, type Port, type Ports } from './ports.js'
 import { readHashed } from '../package/read-file.js'
@@ -37,12 +38,13 @@ export async function openGraph(
   log: Log,
 ): Promise<GraphSession> {
   const graph = await readHashed(plan.file, plan.sha256, plan.copy)
+  const externalData = await readExternalData(graph, plan)
   const known = ort.listSupportedBackends().map((backend) => backend.name)
   let lastReason = ''
   for (const [index, provider] of plan.providers.entries()) {
     try {
       if (!known.includes(provider)) throw new Error(`this ONNX Runtime supports only ${known.join(', ')}`)
-      const session = await createSession(graph, plan, provider)
+      const session = await createSession({ graph, externalData }, plan, provider)
       const ports = { inputs: session.inputMetadata.map(portOf), outputs: session.outputMetadata.map(portOf) }
       const problems = problemsOf(ports)
       if (problems.length === 0) return { session, provider, ports }
@@ -85,8 +87,19 @@ export async function runEncoder(
   return { values, dims }
 }
 
-function createSession(graph: Uint8Array, plan: GraphPlan, provider: string): Promise<ort.InferenceSession> {
+/** The bytes of a graph and of its weights in other files, all of which were hashed. */
+interface GraphBytes {
+  readonly graph: Uint8Array
+  readonly externalData: readonly ExternalData[]
+}
+
+function createSession(
+  { graph, externalData }: GraphBytes,
+  plan: GraphPlan,
+  provider: string,
+): Promise<ort.InferenceSession> {
   return ort.InferenceSession.create(graph, {
+    ...(externalData.length === 0 ? {} : { externalData }),
     // One at a time: in a list, ONNX Runtime would silently skip one that fails (onnxruntime#23372).
     executionProviders: [provider],
     intraOpNumThreads: plan.intraOpThreads,

@@ -3,9 +3,18 @@
  */
 import type { HeadName } from '../../contract/index.js'
 import type { HeadSettings } from '../package/settings.js'
-import { floatsText, floatTypeOf, floatTypes, isFloat, type FloatType } from './floats.js'
+import {
+  floatsText,
+  floatTypeOf,
+  floatTypes,
+  integerTypes,
+  isFloat,
+  type FloatType,
+  type IntegerType,
+} from './floats.js'
 import {
   allows,
+  batchRemedy,
   inputProblems,
   isFree,
   outputProblems,
@@ -18,8 +27,15 @@ import {
 
 /** The ports that a graph of heads must have. */
 export interface HeadPorts {
+  /** Rows of each run. Default: any number. */
+  readonly batch?: number
   /** Names of graph inputs [N, columns of that matrix]. */
-  readonly inputs: { readonly [Matrix in MatrixName]?: string }
+  readonly inputs: {
+    /** A list: one input [N, 1] per feature. */
+    readonly features?: string | readonly string[]
+    readonly text?: string
+    readonly image?: string
+  }
   readonly heads: readonly HeadColumn[]
 }
 
@@ -34,29 +50,40 @@ export interface HeadColumn extends Omit<HeadSettings, 'name'> {
   readonly output: string
 }
 
-/** One input of a graph: its matrix, and the element type that the graph takes. */
-export interface HeadInput {
+/** One input of a graph: the matrix that it takes, or one column of it. */
+interface InputPlan {
   readonly matrix: MatrixName
   readonly name: string
-  readonly type: FloatType
+  /** Columns of the matrix. */
   readonly columnCount: number
+  /** The only one that the input takes; null: all. */
+  readonly column: number | null
+}
+
+/** The same with the types that the graph takes. */
+export interface HeadInput extends InputPlan {
+  readonly type: FloatType | IntegerType
+  /** The input is [N] and not [N, columns]. */
+  readonly isVector: boolean
 }
 
 /** The problems of a graph's inputs and outputs, one phrase each; empty if it can serve. */
-export function headPortProblems(ports: Ports, { inputs, heads }: HeadPorts, widths: MatrixWidths): string[] {
-  const rules = matricesOf(inputs, widths).map(({ name, columnCount }): InputRule => {
-    const remedy = ([count, width]: NonNullable<Port['shape']>): string =>
-      !isFree(count) && allows(width, columnCount) ? `free its batch size: ${rewrite('free-batch')}` : ''
-    return { name, types: floatTypes, sizes: [columnCount], remedy }
+export function headPortProblems(
+  ports: Ports,
+  { inputs, heads, batch }: HeadPorts,
+  widths: MatrixWidths,
+): string[] {
+  const rules = inputsOf(inputs, widths).map(({ name, columnCount, column }): InputRule => {
+    const remedy = ([count, width = 1]: NonNullable<Port['shape']>): string =>
+      allows(width, column === null ? columnCount : 1) ? batchRemedy(count) : ''
+    if (column !== null)
+      return { name, types: [...floatTypes, ...integerTypes], sizes: [1], mayBeVector: true, batch, remedy }
+    return { name, types: floatTypes, sizes: [columnCount], batch, remedy }
   })
   const outputs = [...new Set(heads.map(({ output }) => output))]
   return [
     ...inputProblems(ports, rules),
-    ...joinHint(
-      ports,
-      rules.map(({ name }) => name),
-      inputs.features,
-    ),
+    ...columnsHint(ports, rules, inputs.features),
     ...outputs.flatMap((name) => {
       const columns = heads.filter(({ output }) => output === name)
       const purpose = ` for ${columns.map(({ head }) => head).join(', ')}`
@@ -67,30 +94,37 @@ export function headPortProblems(ports: Ports, { inputs, heads }: HeadPorts, wid
 
 /** The inputs of a graph without problems, in the order of the matrices. */
 export function headInputs(ports: Ports, { inputs }: HeadPorts, widths: MatrixWidths): HeadInput[] {
-  return matricesOf(inputs, widths).map((matrix) => ({
-    ...matrix,
-    type: floatTypeOf(ports.inputs, matrix.name),
-  }))
-}
-
-function matricesOf(inputs: HeadPorts['inputs'], widths: MatrixWidths): Omit<HeadInput, 'type'>[] {
-  return matrixNames.flatMap((matrix) => {
-    const name = inputs[matrix]
-    return name === undefined ? [] : [{ matrix, name, columnCount: widths[matrix] }]
+  return inputsOf(inputs, widths).map((input) => {
+    const { dtype = null, shape = null } = portNamed(ports.inputs, input.name) ?? {}
+    const type = integerTypes.find((name) => name === dtype) ?? floatTypeOf(ports.inputs, input.name)
+    return { ...input, type, isVector: shape?.length === 1 }
   })
 }
 
-/** Data-frame exporters create one input per column. `features`: the name that the manifest gives to their matrix. */
-function joinHint(ports: Ports, known: readonly string[], features = 'features'): string[] {
-  const names = ports.inputs.map(({ name }) => name).filter((name) => !known.includes(name))
-  if (names.length < 2 || portNamed(ports.inputs, features) !== undefined) return []
-  const joined = `${features}=${names.join(',')}`
-  return [`if these are single features, join them into one input: ${rewrite('join-inputs', joined)}`]
+function inputsOf(inputs: HeadPorts['inputs'], widths: MatrixWidths): InputPlan[] {
+  return matrixNames.flatMap((matrix): InputPlan[] => {
+    const names = inputs[matrix] ?? []
+    const columnCount = widths[matrix]
+    if (typeof names === 'string') return [{ matrix, name: names, columnCount, column: null }]
+    return names.map((name, column) => ({ matrix, name, columnCount, column }))
+  })
 }
 
-/** The command that rewrites a graph. */
-function rewrite(how: string, argument = ''): string {
-  return `\`python3 models/rewrite_graph.py ${how} IN.onnx OUT.onnx ${argument}`.trimEnd() + '`'
+/** Data-frame exporters create one input per column. */
+function columnsHint(
+  ports: Ports,
+  rules: readonly InputRule[],
+  features: HeadPorts['inputs']['features'],
+): string[] {
+  const names = ports.inputs
+    .map(({ name }) => name)
+    .filter((name) => rules.every((rule) => rule.name !== name))
+  const isMatrix = typeof features === 'string' && portNamed(ports.inputs, features) !== undefined
+  if (names.length < 2 || isMatrix || Array.isArray(features)) return []
+  return [
+    'if these are single features, list them in the order of the features: ' +
+      `"inputs": { "features": ${JSON.stringify(names)} }`,
+  ]
 }
 
 /** The problems of an output: one for the output as a whole, or one for each head that it lacks. */

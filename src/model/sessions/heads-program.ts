@@ -11,9 +11,10 @@ import {
   type HeadInput,
   type MatrixWidths,
 } from './head-ports.js'
+import { runsOf } from './fixed-batch.js'
 import { readHead } from './head-values.js'
 import type { HeadGraphPlan, HeadsPlan } from './plans.js'
-import { floatTensor } from './floats.js'
+import { numberTensor } from './floats.js'
 import { openGraph, quietly, type GraphSession } from './graph-session.js'
 import type { ItemFailure } from '../model.js'
 import { byMatrix, type HeadsBatch, type HeadsReply, type Matrices } from './batches.js'
@@ -39,7 +40,7 @@ export const openHeadsProgram: OpenProgram<HeadsPlan, HeadsBatch, HeadsReply> = 
   const run = async (batch: HeadsBatch): Promise<Float32Array[]> => {
     const heads = plan.heads.map(() => new Float32Array(batch.count))
     for (const graph of graphs) {
-      await runGraph(graph, batch, (head) => heads[plan.heads.indexOf(head)] as Float32Array)
+      await runGraph(graph, batch, plan.widths, (head) => heads[plan.heads.indexOf(head)] as Float32Array)
     }
     return heads
   }
@@ -94,15 +95,33 @@ function rowOf(matrix: Float32Array, row: number, width: number): Float32Array {
 
 async function runGraph(
   { session, plan, inputs }: OpenGraph,
-  { count, matrices }: HeadsBatch,
+  batch: HeadsBatch,
+  widths: MatrixWidths,
   targetOf: (head: HeadColumn['head']) => Float32Array,
 ): Promise<void> {
-  const feeds = Object.fromEntries(inputs.map((input) => [input.name, tensorOf(input, matrices, count)]))
   const names = [...new Set(plan.heads.map(({ output }) => output))]
-  const outputs = await session.run(feeds, names, quietly)
-  for (const column of plan.heads) readHead(outputs[column.output], column, targetOf(column.head))
+  const runs = plan.batch === undefined ? [{ ...batch, start: 0 }] : runsOf(batch, widths, plan.batch)
+  for (const { start, count, matrices } of runs) {
+    const feeds = Object.fromEntries(inputs.map((input) => [input.name, tensorOf(input, matrices, count)]))
+    const outputs = await session.run(feeds, names, quietly)
+    for (const column of plan.heads) {
+      const target = targetOf(column.head).subarray(start, start + count)
+      const values = target.length === count ? target : new Float32Array(count)
+      readHead(outputs[column.output], column, values)
+      // Rows that only fill up the last run have no place in the batch.
+      if (values !== target) target.set(values.subarray(0, target.length))
+    }
+  }
 }
 
-function tensorOf({ matrix, type, columnCount }: HeadInput, matrices: Matrices, count: number): ort.Tensor {
-  return floatTensor(type, matrices[matrix], [count, columnCount])
+function tensorOf(
+  { matrix, column, columnCount, type, isVector }: HeadInput,
+  matrices: Matrices,
+  count: number,
+): ort.Tensor {
+  if (column === null) return numberTensor(type, matrices[matrix], [count, columnCount])
+  const all = matrices[matrix]
+  const values = new Float32Array(count)
+  for (let row = 0, at = column; row < count; row++, at += columnCount) values[row] = all[at] as number
+  return numberTensor(type, values, isVector ? [count] : [count, 1])
 }

@@ -29,7 +29,7 @@ export function graphProblem(error: unknown, graph: Uint8Array): string | null {
   const message = messageOf(error)
   if (notOnnx.test(message)) return `is not an ONNX model: ${describeBytes(graph)}`
   if (externalData.test(message)) {
-    return 'keeps weights in another file (external data), and a graph must be one file: save it without external data'
+    return 'keeps weights in another file (external data) that it does not name: save it without external data'
   }
   return null
 }

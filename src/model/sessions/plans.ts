@@ -3,7 +3,7 @@
  * part of the manifest with every default filled in and absolute paths.
  */
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import type { Log } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { headNames, type HeadName } from '../../contract/index.js'
@@ -37,6 +37,16 @@ export interface GraphPlan extends FilePlan {
   /** Tried in this order, each alone. */
   readonly providers: readonly string[]
   readonly intraOpThreads: number
+  /** Rows of each run. Default: any number. */
+  readonly batch?: number
+  /** Files of weights. Default: there are none. */
+  readonly externalData?: readonly DataPlan[]
+}
+
+/** A file in which a graph keeps weights. */
+export interface DataPlan extends FilePlan {
+  /** Relative to the directory of the graph, in its simplest form. */
+  readonly location: string
 }
 
 /** The roles that serve batches. */
@@ -106,10 +116,11 @@ export function planModel(
     return { file: join(directory, file), sha256, ...(copy === undefined ? {} : { copy }) }
   }
   const planGraph = (graph: GraphManifest): GraphPlan => ({
-    ...planFile(graph),
+    ...planGraphFiles(graph, planFile),
     providers: providers.get(graph) as readonly string[],
     intraOpThreads:
       options.intraOpThreads ?? graph.intra_op_threads ?? manifest.intra_op_threads ?? intraOpThreadsDefault,
+    ...(graph.batch === undefined ? {} : { batch: graph.batch }),
   })
   const { text, image } = manifest
   return {
@@ -127,15 +138,27 @@ export function planModel(
   }
 }
 
+/** The files of a graph. */
+export type GraphFiles = FilePlan & Pick<GraphPlan, 'externalData'>
+
+export function planGraphFiles(graph: GraphManifest, planFile: (file: FilePlan) => FilePlan): GraphFiles {
+  const { external_data: data } = graph
+  if (data === undefined) return planFile(graph)
+  const folder = posix.dirname(graph.file)
+  const externalData = data.map((one) => ({ ...planFile(one), location: posix.relative(folder, one.file) }))
+  return { ...planFile(graph), externalData }
+}
+
 export function matrixWidths(manifest: Manifest): MatrixWidths {
   const { text, image } = manifest
   return { features: featureNames(manifest).length, text: text?.dim ?? 0, image: image?.dim ?? 0 }
 }
 
 /** The ports that a graph of heads must have. */
-export function planHeadPorts({ inputs, outputs }: HeadManifest): HeadPorts {
+export function planHeadPorts({ inputs, outputs, batch }: HeadManifest): HeadPorts {
   return {
     inputs,
+    ...(batch === undefined ? {} : { batch }),
     heads: headNames.flatMap((head): HeadColumn[] => {
       const output = outputs[head]
       if (output === undefined) return []

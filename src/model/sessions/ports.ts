@@ -24,8 +24,12 @@ export interface InputRule {
   readonly types: readonly string[]
   /** A number, which the dimension has or leaves free; a word for a dimension that must be free. */
   readonly sizes: readonly (number | string)[]
+  /** Rows of each run. Default: any number. */
+  readonly batch?: number | undefined
   /** The graph may lack it. Default false. */
   readonly optional?: boolean
+  /** [N] is as good as [N, 1]. Default false. */
+  readonly mayBeVector?: boolean
   /** How to correct an input of the right type and rank; '' if unknown. */
   readonly remedy?: (shape: NonNullable<Port['shape']>) => string
 }
@@ -69,28 +73,44 @@ export function isFree(size: Size): boolean {
   return typeof size !== 'number'
 }
 
+/**
+ * How to serve a graph with a fixed batch size. `argument` is for graphs that a script of this project can rewrite; '' if the first size
+ * is no number.
+ */
+export function batchRemedy(size: Size): string {
+  if (typeof size !== 'number') return ''
+  return `set batch to ${size} for this graph in the manifest, or free its batch size: ${rewriteCommand('free-batch')}`
+}
+
+/** The command that rewrites a graph. */
+function rewriteCommand(how: string): string {
+  return `\`python3 models/rewrite_graph.py ${how} IN.onnx OUT.onnx\``
+}
+
 /** A size that a batch may have, or `expected`. */
 export function allows(size: Size, expected: number): boolean {
   return isFree(size) || size === expected
 }
 
 function inputProblem(inputs: readonly Port[], rule: InputRule): string[] {
-  const { name, types, sizes, optional = false, remedy } = rule
+  const { name, types, sizes, batch, optional = false, mayBeVector = false, remedy } = rule
   const port = portNamed(inputs, name)
   if (port === undefined)
     return optional ? [] : [`it has no input ${name}; its inputs are ${namesOf(inputs)}`]
   const { dtype, shape } = port
   const isTyped = dtype !== null && types.includes(dtype)
+  const takesBatch = batch === undefined ? isFree(shape?.[0]) : allows(shape?.[0], batch)
+  const isVector = mayBeVector && shape?.length === 1 && takesBatch
   const isRanked = shape === null || shape.length === sizes.length + 1
   const fits =
     shape === null ||
-    (isFree(shape[0]) &&
+    (takesBatch &&
       sizes.every((size, i) =>
         typeof size === 'number' ? allows(shape[i + 1], size) : isFree(shape[i + 1]),
       ))
   // A graph may leave its ranks open: then the first batch shows whether it fits.
-  if (isTyped && isRanked && fits) return []
-  const expected = `${wordList(types)} [${['N', ...sizes].join(', ')}]`
+  if (isTyped && (isVector || (isRanked && fits))) return []
+  const expected = `${wordList(types)} [${[batch ?? 'N', ...sizes].join(', ')}]${mayBeVector ? ' or [N]' : ''}`
   const how = isTyped && isRanked && shape !== null ? (remedy?.(shape) ?? '') : ''
   return [`input ${name} must be ${expected}, but is ${portText(port)}${how === '' ? '' : `: ${how}`}`]
 }

@@ -3,14 +3,26 @@
  */
 import type { TextSettings } from '../package/settings.js'
 import { floatsText, isFloat } from '../sessions/floats.js'
-import { allows, inputProblems, outputProblems, portText, type Port, type Ports } from '../sessions/ports.js'
+import type { GraphPlan } from '../sessions/plans.js'
+import {
+  allows,
+  inputProblems,
+  isFree,
+  outputProblems,
+  portText,
+  type Port,
+  type Ports,
+} from '../sessions/ports.js'
 
 /** The problems of a graph's inputs and outputs, one phrase each; empty if it can serve. */
-export function textPortProblems(ports: Ports, text: TextSettings): string[] {
+export function textPortProblems(ports: Ports, text: TextSettings & Pick<GraphPlan, 'batch'>): string[] {
   const { input_ids, attention_mask, token_type_ids } = text.inputs
-  // Batches have as many rows and tokens as their texts need: a graph of one size would serve hardly any.
-  const remedy = (): string => 'export both dimensions as dynamic'
-  const rule = { types: ['int64'], sizes: ['tokens'], remedy }
+  // Batches have as many tokens as their texts need: a graph of one length would serve hardly any.
+  const remedy = ([count, tokens]: NonNullable<Port['shape']>): string =>
+    isFree(tokens) && typeof count === 'number'
+      ? `set batch to ${count} for this graph in the manifest, or export both dimensions as dynamic`
+      : 'export both dimensions as dynamic'
+  const rule = { types: ['int64'], sizes: ['tokens'], batch: text.batch, remedy }
   return [
     ...inputProblems(ports, [
       { ...rule, name: input_ids },

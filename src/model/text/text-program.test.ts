@@ -87,6 +87,17 @@ describe('a text encoder', () => {
     expect([...(await encode([record('오늘')])).encoded]).toEqual([1])
   })
 
+  test('runs as many texts at once as the manifest states: one without padding', async () => {
+    const records = ['하나', '하나 둘 셋', '오늘 진짜 후기'].map((title) => record(title))
+    const expected = await (await open(textPlan({}, { graph: embeddingGraph({}) }))).encode(records)
+    for (const batch of [1, 2]) {
+      const { encode } = await open(textPlan({ batch }, { graph: embeddingGraph({ rows: batch }) }))
+      const reply = await encode(records)
+      expect([...reply.encoded]).toEqual([1, 1, 1])
+      expectClose([...reply.vectors], [...expected.vectors])
+    }
+  })
+
   test('uses a pooled output unchanged', async () => {
     const graph = embeddingGraph({ isPooled: true })
     const { encode } = await open(textPlan({ normalize: false, output: 'pooled' }, { graph }))
@@ -217,7 +228,12 @@ describe('a text encoder is not opened when', () => {
 })
 
 /** A graph whose token vectors are the ids themselves (or 1 / (id - 595)), embedded up in a table of `vocabularyCount`. */
-function embeddingGraph({ isPooled = false, divides = false, vocabularyCount = 1300 }): Uint8Array {
+function embeddingGraph({
+  isPooled = false,
+  divides = false,
+  vocabularyCount = 1300,
+  rows = 'N' as number | string,
+}): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(1))
   const ids = Float32Array.from({ length: vocabularyCount * dim }, (_, index) => Math.floor(index / dim))
   const mask = graph.add('Cast', ['attention_mask'], { to: { int: 1 } })
@@ -232,7 +248,7 @@ function embeddingGraph({ isPooled = false, divides = false, vocabularyCount = 1
   return graph.write({
     name: 'ids',
     note: '',
-    inputs: ['input_ids', 'attention_mask'].map((name) => ({ name, shape: ['N', 'T'], element: 'int64' })),
+    inputs: ['input_ids', 'attention_mask'].map((name) => ({ name, shape: [rows, 'T'], element: 'int64' })),
     outputs: isPooled
       ? [{ name: 'pooled', shape: ['N', dim] }]
       : [{ name: 'last_hidden_state', shape: ['N', 'T', dim] }],

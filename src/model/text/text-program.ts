@@ -11,6 +11,7 @@ import { openTextReader, type TextReader } from './text-reader.js'
 import type { TokenRow } from './tokenizer.js'
 import { planBatches } from './batches.js'
 import type { EncoderRequest } from '../sessions/batches.js'
+import { filledUp } from '../sessions/fixed-batch.js'
 import { openGraph, PortError, runEncoder, type Session } from '../sessions/graph-session.js'
 import { isolateErrors } from '../sessions/isolate-errors.js'
 import { itemReasonOf, reasonOf } from '../sessions/onnx-errors.js'
@@ -74,7 +75,7 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
       failures: [],
     }
     const rows = this.#tokenise(records, endMs, reply)
-    const batches = planBatches(rows, ({ tokens }) => tokens.ids.length, this.#batchTokens)
+    const batches = planBatches(rows, ({ tokens }) => tokens.ids.length, this.#batchTokens, this.#plan.batch)
     for (const [number, batch] of batches.entries()) {
       // Always one batch: with a budget that is too short every time, nothing would ever be encoded.
       if (number > 0 && performance.now() >= endMs) break
@@ -127,7 +128,8 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
     })
   }
 
-  #runBatch(rows: readonly TextRow[]): Promise<EncoderOutput> {
+  #runBatch(some: readonly TextRow[]): Promise<EncoderOutput> {
+    const rows = filledUp(some, this.#plan.batch)
     const length = rows.reduce((longest, { tokens }) => Math.max(longest, tokens.ids.length), 0)
     const { inputs, output } = this.#plan
     const shape = [rows.length, length]

@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import type { ImageEncoder, TextEncoder } from '../model.js'
+import type { GraphManifest } from '../package/manifest.js'
 import { readHashed } from '../package/read-file.js'
 import { textSettings } from '../package/settings.js'
 import type { ModelPackage } from '../package/read-package.js'
@@ -36,20 +37,36 @@ export async function checkTokenizer({ directory, manifest }: ModelPackage): Pro
     : pass(`${plural(length, 'golden text')} give the token ids of the training.`)
 }
 
-export async function checkEncoder(model: TrialModel, name: EncoderName): Promise<Outcome> {
+export async function checkEncoder(
+  model: TrialModel,
+  name: EncoderName,
+  graph: GraphManifest | undefined,
+): Promise<Outcome> {
   const encoder = model[name]
   if (encoder === null) return skip(`The model reads no ${name}s.`)
   const items = await trialItems(name)
   const problem = await vectorProblem(encoder, name, items)
-  return problem === null
-    ? pass(`${plural(items.length, name)} give the same finite vectors alone and together.`)
-    : fail(problem)
+  if (problem !== null) return fail(problem)
+  const cost = graph?.batch === undefined ? '' : ` ${await costOf(encoder, items, graph.batch)}`
+  return pass(`${plural(items.length, name)} give the same finite vectors alone and together.${cost}`)
 }
 
 /** Vectors of the trial texts or images; null: the model has no such encoder. */
 export async function trialVectors(model: TrialModel, name: EncoderName): Promise<Float32Array | null> {
   const encoder = model[name]
   return encoder === null ? null : (await encoder.encode(await trialItems(name))).vectors
+}
+
+/** What a fixed number of rows per run costs. */
+async function costOf(
+  encoder: TextEncoder | ImageEncoder,
+  items: readonly Uint8Array[],
+  batch: number,
+): Promise<string> {
+  const startedAt = performance.now()
+  await encoder.encode(items)
+  const ms = (performance.now() - startedAt) / items.length
+  return `They are encoded in runs of ${batch}, as the manifest states: ${ms.toFixed(1)} ms each.`
 }
 
 async function trialItems(name: EncoderName): Promise<Uint8Array[]> {
@@ -85,7 +102,7 @@ async function vectorProblem(
       return `The graph is not deterministic: the vector of ${place} differs by ${figure(repeated)} between two equal runs.`
     const difference = vectorDifference(vector, (await encoder.encode([item])).vectors)
     if (!(difference <= allowed))
-      return `The vector of ${place} differs by ${figure(difference)} alone and together.`
+      return `The vector of ${place} differs by ${figure(difference)} alone and together. A graph with dynamic quantisation needs "batch": 1 in the manifest.`
   }
   return null
 }

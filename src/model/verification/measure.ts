@@ -2,6 +2,8 @@
  * Measures the time of a batch, which has a limit, and the memory of a model's processes.
  */
 import { sizeText } from '../../base/index.js'
+import type { Manifest } from '../package/manifest.js'
+import { namedGraphs } from '../package/parse-manifest.js'
 import { ModelRowError } from '../model.js'
 import { residentBytes } from '../sessions/process-memory.js'
 import { plural, fail, pass, skip, type Outcome } from './report.js'
@@ -11,13 +13,32 @@ import { trialRowCount, type TrialModel } from './trial-model.js'
 const runCount = 7
 
 /** Times batches of a full pool. Stops early for a model that is far too slow. */
-export async function checkLatency(model: TrialModel, medianMsMax: number): Promise<Outcome> {
+export async function checkLatency(
+  model: TrialModel,
+  medianMsMax: number,
+  manifest: Manifest,
+): Promise<Outcome> {
   const times = await measure(model, 3 * medianMsMax)
   const medianMs = times[Math.floor(times.length / 2)] as number
   const takes =
     `A batch of ${plural(trialRowCount, 'row')} takes ${medianMs.toFixed(1)} ms (median of ${times.length}); ` +
     `the limit is ${medianMsMax} ms`
-  return medianMs > medianMsMax ? fail(`${takes} (setting modelLatencyMsMax).`) : pass(`${takes}.`)
+  const cost = costOfRuns(manifest)
+  return medianMs > medianMsMax
+    ? fail(`${takes} (setting modelLatencyMsMax).${cost}`)
+    : pass(`${takes}.${cost}`)
+}
+
+/** The runs of graphs that take a fixed number of rows, as a sentence; '' if there are none. */
+function costOfRuns(manifest: Manifest): string {
+  return namedGraphs(manifest)
+    .filter(({ place }) => place !== 'text' && place !== 'image')
+    .map(({ place, graph: { batch } }) => {
+      if (batch === undefined) return ''
+      const runs = Math.ceil(trialRowCount / batch)
+      return ` ${place} runs ${runs} times, as its batch in the manifest is ${batch}.`
+    })
+    .join('')
 }
 
 /** Milliseconds of each run in ascending order: with features and transport. At least one run, and no other after `msMax`. */

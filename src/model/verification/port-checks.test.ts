@@ -28,12 +28,11 @@ const uncropped: ImageManifest = {
   output: 'vectors',
   dim: 4,
   resize: { shortest_edge: 40 },
-  mean: [0, 0, 0],
-  std: [1, 1, 1],
   pooling: 'mean',
 }
-const image: ImageManifest = { ...uncropped, crop: { width: 32, height: 24 } }
-const { mean: _mean, std: _std, ...unnormalised } = image
+const normalised = { mean: [0, 0, 0], std: [1, 1, 1] } satisfies Partial<ImageManifest>
+const unnormalised: ImageManifest = { ...uncropped, crop: { width: 32, height: 24 } }
+const image: ImageManifest = { ...unnormalised, ...normalised }
 const manifest: Manifest = {
   model_version: 'v1',
   kind: 'trained',
@@ -60,13 +59,16 @@ const textFile = {
 const imageFile = { inputs: [port('pixels', ['N', 3, 24, 32])], outputs: [port('vectors', ['N', 4])] }
 
 describe('the graph of heads', () => {
-  test('that has an input for every feature gets the command that joins them', () => {
+  test('that has an input for every feature gets the members that list them', () => {
     const inputs = ['views', 'up', 'down'].map((name) => port(name, ['N', 1]))
     const ports = { ...headFile, inputs: [...inputs, ...headFile.inputs.slice(1)] }
     expect(portProblems(manifest, 'head', ports).at(-1)).toBe(
-      'if these are single features, join them into one input: ' +
-        '`python3 models/rewrite_graph.py join-inputs IN.onnx OUT.onnx features=views,up,down`',
+      'if these are single features, list them in the order of the features: ' +
+        '"inputs": { "features": ["views","up","down"] }',
     )
+    const features = ['views', 'up', 'down']
+    const listed = { ...manifest, head: { ...head, inputs: { ...head.inputs, features } } }
+    expect(portProblems(listed, 'head', ports)).toEqual([])
   })
 
   test.each<[string, Ports]>([
@@ -118,11 +120,12 @@ describe('the graph of heads', () => {
     [
       'takes one row only',
       withInput(port('text', [1, 8])),
-      'input text must be float32, float64 or float16 [N, 8], but is float32 [1, 8]: free its batch size: ' +
+      'input text must be float32, float64 or float16 [N, 8], but is float32 [1, 8]: set batch to 1 for this graph in the ' +
+        'manifest, or free its batch size: ' +
         '`python3 models/rewrite_graph.py free-batch IN.onnx OUT.onnx`',
     ],
     [
-      'takes integers',
+      'takes integers as a matrix',
       withInput(port('image', ['N', 4], 'int64')),
       'input image must be float32, float64 or float16 [N, 4], but is int64 [N, 4]',
     ],
@@ -198,6 +201,29 @@ describe('the graph of heads', () => {
     expect(portProblems(changed, 'head', { ...headFile, outputs: [port('y', shape)] })).toEqual(expected)
   })
 
+  test('with single features is refused when one has another shape or type', () => {
+    const features = ['views', 'up', 'down']
+    const listed = { ...manifest, head: { ...head, inputs: { ...head.inputs, features } } }
+    const inputs = [port('views', ['N', 2]), port('up', ['N'], 'string'), port('down', [1, 1])]
+    const ports = { ...headFile, inputs: [...inputs, ...headFile.inputs.slice(1)] }
+    const expected = 'float32, float64, float16, int64 or int32 [N, 1] or [N]'
+    expect(portProblems(listed, 'head', ports)).toEqual([
+      `input views must be ${expected}, but is float32 [N, 2]`,
+      `input up must be ${expected}, but is string [N]`,
+      expect.stringContaining(`input down must be ${expected}, but is float32 [1, 1]: set batch to 1`),
+    ])
+  })
+
+  test('of a fixed batch size is right if the manifest states it', () => {
+    const fixed = {
+      ...headFile,
+      inputs: headFile.inputs.map((one) => ({ ...one, shape: [4, ...(one.shape ?? []).slice(1)] })),
+    }
+    expect(portProblems({ ...manifest, head: { ...head, batch: 4 } }, 'head', fixed)).toEqual([])
+    expect(portProblems({ ...manifest, head: { ...head, batch: 4 } }, 'head', headFile)).toEqual([])
+    expect(portProblems({ ...manifest, head: { ...head, batch: 1 } }, 'head', fixed)).toHaveLength(3)
+  })
+
   test('has one problem when one output is wrong for several heads', () => {
     const outputs = { p_views: { name: 'probs', column: 0 }, p_up: { name: 'probs', column: 1 } }
     const both = { ...manifest, head: { ...head, outputs } }
@@ -251,6 +277,12 @@ describe('the graph of a text encoder', () => {
       'input input_ids must be int64 [N, tokens], but is int64 [1, 128]: export both dimensions as dynamic',
     ],
     [
+      'takes one text',
+      { ...textFile, inputs: textFile.inputs.map((input) => ({ ...input, shape: [1, 'T'] })) },
+      'input input_ids must be int64 [N, tokens], but is int64 [1, T]: set batch to 1 for this graph in the manifest, ' +
+        'or export both dimensions as dynamic',
+    ],
+    [
       'has an input of positions',
       { ...textFile, inputs: [...textFile.inputs, port('position_ids', ['N', 'T'], 'int64')] },
       "the manifest does not name the graph's input position_ids",
@@ -293,7 +325,7 @@ describe('the graph of an image encoder', () => {
       'of a size without a crop',
       {
         ...manifest,
-        image: { ...uncropped, resize: { width: 16, height: 8 } },
+        image: { ...uncropped, ...normalised, resize: { width: 16, height: 8 } },
       },
       { ...imageFile, inputs: [port('pixels', ['N', 3, 8, 16])] },
     ],
@@ -305,6 +337,14 @@ describe('the graph of an image encoder', () => {
       manifest,
       { ...imageFile, inputs: [port('pixels', ['N', 3, 32, 24])] },
       'input pixels must be float32, float64, float16 or uint8 [N, 3, 24, 32], but is float32 [N, 3, 32, 24]',
+    ],
+    [
+      'takes one image',
+      manifest,
+      { ...imageFile, inputs: [port('pixels', [1, 3, 24, 32])] },
+      'input pixels must be float32, float64, float16 or uint8 [N, 3, 24, 32], but is float32 [1, 3, 24, 32]: ' +
+        'set batch to 1 for this graph in the manifest, or free its batch size: ' +
+        '`python3 models/rewrite_graph.py free-batch IN.onnx OUT.onnx`',
     ],
     [
       'takes bytes, and the manifest normalises them',

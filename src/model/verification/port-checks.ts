@@ -2,6 +2,7 @@
  * Inputs and outputs of the graphs against the manifest, as ONNX Runtime reports them: names, element types, ranks and
  * widths. A separate process opens each graph, so that a wrong export is reported in terms of the manifest.
  */
+import { join } from 'node:path'
 import { gibibyte, type Log } from '../../base/index.js'
 import { headPortProblems } from '../sessions/head-ports.js'
 import { imagePortProblems } from '../image/image-ports.js'
@@ -11,7 +12,13 @@ import { headGraphs, namedGraphs } from '../package/parse-manifest.js'
 import { imageSettings, textSettings } from '../package/settings.js'
 import type { Manifest } from '../package/manifest.js'
 import type { ModelPackage } from '../package/read-package.js'
-import { matrixWidths, planHeadPorts, type FilePlan } from '../sessions/plans.js'
+import {
+  matrixWidths,
+  planGraphFiles,
+  planHeadPorts,
+  type FilePlan,
+  type GraphFiles,
+} from '../sessions/plans.js'
 import { SessionProcess } from '../sessions/session-process.js'
 import { fail, pass, type Check } from './report.js'
 
@@ -25,12 +32,9 @@ export interface PortOptions {
 }
 
 /** The inputs and outputs of an ONNX file. Rejects with a `ModelError` when it cannot be opened. */
-export async function readPorts(
-  { file, sha256 }: FilePlan,
-  { executionProviders, log }: PortOptions,
-): Promise<Ports> {
+export async function readPorts(files: GraphFiles, { executionProviders, log }: PortOptions): Promise<Ports> {
   const providers = [...new Set(['cpu', ...executionProviders])]
-  const plan = { role: 'ports', file, sha256, providers, intraOpThreads: 1 } as const
+  const plan = { role: 'ports', ...files, providers, intraOpThreads: 1 } as const
   const process = await SessionProcess.start({ name: 'the graph', plan, bytesMax, log })
   const { report } = await process.starting(() => process.open())
   await process.stop()
@@ -38,18 +42,17 @@ export async function readPorts(
 }
 
 /** One check for each graph. */
-export function graphChecks({ manifest, files }: ModelPackage, options: PortOptions): Check[] {
-  const places = namedGraphs(manifest).map(({ place }) => place)
-  const graphs = files.filter(({ place }) => places.includes(place))
-  return graphs.map(({ place, file: name, path, sha256 }): Check => {
+export function graphChecks({ directory, manifest }: ModelPackage, options: PortOptions): Check[] {
+  const planFile = ({ file, sha256 }: FilePlan): FilePlan => ({ file: join(directory, file), sha256 })
+  return namedGraphs(manifest).map(({ place, graph }): Check => {
     return [
       `graph ${place}`,
       async () => {
-        const ports = await readPorts({ file: path, sha256 }, options)
+        const ports = await readPorts(planGraphFiles(graph, planFile), options)
         const problems = portProblems(manifest, place, ports)
         return problems.length === 0
           ? pass(`From ${describe(ports.inputs)} to ${describe(ports.outputs)}.`)
-          : fail(`${name}: ${problems.join('; ')}.`)
+          : fail(`${graph.file}: ${problems.join('; ')}.`)
       },
     ]
   })

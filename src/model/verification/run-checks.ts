@@ -41,14 +41,14 @@ export async function* runChecks(
   modelPackage: ModelPackage,
   { latencyMsMax = latencyMsMaxDefault }: CheckOptions = {},
 ): AsyncGenerator<CheckLine> {
-  const latency = await lineOf(['latency', () => checkLatency(model, latencyMsMax)])
+  const latency = await lineOf(['latency', () => checkLatency(model, latencyMsMax, modelPackage.manifest)])
   yield latency
   const checks: readonly Check[] = [
     ['golden', () => checkGolden(model, modelPackage)],
     ['extremes', () => checkExtremes(model)],
     ['batches', () => checkBatches(model, modelPackage)],
-    ['text', () => checkEncoder(model, 'text')],
-    ['image', () => checkEncoder(model, 'image')],
+    ['text', () => checkEncoder(model, 'text', modelPackage.manifest.text)],
+    ['image', () => checkEncoder(model, 'image', modelPackage.manifest.image)],
   ]
   // They would take minutes, or fail for the same reason.
   const skipped = (): Outcome => skip('Not checked: correct the latency first.')
@@ -125,7 +125,8 @@ async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Prom
       const how = rows.length === 1 ? 'alone' : `in a batch of ${plural(rows.length, 'row')} in another order`
       return fail(
         `A row gets different heads ${how} than in a batch of ${plural(trialRowCount, 'row')}: ${head} of row ${row} ` +
-          `differs by ${figure(value)} (tolerance ${invarianceTolerance}). The graph must compute each row independently.`,
+          `differs by ${figure(value)} (tolerance ${invarianceTolerance}). The graph must compute each row independently; one with ` +
+          'dynamic quantisation does so with "batch": 1 in the manifest.',
       )
     }
     worst = Math.max(worst, value)
