@@ -34,7 +34,10 @@ export function evaluate(store: Store, options: EvaluationOptions = {}): Report 
   const stored = new RecordedCycles(store)
   const cycles = stored.window(fromMs, toMs)
   const window = readWindow(stored, cycles)
-  const versions = options.versions ?? shadowVersions(store, cycles)
+  const models = new Set(cycles.map(({ modelVersion }) => modelVersion))
+  // The version that served every cycle is the model: a comparison with itself would say nothing.
+  const isModel = (version: string): boolean => models.size === 1 && models.has(version)
+  const versions = (options.versions ?? shadowVersions(store, cycles)).filter((version) => !isModel(version))
   const served = [...new Set(cycles.map(versionsOf))]
   const [model, ...others] = evaluateRankers(stored, window, [
     modelRanker(served),

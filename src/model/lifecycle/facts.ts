@@ -35,6 +35,13 @@ export function fallbackFacts(
   return { version, failed, reason, atMs }
 }
 
+/** Whether the failure of a version is over: it serves or is a shadow by now, or nothing names it any more. */
+function isOver(version: string, versions: readonly VersionFacts[], fallback: Fallback | null): boolean {
+  if (fallback?.failed === version) return false
+  const states = versions.filter((one) => one.version === version).map(({ state }) => state)
+  return states.every((state) => state === 'serving' || state === 'shadow')
+}
+
 /** What other processes are shown. */
 export function statusOf(
   versions: readonly VersionFacts[],
@@ -49,6 +56,6 @@ export function statusOf(
       ...(changed !== null && { changed }),
     })),
     ...(fallback && { fallback }),
-    failures: [...failures.values()],
+    failures: [...failures.values()].filter(({ version }) => !isOver(version, versions, fallback)),
   }
 }

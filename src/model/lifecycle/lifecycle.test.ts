@@ -189,15 +189,51 @@ describe('a change of ACTIVE', () => {
   })
 })
 
+test('the failure of a version is over when the version serves, and when it is no longer named', async () => {
+  const modelsDir = temporaryModelsDir()
+  const { load } = fakeLoads()
+  select(modelsDir, 'a')
+  let isRepaired = false
+  const { lifecycle } = await open(modelsDir, async (version, signal) => {
+    if (version === 'b' && !isRepaired) throw new ModelError('it is broken')
+    return load(version, signal)
+  })
+  const failed = (): string[] => lifecycle.status.failures.map(({ version }) => version)
+  const hasState = (version: string, state: string): boolean =>
+    lifecycle.status.versions.some((one) => one.version === version && one.state === state)
+  select(modelsDir, 'b')
+  await lifecycle.poll()
+  await vi.waitUntil(() => hasState('b', 'failed'))
+  expect(failed()).toEqual(['b'])
+  select(modelsDir, 'a')
+  await lifecycle.poll()
+  expect(failed()).toEqual([])
+  select(modelsDir, 'b')
+  await lifecycle.poll()
+  await vi.waitUntil(() => hasState('b', 'failed'))
+  expect(failed()).toEqual(['b'])
+  isRepaired = true
+  select(modelsDir, 'a')
+  await lifecycle.poll()
+  select(modelsDir, 'b')
+  await lifecycle.poll()
+  await vi.waitUntil(() => hasState('b', 'serving'))
+  expect(failed()).toEqual([])
+  await lifecycle.close()
+})
+
 test('other processes read the state of each version, and its last failure, until the server ends', async () => {
   const modelsDir = temporaryModelsDir()
   const { load, hanging } = fakeLoads()
   hanging.add('b')
-  select(modelsDir, 'broken')
+  select(modelsDir, 'a')
   const { lifecycle } = await open(modelsDir, load)
-  select(modelsDir, 'a', 'b')
+  select(modelsDir, 'a', 'broken', 'b')
   await lifecycle.poll()
-  await vi.waitUntil(async () => (await readStatus(modelsDir))?.versions[1]?.state === 'loading')
+  await vi.waitUntil(
+    async () =>
+      (await readStatus(modelsDir))?.versions.find(({ version }) => version === 'b')?.state === 'loading',
+  )
   const status = await readStatus(modelsDir)
   expect(status?.versions[0]).toEqual({ version: 'a', role: 'active', state: 'serving' })
   expect(status?.failures).toMatchObject([{ version: 'broken', problem: 'it is broken' }])

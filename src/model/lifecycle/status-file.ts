@@ -19,7 +19,7 @@ export interface LifecycleStatus {
   })[]
   /** The version that serves instead of one that failed its cycles. Absent: none does. */
   readonly fallback?: { readonly version: string; readonly failed: string }
-  /** The last failure of each version, to load or to score, kept when it has loaded since or is no longer named. */
+  /** The last failure, to load or to score, of each version that has one: until it has loaded, or is no longer named. */
   readonly failures: readonly VersionFailure[]
 }
 
