@@ -3,12 +3,13 @@
  */
 import { gibibyte, ignoringErrors, withRelease } from '../base/index.js'
 import { referenceCodec } from '../codec/index.js'
-import { assert, type HeadColumns, type HeadName } from '../contract/index.js'
+import { assert, type HeadColumns } from '../contract/index.js'
 import { fillEmbeddings } from './features/embedding-rows.js'
 import { compileFeatures, type FillFeatures } from './features/compile.js'
 import { matrixNames } from './sessions/head-ports.js'
 import { byName, clampHeads } from './sessions/head-shares.js'
 import {
+  ModelError,
   ModelRowError,
   type ImageEncoder,
   type Model,
@@ -98,7 +99,7 @@ async function openHosts({ heads, text, image }: ModelPlans, loadOptions: LoadOp
   }
   try {
     return {
-      heads: keep(await openHeadsHost(heads, { ...options, warmUp: (run) => warmUp(run, heads.heads) })),
+      heads: keep(await openHeadsHost(heads, { ...options, warmUp: (run) => warmUp(run, heads) })),
       text: text === null ? null : keep(await openEncoderHost(text, options)),
       image: image === null ? null : keep(await openEncoderHost(image, options)),
     }
@@ -117,12 +118,29 @@ export function servingOptions(options: LoadOptions): ServingOptions {
 /** Rows of zeros: the heads must be shares for them too. */
 async function warmUp(
   run: (rows: HeadRows) => Promise<Float32Array[]>,
-  heads: readonly HeadName[],
+  { heads, graphs }: HeadsPlan,
 ): Promise<void> {
   const fill = ({ features, text, image }: Matrices): void => {
     for (const matrix of [features, text, image]) matrix.fill(0)
   }
-  for (const count of warmUpCounts) clampHeads(heads, await run({ count, fill }))
+  for (const count of warmUpCounts) {
+    const columns = await run({ count, fill }).catch((error: unknown) => {
+      // The first count is one row, which has passed.
+      if (count === 1 || !(error instanceof ModelError) || graphs.every(({ batch }) => batch !== undefined))
+        throw error
+      throw new ModelError(
+        `a hidden batch of one: a graph runs one row and fails on ${count}, although it declares any number. Set batch to 1 for this ` +
+          `graph in the manifest, or export it with a dynamic batch: ${error.message}`,
+        { cause: error },
+      )
+    })
+    try {
+      clampHeads(heads, columns)
+    } catch (cause) {
+      if (!(cause instanceof ModelRowError) || !Number.isNaN(columns[0]?.[0] ?? 0)) throw cause
+      throw new ModelError(`NaN on zeros: in a row whose inputs are all 0, ${cause.message}`, { cause })
+    }
+  }
 }
 
 function assemble(

@@ -46,6 +46,7 @@ export function imagePlan(changes: Partial<ImagePlan> = {}, graph?: Uint8Array):
     output: 'patches',
     dim: 16,
     resize: { shortest_edge: 32 },
+    pad: null,
     crop: { width: 32, height: 32 },
     interpolation: 'bicubic',
     channels: 'rgb',

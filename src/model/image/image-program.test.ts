@@ -71,6 +71,17 @@ describe('an image encoder', () => {
     }
   })
 
+  test('of a hidden batch of one is refused, and runs with a batch of one', async () => {
+    const single = { dim: 3, output: 'vector', pool: null } as const
+    const graph = colourGraph('float32', 'N', 1)
+    await expect(open(imagePlan(single, graph))).rejects.toThrow(
+      /^a hidden batch of one: the graph runs one image and fails on more, although it declares any number\. Set batch to 1/,
+    )
+    const program = await open(imagePlan({ ...single, batch: 1 }, graph))
+    const images = await Promise.all([jpegOf(200, 30), jpegOf(10, 250)])
+    expect([...(await program.run({ items: images, budgetMs: null })).encoded]).toEqual([1, 1])
+  })
+
   test('runs as many images at once as the manifest states', async () => {
     const single = { dim: 3, output: 'vector', pool: null } as const
     const images = await Promise.all([10, 60, 110, 160, 210].map((red) => jpegOf(red, 30)))
@@ -149,9 +160,15 @@ const std: [number, number, number] = [1, 1, 1]
  * The mean of each channel as `vector` [N, 3], `tokens` [N, 2, 3] and `cells` [N, 3, 32, 32] (the image itself). Bytes are
  * normalised first.
  */
-function colourGraph(element: ElementType = 'float32', rows: number | string = 'N'): Uint8Array {
+function colourGraph(
+  element: ElementType = 'float32',
+  rows: number | string = 'N',
+  rowsInside?: number,
+): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(1))
-  const pixels = graph.add('Cast', ['pixel_values'], { to: { int: elementTypes.float32 } })
+  const cast = graph.add('Cast', ['pixel_values'], { to: { int: elementTypes.float32 } })
+  const pixels =
+    rowsInside === undefined ? cast : graph.add('Reshape', [cast, graph.integers(rowsInside, 3, 32, 32)])
   const subtracted = graph.floats([1, 3, 1, 1], Float32Array.from(element === 'uint8' ? mean : [0, 0, 0]))
   graph.add('Sub', [pixels, subtracted], {}, 'cells')
   graph.add('ReduceMean', ['cells'], { axes: { ints: [2, 3] }, keepdims: { int: 0 } }, 'vector')

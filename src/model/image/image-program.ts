@@ -9,9 +9,16 @@ import type { ItemFailure, Vectors } from '../model.js'
 import { notFinite, poolOutput, type EncoderOutput } from '../sessions/pooling.js'
 import type { ImagePlan } from '../sessions/plans.js'
 import type { EncoderRequest } from '../sessions/batches.js'
+import { explainHiddenBatch } from '../sessions/hidden-batch.js'
 import { filledUp } from '../sessions/fixed-batch.js'
 import { floatTensor, floatTypeOf, type FloatType } from '../sessions/floats.js'
-import { openGraph, runEncoder, type GraphSession, type Session } from '../sessions/graph-session.js'
+import {
+  openGraph,
+  PortError,
+  runEncoder,
+  type GraphSession,
+  type Session,
+} from '../sessions/graph-session.js'
 import { isolateErrors } from '../sessions/isolate-errors.js'
 import { itemReasonOf, reasonOf } from '../sessions/onnx-errors.js'
 import type { OpenProgram, Program } from '../sessions/program.js'
@@ -92,7 +99,14 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
   async probe(): Promise<void> {
     const count = Math.min(2, this.#runImages)
     const values = this.#preprocessor.emptyTensor(1)
-    await this.#runGraph(Array.from({ length: count }, (_, item) => ({ item, values })))
+    const images = Array.from({ length: count }, (_, item) => ({ item, values }))
+    try {
+      await this.#runGraph(images)
+    } catch (error) {
+      if (error instanceof PortError || count === 1) throw error
+      const runOne = (): Promise<unknown> => this.#runGraph(images.slice(1))
+      throw await explainHiddenBatch(error, { noun: 'image', runOne, batch: this.#plan.batch })
+    }
   }
 
   /** The images of one run, from `start` on, that can be read. */

@@ -9,6 +9,7 @@ import { Preprocessor, type PixelValues, type PreprocessOptions } from './prepro
 
 const plain: PreprocessOptions = {
   resize: { width: 8, height: 8 },
+  pad: null,
   crop: null,
   interpolation: 'bicubic',
   channels: 'rgb',

@@ -4,12 +4,13 @@
  */
 import sharp from 'sharp'
 import { pixelSize } from './image-ports.js'
+import { cropped, padded } from './pad.js'
 import type { ImageSettings } from '../package/settings.js'
 import { resample, type Pixels, type Size } from './resample.js'
 
 export type PreprocessOptions = Pick<
   ImageSettings,
-  'resize' | 'crop' | 'interpolation' | 'channels' | 'layout' | 'scale' | 'mean' | 'std'
+  'resize' | 'pad' | 'crop' | 'interpolation' | 'channels' | 'layout' | 'scale' | 'mean' | 'std'
 >
 
 const channelCount = 3
@@ -67,11 +68,15 @@ export class Preprocessor {
 
   /** The middle of the resized image. An odd margin is larger at the end, as in Hugging Face's processors. */
   #resized(image: Pixels): Uint8Array {
+    const { pad, interpolation } = this.#options
     const size = this.#scaledSize(image)
     const { width, height } = this.#size
     const left = Math.floor((size.width - width) / 2)
     const top = Math.floor((size.height - height) / 2)
-    return resample(image, size, { left, top, width, height }, this.#options.interpolation)
+    const region = { left, top, width, height }
+    return pad === null
+      ? resample(image, size, region, interpolation)
+      : cropped(padded(image, size, pad, interpolation), region)
   }
 
   /** The size before the crop. The longer edge is rounded down, as in torchvision and Hugging Face. */

@@ -76,6 +76,7 @@ describe('the hash of an image encoder', () => {
     ['graph', { sha256: 'e'.repeat(64) }],
     ['size', { resize: { width: 256, height: 256 } }],
     ['crop', { crop: { width: 200, height: 224 } }],
+    ['padding', { pad: { color: [0, 0, 0], side: 'end' } }],
     ['interpolation', { interpolation: 'bilinear' }],
     ['channels', { channels: 'bgr' }],
     ['layout', { layout: 'nhwc' }],

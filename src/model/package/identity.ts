@@ -46,7 +46,7 @@ export function textEncoderHash(text: TextManifest, steps = textPreprocessing): 
 /** 64 hexadecimal digits. Describes the vector of one image, so the pooling over a post's images is not included. */
 export function imageEncoderHash(image: ImageManifest, steps = imagePreprocessing): string {
   const settings = imageSettings(image)
-  const { sha256, input, output, dim, resize, crop } = settings
+  const { sha256, input, output, dim, resize, pad, crop } = settings
   const { interpolation, channels, layout, scale, mean, std, pool } = settings
   return hash({
     encoder: 'image',
@@ -64,6 +64,7 @@ export function imageEncoderHash(image: ImageManifest, steps = imagePreprocessin
     mean,
     std,
     pool,
+    ...(pad === null ? {} : { pad: { color: pad.color, side: pad.side } }),
     ...graphIdentity(image),
   })
 }

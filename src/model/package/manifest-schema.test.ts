@@ -53,7 +53,8 @@ function paths(value: Schema, path = '', found = new Set<string>()): Set<string>
     paths(part, path, found)
   for (const [name, member] of Object.entries(target.properties ?? {})) {
     const inner = path === '' ? name : `${path}.${name}`
-    if (/^(text|image)\.(file|sha256|external_data|batch|execution_providers|intra_op_threads)$/.test(inner)) continue
+    if (/^(text|image)\.(file|sha256|external_data|batch|execution_providers|intra_op_threads)$/.test(inner))
+      continue
     // All heads have the same form.
     const shown = inner.replace(/\.(p_views|p_comments|p_up|downvote_share)(?=\.|$)/, '.<head>')
     found.add(shown)

@@ -23,6 +23,7 @@ type BatchRows = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4
 type Threads = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<256>
 type Providers = ExecutionProvider[] & tags.MinItems<1> & tags.UniqueItems
 type MissingEmbedding = 'zeros' | 'nan'
+type Byte = number & tags.Type<'uint32'> & tags.Maximum<255>
 type PerChannel = [number, number, number]
 type Divisor = number & tags.ExclusiveMinimum<0>
 type DivisorPerChannel = [Divisor, Divisor, Divisor]
@@ -189,6 +190,8 @@ export interface ImageManifest extends GraphManifest {
   dim: Size
   /** To a shortest edge, keeping the aspect ratio, or to a size. */
   resize: { shortest_edge: Pixels } | { width: Pixels; height: Pixels }
+  /** Fits the image into the size of `resize`, keeping its aspect ratio, and fills the rest. */
+  pad?: Padding
   /** Centre crop, after `resize`. */
   crop?: { width: Pixels; height: Pixels }
   /** Default `bicubic`. */
@@ -211,6 +214,13 @@ export interface ImageManifest extends GraphManifest {
   missing_embedding?: MissingEmbedding
   /** Whether a warning counts the posts whose expected images are not all encoded. Default false. */
   required?: boolean
+}
+
+export interface Padding {
+  /** Red, green, blue. */
+  color: [Byte, Byte, Byte]
+  /** Where the colour is. `end`: on the right or at the bottom; `start`: on the left or at the top; `both`: around the image. */
+  side: 'start' | 'end' | 'both'
 }
 
 /** Cases that the model must reproduce here as it did in training. `models golden` records them. */

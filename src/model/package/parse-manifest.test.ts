@@ -76,6 +76,12 @@ describe('an image encoder', () => {
   test.each<[string, Partial<ImageManifest>, string[]]>([
     ['of bytes', {}, []],
     ['of floats', { scale: 1, mean: [0, 0, 0], std: [1, 1, 1] }, []],
+    ['with padding', { pad: { color: [0, 0, 0], side: 'both' } }, []],
+    [
+      'with padding of no size',
+      { resize: { shortest_edge: 8 }, crop: { width: 8, height: 8 }, pad: { color: [0, 0, 0], side: 'end' } },
+      ['image.pad needs image.resize.width and image.resize.height: the size with the padding'],
+    ],
     ['with a mean alone', { mean: [0, 0, 0] }, ['image.mean and image.std require each other']],
     ['with a divisor alone', { std: [1, 1, 1] }, ['image.mean and image.std require each other']],
     ['with a factor alone', { scale: 1 }, ['image.scale requires image.mean and image.std']],

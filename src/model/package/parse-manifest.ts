@@ -169,12 +169,16 @@ function encoderRules(manifest: Manifest): Rule[] {
 
 function imageRules(image: ImageManifest | undefined): Rule[] {
   if (image === undefined) return []
-  const { resize, crop, scale, mean, std } = image
+  const { resize, pad, crop, scale, mean, std } = image
   const isEdge = 'shortest_edge' in resize
   const [width, height] = isEdge
     ? [resize.shortest_edge, resize.shortest_edge]
     : [resize.width, resize.height]
   return [
+    [
+      isEdge && pad !== undefined,
+      'image.pad needs image.resize.width and image.resize.height: the size with the padding',
+    ],
     [
       isEdge && crop === undefined,
       'image.resize.shortest_edge needs image.crop: the images of a batch must have one size',

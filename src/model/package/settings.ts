@@ -8,7 +8,7 @@ import type { HeadOutput, ImageManifest, TextManifest } from './manifest.js'
 export type HeadSettings = Readonly<ReturnType<typeof headSettings>>
 /** `pooling` null: the graph pools. `pad_token_id` null: the value in `tokenizer.json`, else 0. */
 export type TextSettings = Readonly<ReturnType<typeof textSettings>>
-/** `crop` null: none. `mean` and `std` null: the graph takes bytes. `pool` null: the output is [N, dim]. */
+/** `pad` and `crop` null: none. `mean` and `std` null: the graph takes bytes. `pool` null: the output is [N, dim]. */
 export type ImageSettings = Readonly<ReturnType<typeof imageSettings>>
 
 export function headSettings(output: HeadOutput) {
@@ -43,6 +43,7 @@ export function textSettings(text: TextManifest) {
 
 export function imageSettings(image: ImageManifest) {
   return {
+    pad: null,
     crop: null,
     interpolation: 'bicubic' as const,
     channels: 'rgb' as const,

@@ -56,7 +56,7 @@ interface Delivery {
   readonly head?: string
 }
 
-async function deliver({
+function deliver({
   locations,
   listed,
   files = listed.map(({ file }) => file),
@@ -83,7 +83,7 @@ async function deliver({
 
 /** The head for a feature of 1. */
 async function scoreOf(delivery: Delivery): Promise<number | undefined> {
-  const modelsDir = await deliver(delivery)
+  const modelsDir = deliver(delivery)
   const plans = planModel(await readPackage(modelsDir, 'v'), { executionProviders: ['cpu'], log: silentLog })
   const program = await openHeadsProgram(plans.heads, silentLog)
   const none = new Float32Array(0)
@@ -146,7 +146,7 @@ test.each<[string, Delivery, string]>([
 })
 
 test('a package with weights in another file passes verification, and its files are hashed', async () => {
-  const modelsDir = await deliver({ locations: ['w.bin'], listed: [{ file: 'w.bin' }] })
+  const modelsDir = deliver({ locations: ['w.bin'], listed: [{ file: 'w.bin' }] })
   const options = { modelsDir, version: 'v', executionProviders: ['cpu'], log: silentLog }
   const checks = new Map((await verifyPackage(options)).checks.map((line) => [line.check, line]))
   expect(checks.get('files')?.sentence).toMatch(/^2 files of .* have the SHA-256 of the manifest/)
@@ -156,7 +156,7 @@ test('a package with weights in another file passes verification, and its files 
 })
 
 test('the files of a graph without a manifest are found beside it', async () => {
-  const modelsDir = await deliver({ locations: ['data/w.bin'], listed: [{ file: 'data/w.bin' }] })
+  const modelsDir = deliver({ locations: ['data/w.bin'], listed: [{ file: 'data/w.bin' }] })
   const file = join(modelsDir, 'v', 'head.onnx')
   expect(await findExternalData(file, weightedGraph('data/w.bin'))).toEqual([
     { file: join(modelsDir, 'v', 'data/w.bin'), location: 'data/w.bin', sha256: sha256(weight) },

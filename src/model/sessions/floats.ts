@@ -87,17 +87,19 @@ function halfOf(bits: number): number {
   if (magnitude >= 0x477ff000) return sign | 0x7c00
   if (magnitude < 0x38800000) {
     // Below 2^-14 halves are multiples of 2^-24: the sum's last bit has that weight, and the sum is rounded to it.
-    float[0] = 0.5
-    const base = word[0] ?? 0
     word[0] = magnitude
-    float[0] = (float[0] ?? 0) + 0.5
-    return sign | ((word[0] ?? 0) - base)
+    const [value = 0] = float
+    float[0] = value + 0.5
+    const [sum = 0] = word
+    return sign | (sum - bitsOfHalf)
   }
   // The exponent has another bias; 13 bits are rounded away.
   return sign | ((magnitude - 0x38000000 + 0xfff + ((magnitude >>> 13) & 1)) >>> 13)
 }
 
 const float = new Float32Array(1)
+/** Of 0.5, as a float32. */
+const bitsOfHalf = 0x3f000000
 const word = new Uint32Array(float.buffer)
 
 function floatsOfHalves(halves: Uint16Array): Float32Array {

@@ -107,6 +107,31 @@ describe('a text encoder', () => {
   })
 })
 
+describe('a text encoder whose graph', () => {
+  test('has fewer tokens than the tokenizer is opened, with a warning', async () => {
+    const warnings: string[] = []
+    const warn = (_: object, message: string): void => void warnings.push(message)
+    const graph = embeddingGraph({ vocabularyCount: 1200 })
+    await openTextProgram(textPlan({}, { graph }), { ...silentLog, warn })
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^an oversized vocabulary: the tokenizer has ids up to 1224, and the graph fails on the largest/,
+      ),
+    ])
+    await openTextProgram(textPlan({}, { graph: embeddingGraph({}) }), { ...silentLog, warn })
+    expect(warnings).toHaveLength(1)
+  })
+
+  test('declares any number of texts and runs one is refused, and runs with a batch of one', async () => {
+    const graph = embeddingGraph({ hasOneRow: true })
+    await expect(openTextProgram(textPlan({}, { graph }), silentLog)).rejects.toThrow(
+      /^a hidden batch of one: the graph runs one text and fails on more, although it declares any number\. Set batch to 1/,
+    )
+    const { encode } = await open(textPlan({ batch: 1 }, { graph }))
+    expect([...(await encode([record('하나'), record('하나 둘')])).encoded]).toEqual([1, 1])
+  })
+})
+
 describe('a record is not encoded, and the others are, when', () => {
   test('it is not a record with a title', async () => {
     const { encode } = await open()
@@ -233,13 +258,15 @@ function embeddingGraph({
   divides = false,
   vocabularyCount = 1300,
   rows = 'N' as number | string,
+  hasOneRow = false,
 }): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(1))
   const ids = Float32Array.from({ length: vocabularyCount * dim }, (_, index) => Math.floor(index / dim))
   const mask = graph.add('Cast', ['attention_mask'], { to: { int: 1 } })
   const wide = graph.add('Unsqueeze', [mask, graph.integers(2)])
   const embedded = graph.add('Gather', [graph.floats([vocabularyCount, dim], ids), 'input_ids'])
-  const masked = graph.add('Mul', [embedded, wide])
+  const product = graph.add('Mul', [embedded, wide])
+  const masked = hasOneRow ? graph.add('Reshape', [product, graph.integers(1, 0, dim)]) : product
   if (isPooled) graph.add('ReduceSum', [masked, graph.integers(1)], { keepdims: { int: 0 } }, 'pooled')
   else if (divides) {
     const rest = graph.add('Sub', [masked, graph.floats([1], Float32Array.of(595))])

@@ -11,6 +11,7 @@ import { openTextReader, type TextReader } from './text-reader.js'
 import type { TokenRow } from './tokenizer.js'
 import { planBatches } from './batches.js'
 import type { EncoderRequest } from '../sessions/batches.js'
+import { explainHiddenBatch } from '../sessions/hidden-batch.js'
 import { filledUp } from '../sessions/fixed-batch.js'
 import { openGraph, PortError, runEncoder, type Session } from '../sessions/graph-session.js'
 import { isolateErrors } from '../sessions/isolate-errors.js'
@@ -46,6 +47,9 @@ export const openTextProgram: OpenProgram<TextPlan, EncoderRequest, Vectors> = a
   const program = new TextProgram(plan, reader, session, provider)
   onOpened?.()
   await program.probe()
+  await program.probeRows()
+  const unknown = await program.unknownIds()
+  if (unknown !== null) log.warn({ check: 'text' }, unknown)
   return program
 }
 
@@ -98,6 +102,32 @@ class TextProgram implements Program<EncoderRequest, Vectors> {
       if (cause instanceof PortError) throw cause
       const { length } = tokens.ids
       throw new Error(`the text encoder fails on a row of ${length} tokens: ${reasonOf(cause)}`, { cause })
+    }
+  }
+
+  /** Runs two short rows: a graph may accept only one without declaring it. */
+  async probeRows(): Promise<void> {
+    if (this.#plan.batch === 1) return
+    const row = { record: 0, tokens: this.#reader.tokenizer.encode(probeText) }
+    try {
+      await this.#runBatch([row, row])
+    } catch (error) {
+      const runOne = (): Promise<unknown> => this.#runBatch([row])
+      throw await explainHiddenBatch(error, { noun: 'text', runOne, batch: this.#plan.batch })
+    }
+  }
+
+  /** The problem if the tokenizer has ids that the graph does not have; else null. */
+  async unknownIds(): Promise<string | null> {
+    const { idMax } = this.#reader.tokenizer
+    try {
+      await this.#runBatch([{ record: 0, tokens: { ids: [idMax], typeIds: [0] } }])
+      return null
+    } catch (error) {
+      return (
+        `an oversized vocabulary: the tokenizer has ids up to ${idMax}, and the graph fails on the largest. Texts with ids that the graph ` +
+        `does not have are not encoded: ${itemReasonOf(error)}`
+      )
     }
   }
 

@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { exampleTokenizer, jsonBytes } from '../../../test/helpers/encoder-plans.js'
-import { openTokenizer, type TokenizerOptions } from './tokenizer.js'
+import { mergesUnknownWords, openTokenizer, type TokenizerOptions } from './tokenizer.js'
 
 const plain: TokenizerOptions = { tokens_max: 16, pad_token_id: null, golden_tokens: [] }
 const [cls, sep] = [2, 3]
@@ -118,5 +118,40 @@ describe('a tokenizer is refused when', () => {
     expect(open({ pre_tokenizer: { type: 'Whitespace' } }, { golden_tokens }).encode('오늘').ids).toEqual([
       2, 595, 3,
     ])
+  })
+})
+
+describe('a Unigram vocabulary', () => {
+  const unigram = (pieces: readonly string[]) => ({
+    ...exampleTokenizer(),
+    added_tokens: [],
+    normalizer: null,
+    post_processor: null,
+    pre_tokenizer: { type: 'Metaspace', replacement: '\u2581', prepend_scheme: 'always', split: true },
+    model: { type: 'Unigram', unk_id: 0, vocab: pieces.map((piece, index) => [piece, -index]) },
+  })
+
+  test('without the mark of a space makes one unknown token of two unknown words, and is reported', () => {
+    const without = jsonBytes(unigram(['<unk>', '\u2581a', 'b']))
+    expect(openTokenizer(without, plain).encode('xx yy').ids).toEqual([0])
+    expect(mergesUnknownWords(without)).toBe(0)
+  })
+
+  test('with that mark keeps them apart, and is not reported', () => {
+    const complete = jsonBytes(unigram(['<unk>', '\u2581', 'b']))
+    expect(openTokenizer(complete, plain).encode('xx yy').ids).toEqual([1, 0, 1, 0])
+    expect(mergesUnknownWords(complete)).toBeNull()
+  })
+
+  test('is the only kind that is reported', () => {
+    expect(mergesUnknownWords(jsonBytes(exampleTokenizer()))).toBeNull()
+  })
+
+  test('has its last piece as the largest id; other vocabularies have theirs by token', () => {
+    expect(openTokenizer(jsonBytes(unigram(['<unk>', '\u2581', 'b'])), plain).idMax).toBe(2)
+    const { vocab } = exampleTokenizer()['model'] as { vocab: Record<string, number> }
+    expect(open().idMax).toBe(Math.max(...Object.values(vocab)))
+    const added_tokens = [{ id: 70_000, content: '[EXTRA]' }]
+    expect(open({ added_tokens }).idMax).toBe(70_000)
   })
 })

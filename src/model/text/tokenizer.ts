@@ -15,6 +15,8 @@ export interface TokenRow {
 
 export interface TextTokenizer {
   readonly padTokenId: number
+  /** The largest id that a text may get. */
+  readonly idMax: number
   /** Only the first so many UTF-16 units of a text are read. */
   readonly charsMax: number
   /** At most `tokens_max` tokens, special tokens first and last as the tokenizer has them. */
@@ -39,6 +41,12 @@ interface TokenizerFile {
   readonly added_tokens?: readonly { readonly id: number; readonly content: string }[]
   readonly padding?: { readonly pad_id?: number } | null
   readonly pre_tokenizer?: PreTokenizerPart | null
+  readonly model?: {
+    readonly type?: string
+    /** Of Unigram: pieces with their scores. Of the others: ids by token. */
+    readonly vocab?: readonly (readonly [piece: string, score: number])[] | Readonly<Record<string, number>>
+    readonly unk_id?: number | null
+  } | null
 }
 
 interface PreTokenizerPart {
@@ -80,9 +88,30 @@ export function openTokenizer(json: Uint8Array, options: TokenizerOptions): Text
   checkGolden(file, options, (text) => framed(idsOf(text)).ids)
   return {
     padTokenId: options.pad_token_id ?? padTokenOf(file),
+    idMax: largestId(file),
     charsMax: charsBound(options.tokens_max),
     encode: (text) => framed(firstIds(idsOf, text, room)),
   }
+}
+
+/**
+ * The id of the unknown token if words that follow each other and are unknown become one token here; else null. Without a piece for
+ * the mark of a space, the library merges such tokens across words, and the Rust one does not.
+ */
+export function mergesUnknownWords(json: Uint8Array): number | null {
+  const { model } = parseFile(json)
+  if (model?.type !== 'Unigram' || !Array.isArray(model.vocab)) return null
+  const pieces = model.vocab as readonly (readonly [string, number])[]
+  return pieces.some(([piece]) => piece === '\u2581') ? null : (model.unk_id ?? null)
+}
+
+/** The largest token id; 0 without a vocabulary. */
+function largestId({ model, added_tokens: added = [] }: TokenizerFile): number {
+  const vocab = model?.vocab ?? []
+  const ids = Array.isArray(vocab)
+    ? [vocab.length - 1]
+    : Object.values(vocab as Readonly<Record<string, number>>)
+  return [...ids, ...added.map(({ id }) => id)].reduce((most, id) => Math.max(most, id), 0)
 }
 
 function parseFile(json: Uint8Array): TokenizerFile {

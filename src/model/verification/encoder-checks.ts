@@ -8,8 +8,8 @@ import type { GraphManifest } from '../package/manifest.js'
 import { readHashed } from '../package/read-file.js'
 import { textSettings } from '../package/settings.js'
 import type { ModelPackage } from '../package/read-package.js'
-import { openTokenizer } from '../text/tokenizer.js'
-import { plural, fail, pass, skip, type Outcome } from './report.js'
+import { mergesUnknownWords, openTokenizer } from '../text/tokenizer.js'
+import { plural, fail, pass, skip, warn, type Outcome } from './report.js'
 import { figure, vectorDifference, type TrialModel } from './trial-model.js'
 
 export type EncoderName = 'text' | 'image'
@@ -30,11 +30,25 @@ const trialTexts: readonly { title: string; body_html?: string | null }[] = [
 export async function checkTokenizer({ directory, manifest }: ModelPackage): Promise<Outcome> {
   if (manifest.text === undefined) return skip('The model reads no texts.')
   const { tokenizer, ...settings } = textSettings(manifest.text)
-  openTokenizer(await readHashed(join(directory, tokenizer.file), tokenizer.sha256), settings)
+  const json = await readHashed(join(directory, tokenizer.file), tokenizer.sha256)
+  openTokenizer(json, settings)
   const { length } = settings.golden_tokens
-  return length === 0
-    ? skip('The manifest has no golden_tokens: the tokenizer was not compared with that of the training.')
-    : pass(`${plural(length, 'golden text')} give the token ids of the training.`)
+  if (length === 0 && manifest.kind !== 'trained')
+    return skip(
+      'The manifest has no golden_tokens: the tokenizer was not compared with that of the training.',
+    )
+  if (length === 0)
+    return warn(
+      'The manifest has no golden_tokens, so nothing shows that texts have the token ids of the training: add texts with the ids ' +
+        "of the training's tokenizer (docs/models.md).",
+    )
+  const unknown = mergesUnknownWords(json)
+  if (unknown !== null && !settings.golden_tokens.some(({ ids }) => ids.includes(unknown)))
+    return warn(
+      'The Unigram vocabulary has no piece \u2581, so unknown words that follow each other become one unknown token here, and may become ' +
+        'several in training: add such a text to golden_tokens.',
+    )
+  return pass(`${plural(length, 'golden text')} give the token ids of the training.`)
 }
 
 export async function checkEncoder(
@@ -93,7 +107,10 @@ async function vectorProblem(
   const again = await encoder.encode(items)
   for (const [index, item] of items.entries()) {
     const place = `${noun} ${index + 1} of the check`
-    if (together.encoded[index] !== 1) return `The ${place} was not encoded.`
+    if (together.encoded[index] !== 1) {
+      const reason = together.failures?.find(({ item: failed }) => failed === index)?.reason
+      return `The ${place} was not encoded${reason === undefined ? '' : `: ${reason}`}.`
+    }
     const vector = together.vectors.subarray(index * dim, (index + 1) * dim)
     if (!vector.every(Number.isFinite)) return `The vector of ${place} is not finite.`
     const allowed = vectorTolerance * vector.reduce((max, value) => Math.max(max, Math.abs(value)), 1)

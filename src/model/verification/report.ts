@@ -16,6 +16,11 @@ export function pass(sentence: string): Outcome {
   return { state: 'pass', sentence }
 }
 
+/** Nothing is wrong for certain: the package may serve. */
+export function warn(sentence: string): Outcome {
+  return { state: 'warn', sentence }
+}
+
 export function fail(sentence: string): Outcome {
   return { state: 'fail', sentence }
 }

@@ -79,6 +79,19 @@ describe('a model', () => {
     await assertChecksPass(scoring(), modelPackage)
   })
 
+  test('whose head has one value on all rows gets a warning', async () => {
+    const line = await lineOf(
+      'batches',
+      scoring(() => 0.25),
+    )
+    expect(line).toMatchObject({ state: 'warn' })
+    expect(line?.sentence).toMatch(/^p_up is 0\.250 on all 5000 rows: the head does not depend on its inputs/)
+    await assertChecksPass(
+      scoring(() => 0.25),
+      modelPackage,
+    )
+  })
+
   test('whose rows depend on their number fails, alone and in a batch', async () => {
     const line = await lineOf(
       'batches',

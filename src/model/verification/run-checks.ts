@@ -9,7 +9,7 @@ import type { ModelPackage } from '../package/read-package.js'
 import { ModelError } from '../model.js'
 import { checkEncoder } from './encoder-checks.js'
 import { checkLatency } from './measure.js'
-import { plural, fail, lineOf, pass, skip, type Check, type CheckLine, type Outcome } from './report.js'
+import { plural, fail, lineOf, pass, skip, warn, type Check, type CheckLine, type Outcome } from './report.js'
 import { reorder, shuffle, trialInputs, trialKinds, trialPool, type TrialKind } from './trial-inputs.js'
 import { differenceOf, figure, trialRowCount, type TrialModel } from './trial-model.js'
 
@@ -19,6 +19,8 @@ const aloneRowCount = 12
 const partRowCount = 600
 /** Largest difference of a head between equal rows: kernels for other sizes of a batch sum in another order. */
 const invarianceTolerance = 1e-5
+/** Differences of values that a head means to be equal. */
+const constantTolerance = 1e-7
 
 /** Throws a `ModelError` with every check that failed. */
 export async function assertChecksPass(
@@ -64,7 +66,7 @@ async function checkGolden(model: TrialModel, modelPackage: ModelPackage): Promi
       'The manifest names no golden cases, so nothing shows that the model computes here what it computed in ' +
       'training: with its features in another order, for example, it passes every other check. Deliver cases from ' +
       'training (docs/models.md).'
-    return { state: 'warn', sentence }
+    return warn(sentence)
   }
   const tolerance = manifest.golden?.tolerance ?? goldenToleranceDefault
   const { differenceMax, mismatches } = await runGolden(model, modelPackage, golden)
@@ -131,9 +133,20 @@ async function checkBatches(model: TrialModel, { manifest }: ModelPackage): Prom
     }
     worst = Math.max(worst, value)
   }
+  const constant = headsOf(manifest).filter((head) => isConstant(all[head]))
+  if (constant.length > 0)
+    return warn(
+      `${constant.map((head) => `${head} is ${figure(all[head]?.[0] ?? NaN)}`).join(' and ')} on all ` +
+        `${plural(trialRowCount, 'row')}: the head does not depend on its inputs, or its column or its activation is another one.`,
+    )
   return pass(
     `Rows give the same ${headsOf(manifest).join(', ')} in each run, alone, in batches of ${partRowCount} and of ` +
       `${plural(trialRowCount, 'row')} in another order: the largest difference is ${figure(worst)}; the tolerance is ` +
       `${invarianceTolerance}.`,
   )
+}
+
+/** Whether all rows have one value: no post would be ranked by it. */
+function isConstant(values: Float32Array | null): boolean {
+  return values?.every((value) => Math.abs(value - (values[0] ?? NaN)) <= constantTolerance) ?? false
 }

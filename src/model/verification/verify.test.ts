@@ -148,6 +148,39 @@ describe('a package', () => {
     expect(lineOf(report, 'batches').sentence).toMatch(/The graph must compute each row independently/)
   })
 
+  test('whose graph gives NaN for zeros, or runs one row only, fails to load in those words', async () => {
+    const logarithm = smallGraph({
+      operators: [
+        { type: 'Sub', inputs: ['features', 'features'], outputs: ['zero'] },
+        { type: 'Div', inputs: ['zero', 'features'], outputs: ['probs'] },
+      ],
+    })
+    expect(lineOf(await verify(packaged(logarithm), 'v1'), 'load').sentence).toMatch(
+      /NaN on zeros: in a row whose inputs are all 0, head p_views: 1 of 1 rows are not finite/,
+    )
+    const oneRow = smallGraph({
+      operators: [
+        { type: 'Reshape', inputs: ['features', 'shape'], outputs: ['row'] },
+        { type: 'Sigmoid', inputs: ['row'], outputs: ['probs'] },
+      ],
+      constants: [{ name: 'shape', shape: [2], values: BigInt64Array.of(1n, 1n) }],
+    })
+    expect(lineOf(await verify(packaged(oneRow), 'v1'), 'load').sentence).toMatch(
+      /a hidden batch of one: a graph runs one row and fails on 256, .* Set batch to 1 for this graph in the manifest/,
+    )
+  })
+
+  test('that states a batch of one passes with such a graph, and its runs are counted', async () => {
+    const sha256 = createHash('sha256').update(sigmoidGraph).digest('hex')
+    const head = { file: 'head.onnx', sha256, batch: 1, inputs: { features: 'features' } }
+    const modelsDir = packaged(sigmoidGraph, { head: { ...head, outputs: { p_views: { name: 'probs' } } } })
+    const report = await verify(modelsDir, 'v1')
+    expect(report.passed).toBe(true)
+    expect(lineOf(report, 'latency').sentence).toMatch(
+      /head runs 5000 times, as its batch in the manifest is 1\.$/,
+    )
+  })
+
   test('that is correct for zeros only fails on extreme values', async () => {
     const graph = smallGraph({ operators: [{ type: 'Identity', inputs: ['features'], outputs: ['probs'] }] })
     const report = await verify(packaged(graph), 'v1')

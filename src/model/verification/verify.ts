@@ -90,8 +90,10 @@ async function* loadedChecks(
 ): AsyncGenerator<CheckLine> {
   const { provider, log, executionProviders } = options
   const unavailable: string[] = []
+  const textWarnings: string[] = []
   const warn: Log['warn'] = (fields, message) => {
     if ('provider' in fields) unavailable.push(message)
+    if ('check' in fields) textWarnings.push(message)
     log.warn(fields, message)
   }
   const startedAt = performance.now()
@@ -116,7 +118,10 @@ async function* loadedChecks(
     const readyS = ((performance.now() - startedAt) / 1000).toFixed(1)
     const ready = `Ready after ${readyS} s, served by ${model.provider}, on ${availableParallelism()} cores.`
     yield { check: 'load', ...pass(ready) }
-    yield* runChecks(model, modelPackage, options)
+    for await (const line of runChecks(model, modelPackage, options))
+      yield line.check === 'text' && line.state === 'pass' && textWarnings.length > 0
+        ? { ...line, state: 'warn', sentence: `${textWarnings.join('; ')}. ${line.sentence}` }
+        : line
     if (provider !== undefined)
       yield await lineOf(['provider', () => compare(modelPackage, options, model, provider)])
     yield await lineOf(['memory', () => checkMemory(model.processes)])

@@ -10,7 +10,7 @@ import json
 import pathlib
 
 import PIL
-from PIL import Image
+from PIL import Image, ImageOps
 
 FILTERS = {
     "nearest": Image.Resampling.NEAREST,
@@ -105,10 +105,28 @@ for width, height, mode, quality in (
             }
         )
 
+# Fitted into a size with padding. From, to; wider, higher, the same ratio, halves of pixels, one pixel.
+SIDES = {"start": (1, 1), "end": (0, 0), "both": (0.5, 0.5)}
+PADDINGS = [
+    ((90, 61), (64, 64)),
+    ((31, 47), (64, 64)),
+    ((320, 24), (100, 32)),
+    ((33, 20), (66, 40)),
+    ((50, 25), (25, 50)),
+    ((7, 5), (30, 20)),
+    ((200, 4), (32, 32)),
+]
+padded = []
+for source, target in PADDINGS:
+    image = noise(*source)
+    for side, centering in SIDES.items():
+        fitted = ImageOps.pad(image, target, Image.Resampling.BICUBIC, color=(10, 20, 250), centering=centering)
+        padded.append({"from": source, "to": target, "side": side, "sha256": digest(fitted)})
+
 # Each JPEG is written once: the cases name it by its index.
 jpegs = list(dict.fromkeys(case["jpeg"] for case in prepared))
 for case in prepared:
     case["jpeg"] = jpegs.index(case["jpeg"])
 path = pathlib.Path(__file__).with_name("pillow-resize.json")
-values = {"pillow": PIL.__version__, "resized": resized, "jpegs": jpegs, "prepared": prepared}
+values = {"pillow": PIL.__version__, "resized": resized, "padded": padded, "jpegs": jpegs, "prepared": prepared}
 path.write_text(json.dumps(values, indent=2) + "\n")
