@@ -13,18 +13,18 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   cli: 5600,
   client: 1200,
   codec: 4550,
-  contract: 2850,
+  contract: 2900,
   cycle: 4950,
   history: 5600,
   images: 500,
   model: 10650,
   page: 7550,
   pool: 1400,
-  records: 400,
+  records: 450,
   server: 2800,
   settings: 500,
   simulator: 2400,
-  store: 6350,
+  store: 6400,
 }
 const fileLinesMax = 400
 
