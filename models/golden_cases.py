@@ -84,12 +84,28 @@ def predict(manifest, features, vectors):
     graphs = manifest["head"] if isinstance(manifest["head"], list) else [manifest["head"]]
     for graph in graphs:
         session = onnxruntime.InferenceSession(str(PACKAGE / graph["file"]), providers=["CPUExecutionProvider"])
-        types = {port.name: port.type for port in session.get_inputs()}
-        feeds = {name: typed(matrices[matrix], types[name]) for matrix, name in graph["inputs"].items()}
+        feeds = {}
+        for matrix, names in graph["inputs"].items():
+            # A list has one input for each feature.
+            columns = [(names, matrices[matrix])] if isinstance(names, str) else [
+                (name, features[:, index:index + 1]) for index, name in enumerate(names)]
+            feeds.update(columns)
+        size = graph.get("batch", len(features))
         for head, output in graph["outputs"].items():
-            values = session.run([output["name"]], feeds)[0].astype(np.float64)
-            computed[head] = share(values, output, len(features))
+            parts = [run(session, feeds, output, start, size) for start in range(0, len(features), size)]
+            computed[head] = np.concatenate(parts)[:len(features)]
     return {head: computed[head] for head in HEADS if head in computed}
+
+
+def run(session, feeds, output, start, size):
+    """One run of `size` rows; the last row fills it up."""
+    ports = {port.name: port for port in session.get_inputs()}
+    some = {}
+    for name, values in feeds.items():
+        rows = np.minimum(np.arange(start, start + size), len(values) - 1)
+        part = values[rows].reshape(size) if len(ports[name].shape) == 1 else values[rows]
+        some[name] = typed(part, ports[name].type)
+    return share(session.run([output["name"]], some)[0].astype(np.float64), output, size)
 
 
 def share(values, output, row_count):
@@ -142,7 +158,8 @@ class Texts:
         names = {name: name for name in ["input_ids", "attention_mask", "token_type_ids"]} | self.text.get("inputs", {})
         values = {"input_ids": encoding.ids, "attention_mask": encoding.attention_mask, "token_type_ids": encoding.type_ids}
         known = {port.name for port in self.session.get_inputs()}
-        feeds = {name: np.array([values[role]], dtype=np.int64) for role, name in names.items() if name in known}
+        repeat = self.text.get("batch", 1)
+        feeds = {name: np.array([values[role]] * repeat, dtype=np.int64) for role, name in names.items() if name in known}
         output = self.session.run([self.text.get("output", "last_hidden_state")], feeds)[0][0].astype(np.float64)
         if output.ndim == 2:
             output = output.mean(axis=0) if self.text["pooling"] == "mean" else output[0]
@@ -211,9 +228,12 @@ class Images:
             left, top = (size[0] - crop["width"]) // 2, (size[1] - crop["height"]) // 2
             picture = picture.crop((left, top, left + crop["width"], top + crop["height"]))
         pixels = np.asarray(picture)[:, :, ::-1 if self.image.get("channels") == "bgr" else 1]
-        values = (pixels * self.image.get("scale", 1 / 255) - self.image["mean"]) / self.image["std"]
+        values = pixels
+        if "mean" in self.image:
+            values = (pixels * self.image.get("scale", 1 / 255) - self.image["mean"]) / self.image["std"]
         values = values if self.image.get("layout") == "nhwc" else values.transpose(2, 0, 1)
-        feeds = {self.image["input"]: values[None].astype(np.float32)}
+        values = np.stack([values] * self.image.get("batch", 1))
+        feeds = {self.image["input"]: typed(values, self.session.get_inputs()[0].type)}
         output = self.session.run([self.image["output"]], feeds)[0][0]
         if output.ndim == 3:
             return output.mean(axis=(1, 2))
@@ -241,7 +261,8 @@ def cell(text):
 
 
 def typed(values, kind):
-    return values.astype({"tensor(double)": np.float64, "tensor(float16)": np.float16}.get(kind, np.float32))
+    types = {"double": np.float64, "float16": np.float16, "int64": np.int64, "int32": np.int32, "uint8": np.uint8}
+    return values.astype(types.get(kind.removeprefix("tensor(").removesuffix(")"), np.float32))
 
 
 def sha256(file):

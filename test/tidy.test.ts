@@ -17,7 +17,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   cycle: 4950,
   history: 5600,
   images: 500,
-  model: 10650,
+  model: 10750,
   page: 7550,
   pool: 1400,
   records: 450,

@@ -33,8 +33,7 @@ function graphOf(
   tokensMax = Infinity,
 ): TrialGraph {
   return {
-    file: 'encoder/onnx/model.onnx',
-    sha256: '0'.repeat(64),
+    entry: { file: 'encoder/onnx/model.onnx', sha256: '0'.repeat(64) },
     ports: { inputs, outputs: [] },
     run([first]: readonly TrialInput[]) {
       const dims = first?.dims ?? []

@@ -25,21 +25,16 @@ test.each([
 })
 
 test('copies in another precision are neither heads of their own nor the encoder', () => {
-  const files = ['head.onnx', 'head_int8.onnx', 'p_up.onnx', 'onnx/model_quantized.onnx'].map((file) => ({
-    file,
-  }))
-  expect(withoutVariants(files).map(({ file }) => file)).toEqual([
-    'head.onnx',
-    'p_up.onnx',
-    'onnx/model_quantized.onnx',
-  ])
+  const same = (file: string): string => file
+  const files = ['head.onnx', 'head_int8.onnx', 'p_up.onnx', 'onnx/model_quantized.onnx']
+  expect(withoutVariants(files, same)).toEqual(['head.onnx', 'p_up.onnx', 'onnx/model_quantized.onnx'])
   const encoders = [
     'onnx/model_O4.onnx',
     'onnx/model_qint8_avx512.onnx',
     'onnx/model.onnx',
     'onnx/other.onnx',
   ]
-  expect(preferredEncoder(encoders.map((file) => ({ file })))?.file).toBe('onnx/model.onnx')
+  expect(preferredEncoder(encoders, same)).toBe('onnx/model.onnx')
 })
 
 test.each([
@@ -54,6 +49,11 @@ test.each([
     { features: 'b', text: 'a', image: 'c' },
   ],
   ['the only input as features', [port('X', ['N', 4])], { features: 'X' }],
+  [
+    'one for each feature',
+    [port('views', ['N', 1]), port('up', ['N'], 'int64'), port('text', ['N', 8])],
+    { features: ['views', 'up'], text: 'text' },
+  ],
 ])('inputs are found %s', (_, ports, expected) => {
   expect(draftInputs(ports, { text: 8, image: 16 }, 'head', new Findings())).toEqual(expected)
 })
@@ -73,8 +73,7 @@ test('inputs without a meaning are needed', () => {
 function drafted(file: string, outputs: Readonly<Record<string, readonly number[]>>) {
   const owner: HeadGraph = {
     graph: {
-      file,
-      sha256: '',
+      entry: { file, sha256: '' },
       ports: { inputs: [], outputs: [] },
       run: () => Promise.resolve([]),
       close: () => Promise.resolve(),
@@ -82,6 +81,7 @@ function drafted(file: string, outputs: Readonly<Record<string, readonly number[
     place: 'head',
     inputs: {},
     isRunnable: true,
+    needsBatchOfOne: false,
   }
   const results = Object.entries(outputs).map(([name, dims]): TrialOutput => {
     const count = dims.reduce((product, size) => product * size, 1)

@@ -5,13 +5,15 @@ import { basename } from 'node:path'
 import { headNames, type HeadName } from '../../contract/index.js'
 import type { HeadManifest, HeadOutput } from '../package/manifest.js'
 import { matrixNames, rowsAndColumns, type MatrixWidths } from '../sessions/head-ports.js'
+import type { HeadsBatch } from '../sessions/batches.js'
+import { runsOf } from '../sessions/fixed-batch.js'
 import { portNamed } from '../sessions/ports.js'
 import type { TrialInput, TrialOutput } from '../sessions/trial-runs.js'
 import { guess, read, type Findings, type Known } from './findings.js'
 import type { DraftedInputs } from './head-inputs.js'
 import { interpretOutput, type HeadCandidate } from './interpret-output.js'
 import { trialRows, type TrialBatch } from './trial-batch.js'
-import type { TrialGraph } from './trial-graph.js'
+import { takeBatch, trialType, type TrialGraph } from './trial-graph.js'
 
 /** A graph with its inputs. */
 export interface HeadGraph {
@@ -21,6 +23,8 @@ export interface HeadGraph {
   readonly inputs: DraftedInputs
   /** Whether every input has a meaning: then the graph can be run. */
   readonly isRunnable: boolean
+  /** The results of the graph depend on the other rows of a batch. */
+  readonly needsBatchOfOne: boolean
 }
 
 /** A value that a graph computes, and the head that it may be. */
@@ -35,20 +39,88 @@ interface Candidate extends HeadCandidate {
 /** What a graph computes for the trial batch. */
 export type TrialResult = readonly TrialOutput[]
 
-export function runBatch(
-  { graph, inputs }: HeadGraph,
+/** Runs the graph for the batch, in runs of a fixed size if it has one, or of `size` rows. */
+export async function runBatch(
+  head: HeadGraph,
   { matrices }: Pick<TrialBatch, 'matrices'>,
   widths: MatrixWidths,
+  size = head.graph.entry.batch ?? trialRows,
 ): Promise<TrialResult> {
-  const feeds = matrixNames.flatMap((matrix): TrialInput[] => {
-    const name = inputs[matrix]
-    if (name === undefined) return []
-    const dims = [trialRows, widths[matrix]]
-    return portNamed(graph.ports.inputs, name)?.dtype === 'float64'
-      ? [{ name, dtype: 'float64', dims, values: new Float64Array(matrices[matrix]) }]
-      : [{ name, dtype: 'float32', dims, values: matrices[matrix] }]
+  const runs: TrialResult[] = []
+  for (const run of runsOf({ count: trialRows, matrices }, widths, size))
+    runs.push(await head.graph.run(feedsOf(head, run, widths)))
+  const [first = []] = runs
+  return runs.length === 1
+    ? first
+    : first.map((output, index) =>
+        joined(
+          output,
+          runs.map((run) => run[index]),
+          size,
+        ),
+      )
+}
+
+/** The outputs of several runs as one; those without a row for each row of a run keep the shape of a run. */
+function joined(output: TrialOutput, parts: readonly (TrialOutput | undefined)[], size: number): TrialOutput {
+  const { name, dims } = output
+  if (dims[0] !== size) return output
+  const width = dims.slice(1).reduce((product, length) => product * length, 1)
+  const values = new Float32Array(parts.length * size * width)
+  parts.forEach((part, index) => values.set(part?.values ?? [], index * size * width))
+  return { name, dims: [trialRows, ...dims.slice(1)], values: values.subarray(0, trialRows * width) }
+}
+
+function feedsOf(
+  { graph, inputs }: HeadGraph,
+  { count, matrices }: Pick<HeadsBatch, 'count' | 'matrices'>,
+  widths: MatrixWidths,
+): TrialInput[] {
+  return matrixNames.flatMap((matrix): TrialInput[] => {
+    const given = inputs[matrix] ?? []
+    const columnCount = widths[matrix]
+    const names = typeof given === 'string' ? [given] : given
+    return names.flatMap((name, column) => {
+      const port = portNamed(graph.ports.inputs, name)
+      if (port === undefined) return []
+      const type = trialType(port)
+      if (typeof given === 'string')
+        return [{ name, type, dims: [count, columnCount], values: matrices[matrix] }]
+      const values = Float32Array.from(
+        { length: count },
+        (_, row) => matrices[matrix][row * columnCount + column] as number,
+      )
+      return [{ name, type, dims: port.shape?.length === 1 ? [count] : [count, 1], values }]
+    })
   })
-  return graph.run(feeds)
+}
+
+/** Rows that are run alone. */
+const aloneRows = 8
+const aloneTolerance = 1e-5
+
+/** Whether rows get other values alone than in a batch, as with dynamic quantisation. */
+export async function dependsOnBatch(
+  head: HeadGraph,
+  { matrices }: Pick<TrialBatch, 'matrices'>,
+  widths: MatrixWidths,
+  together: TrialResult,
+): Promise<boolean> {
+  if (head.graph.entry.batch !== undefined) return false
+  const [one] = runsOf({ count: trialRows, matrices }, widths, aloneRows)
+  for (const run of one === undefined ? [] : runsOf(one, widths, 1)) {
+    const alone = await head.graph.run(feedsOf(head, run, widths))
+    const differs = alone.some(({ name, dims, values }) => {
+      const all = together.find((output) => output.name === name)
+      if (dims[0] !== 1 || all === undefined) return false
+      return values.some((value, index) => {
+        const other = all.values[run.start * values.length + index] as number
+        return Math.abs(value - other) > aloneTolerance * Math.max(1, Math.abs(other))
+      })
+    })
+    if (differs) return true
+  }
+  return false
 }
 
 /** The graphs with their heads. `results`: those of the graphs for the trial batch, in the same order; null: it was not run. */
@@ -68,7 +140,11 @@ export function draftHeads(
       return candidate?.owner === owner ? [[head, outputOf(head, candidate, findings)] as const] : []
     })
     const { graph, inputs } = owner
-    return { file: graph.file, sha256: graph.sha256, inputs, outputs: Object.fromEntries(outputs) }
+    takeBatch(owner.place, graph, findings)
+    if (owner.needsBatchOfOne)
+      findings.take(`${owner.place}.batch`, read(1, 'a row has other values alone than in a batch'))
+    const batch = owner.needsBatchOfOne ? { batch: 1 } : {}
+    return { ...graph.entry, ...batch, inputs, outputs: Object.fromEntries(outputs) }
   })
 }
 
@@ -80,7 +156,7 @@ function candidatesOf(owner: HeadGraph, outputs: TrialResult, findings: Findings
       `${owner.place}.outputs`,
       lists.length > 0
         ? `output ${lists[0]?.name} is no tensor: export with options={"zipmap": False} (skl2onnx) or zipmap=False (onnxmltools)`
-        : `no output of ${owner.graph.file} is a float tensor with a value for each row`,
+        : `no output of ${owner.graph.entry.file} is a float tensor with a value for each row`,
     )
     return []
   }
@@ -89,7 +165,9 @@ function candidatesOf(owner: HeadGraph, outputs: TrialResult, findings: Findings
   return relevant.flatMap(({ output, columns }) => {
     const found = interpretOutput(output.name, columns)
     const name =
-      found.length === 1 ? (headNamed(output.name) ?? headNamed(basename(owner.graph.file, '.onnx'))) : null
+      found.length === 1
+        ? (headNamed(output.name) ?? headNamed(basename(owner.graph.entry.file, '.onnx')))
+        : null
     return found.map((candidate) => ({
       ...candidate,
       owner,

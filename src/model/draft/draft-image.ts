@@ -7,8 +7,9 @@ import type { Port } from '../sessions/ports.js'
 import type { TrialOutput } from '../sessions/trial-runs.js'
 import { guess, read, type Findings, type Known } from './findings.js'
 import { numberIn, type Inventory, type Json } from './inventory.js'
-import type { TrialGraph } from './trial-graph.js'
+import { takeBatch, trialType, type TrialGraph } from './trial-graph.js'
 
+const trialRows = 2
 const sizeDefault = 224
 const imageNet = { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] } as const
 /** Of Pillow, by number. */
@@ -27,37 +28,36 @@ export async function draftImage(
   const input = graph.ports.inputs[0] as Port
   const layout = input.shape?.[1] === 3 || input.shape?.[3] !== 3 ? 'nchw' : 'nhwc'
   if (layout === 'nhwc') findings.take('image.layout', read(layout, 'the shape of the input'))
-  const file = inventory.beside(graph.file, 'preprocessor_config.json')
-  const timm = inventory.beside(graph.file, 'config.json')
+  const file = inventory.beside(graph.entry.file, 'preprocessor_config.json')
+  const timm = inventory.beside(graph.entry.file, 'config.json')
   const config = (await inventory.json(file)) ?? timmConfig(await inventory.json(timm))
   const source = file ?? timm ?? ''
   const size = sizeOf(input, layout, config)
   findings.take('image.input', read(input.name, 'the only input'))
   const geometry = geometryOf(config, size, source)
   const image = {
-    file: graph.file,
-    sha256: graph.sha256,
+    ...graph.entry,
     input: input.name,
     resize: findings.take('image.resize', geometry.resize),
     ...(geometry.crop === null ? {} : { crop: findings.take('image.crop', geometry.crop) }),
     interpolation: findings.take('image.interpolation', interpolationOf(config, source)),
     ...channelsOf(config, source, findings),
     ...(layout === 'nhwc' ? { layout: 'nhwc' as const } : {}),
-    ...scaleOf(config, source, findings),
-    mean: findings.take('image.mean', normalisation(config, 'mean', source)),
-    std: findings.take('image.std', normalisation(config, 'std', source)),
+    ...(input.dtype === 'uint8' ? {} : valuesOf(config, source, findings)),
   }
   const { width, height } = geometry.crop?.value ?? (geometry.resize.value as Extent)
-  const dims = layout === 'nchw' ? [2, 3, height, width] : [2, height, width, 3]
-  const values = Float32Array.from({ length: 6 * width * height }, (_, index) => Math.sin(index))
+  const rows = graph.entry.batch ?? trialRows
+  takeBatch('image', graph, findings)
+  const dims = layout === 'nchw' ? [rows, 3, height, width] : [rows, height, width, 3]
+  const values = Float32Array.from({ length: rows * 3 * width * height }, (_, index) => index % 2)
   const outputs = await graph
-    .run([{ name: input.name, dtype: 'float32', dims, values }])
+    .run([{ name: input.name, type: trialType(input), dims, values }])
     .catch((error: unknown) => (error as Error).message)
   if (typeof outputs === 'string') {
-    findings.need('image', `the graph fails on a trial run of two images of ${width} × ${height}: ${outputs}`)
+    findings.need('image', `the graph fails on a trial run of images of ${width} × ${height}: ${outputs}`)
     return null
   }
-  const output = outputOf(outputs, findings)
+  const output = outputOf(outputs, rows, findings)
   if (output === null) return null
   const pooling = guess('mean' as const, 'over the images of a post')
   return { ...image, ...output, pooling: findings.take('image.pooling', pooling) }
@@ -163,6 +163,19 @@ function channelsOf(
   }
 }
 
+/** An input of bytes takes the pixels as they are. */
+function valuesOf(
+  config: Json | null,
+  source: string,
+  findings: Findings,
+): Pick<ImageManifest, 'scale' | 'mean' | 'std'> {
+  return {
+    ...scaleOf(config, source, findings),
+    mean: findings.take('image.mean', normalisation(config, 'mean', source)),
+    std: findings.take('image.std', normalisation(config, 'std', source)),
+  }
+}
+
 function scaleOf(config: Json | null, source: string, findings: Findings): Pick<ImageManifest, 'scale'> {
   if (config?.['do_rescale'] === false)
     return { scale: findings.take('image.scale', read(1, `do_rescale is false in ${source}`)) }
@@ -192,9 +205,10 @@ const outputNames = ['image_embeds', 'embeds', 'embedding', 'pooler_output', 'la
 
 function outputOf(
   outputs: readonly TrialOutput[],
+  rows: number,
   findings: Findings,
 ): Pick<ImageManifest, 'output' | 'dim' | 'pool'> | null {
-  const fitting = outputs.filter(({ dims }) => dims[0] === 2 && dims.length >= 2 && dims.length <= 4)
+  const fitting = outputs.filter(({ dims }) => dims[0] === rows && dims.length >= 2 && dims.length <= 4)
   const named = outputNames.flatMap((name) => fitting.find((output) => output.name === name) ?? [])[0]
   const output = named ?? fitting[0]
   if (output === undefined) {

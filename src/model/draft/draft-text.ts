@@ -9,14 +9,15 @@ import type { TrialInput, TrialOutput } from '../sessions/trial-runs.js'
 import { openTokenizer } from '../text/tokenizer.js'
 import { readBytes } from '../package/read-file.js'
 import { sha256Text } from './hash.js'
-import type { TrialGraph } from './trial-graph.js'
+import { takeBatch, type TrialGraph } from './trial-graph.js'
 
 const tokensMaxDefault = 128
 const tokensMin = 8
 const tokensMaxLimit = 8192
 /** Beyond that, `model_max_length` is a placeholder. */
 const lengthMax = 1_000_000
-const trialSizes = [2, 5] as const
+const trialRows = 2
+const trialTokenCount = 5
 
 /** Files of libraries beside the graph; null: absent. */
 interface Configs {
@@ -39,31 +40,31 @@ export async function draftText(
   findings: Findings,
 ): Promise<TextManifest | null> {
   const tokenizerFile =
-    inventory.beside(graph.file, 'tokenizer.json') ?? inventory.ending('tokenizer.json')[0] ?? null
+    inventory.beside(graph.entry.file, 'tokenizer.json') ?? inventory.ending('tokenizer.json')[0] ?? null
   if (tokenizerFile === null) {
     findings.need(
       'text.tokenizer',
-      `add Hugging Face's tokenizer.json beside ${graph.file}: tokenizer.save_pretrained(…) writes it`,
+      `add Hugging Face's tokenizer.json beside ${graph.entry.file}: tokenizer.save_pretrained(…) writes it`,
     )
     return null
   }
-  const configs = await readConfigs(graph.file, inventory, tokenizerFile)
+  const configs = await readConfigs(graph.entry.file, inventory, tokenizerFile)
   const inputs = inputsOf(graph.ports.inputs, findings)
   if (inputs === null) return null
-  const outputs = await graph.run(trialTokens(graph.ports.inputs)).catch((error: unknown) => {
+  const outputs = await graph.run(trialTokens(graph)).catch((error: unknown) => {
     findings.need('text.output', `the graph fails on a trial run of two texts: ${(error as Error).message}`)
     return null
   })
   if (outputs === null) return null
-  const output = outputOf(outputs, findings)
+  const output = outputOf(outputs, graph.entry.batch ?? trialRows, findings)
   if (output === null) return null
   const dim = output.dims.at(-1) as number
   findings.take('text.dim', read(dim, `the last dimension of ${output.name} in a trial run`))
+  takeBatch('text', graph, findings)
   const bytes = await readBytes(inventory.path(tokenizerFile))
   findings.take('text.tokenizer', read(tokenizerFile, 'the file'))
   const text: TextManifest = {
-    file: graph.file,
-    sha256: graph.sha256,
+    ...graph.entry,
     tokenizer: { file: tokenizerFile, sha256: sha256Text(bytes) },
     template: findings.take('text.template', templateOf(configs)),
     tokens_max: findings.take('text.tokens_max', await tokensMaxOf(configs, graph)),
@@ -125,18 +126,16 @@ function inputsOf(ports: readonly Port[], findings: Findings): NonNullable<TextM
   return found
 }
 
-/** Two rows of a small token id, and ones for masks: in every vocabulary. */
-function trialTokens(
-  inputs: readonly Port[],
-  [rows, tokens]: readonly [number, number] = trialSizes,
-): TrialInput[] {
+/** Rows of a small token id, and ones for masks: in every vocabulary. */
+function trialTokens({ entry, ports: { inputs } }: TrialGraph, tokens = trialTokenCount): TrialInput[] {
+  const rows = entry.batch ?? trialRows
   return inputs.map(({ name }) => {
-    const value = /type|segment/i.test(name) ? 0n : 1n
+    const value = /type|segment/i.test(name) ? 0 : 1
     return {
       name,
-      dtype: 'int64',
+      type: 'int64' as const,
       dims: [rows, tokens],
-      values: new BigInt64Array(rows * tokens).fill(value),
+      values: new Float32Array(rows * tokens).fill(value),
     }
   })
 }
@@ -149,10 +148,10 @@ const outputNames = [
   'pooler_output',
 ]
 
-function outputOf(outputs: readonly TrialOutput[], findings: Findings): TrialOutput | null {
-  const [rows, tokens] = trialSizes
+function outputOf(outputs: readonly TrialOutput[], rows: number, findings: Findings): TrialOutput | null {
   const fitting = outputs.filter(
-    ({ dims }) => dims[0] === rows && (dims.length === 2 || (dims.length === 3 && dims[1] === tokens)),
+    ({ dims }) =>
+      dims[0] === rows && (dims.length === 2 || (dims.length === 3 && dims[1] === trialTokenCount)),
   )
   const named = outputNames
     .map((name) => fitting.find((output) => output.name === name))
@@ -189,7 +188,7 @@ async function tokensMaxOf(
     if (value !== null && value >= 2 && value < lengthMax)
       return read(Math.min(value, tokensMaxLimit), source)
   for (let count = tokensMaxDefault; count > tokensMin; count /= 2) {
-    const isTaken = await graph.run(trialTokens(graph.ports.inputs, [1, count])).then(
+    const isTaken = await graph.run(trialTokens(graph, count)).then(
       () => true,
       () => false,
     )

@@ -2,6 +2,7 @@
  * Which graph of a directory is what: heads read matrices, a text encoder token ids, an image encoder pixels.
  */
 import { basename } from 'node:path'
+import { integerTypes, isFloat } from '../sessions/floats.js'
 import type { Port, Ports } from '../sessions/ports.js'
 
 export type GraphKind = 'head' | 'text' | 'image'
@@ -15,24 +16,26 @@ export function kindOf({ inputs }: Ports): GraphKind | null {
 }
 
 function isTokens({ dtype, shape }: Port): boolean {
-  return (dtype === 'int64' || dtype === 'int32') && (shape === null || shape.length === 2)
+  return isInteger(dtype) && (shape === null || (shape.length === 2 && shape[1] !== 1))
 }
 
 function isPixels({ dtype, shape }: Port): boolean {
   const channels = [shape?.[1], shape?.[3]]
   return (
-    isFloatType(dtype) &&
+    (isFloat(dtype) || dtype === 'uint8') &&
     shape?.length === 4 &&
     (channels.includes(3) || channels.every((size) => typeof size !== 'number'))
   )
 }
 
+/** Columns of data frames may be whole numbers. */
 function isMatrix({ dtype, shape }: Port): boolean {
-  return isFloatType(dtype) && (shape === null || shape.length <= 2)
+  const isColumn = shape?.length === 1 || shape?.[1] === 1
+  return (isFloat(dtype) && (shape === null || shape.length <= 2)) || (isInteger(dtype) && isColumn)
 }
 
-function isFloatType(dtype: string | null): boolean {
-  return dtype?.startsWith('float') === true
+function isInteger(dtype: string | null): boolean {
+  return (integerTypes as readonly (string | null)[]).includes(dtype)
 }
 
 /** How exporters name files with the same model in another precision or optimisation. */
@@ -40,19 +43,20 @@ const variantPattern =
   /[._-](quantized|quint8|qint8|uint8|int8|q4f16|q4|bnb4|fp16|float16|optimized|simplified|O[1-4])\b.*$/i
 
 /** The graph of an encoder among several of its kind: not a quantised or optimised copy, and the name that exporters use. */
-export function preferredEncoder<T extends { readonly file: string }>(graphs: readonly T[]): T | undefined {
-  const rank = ({ file }: T): number => {
-    const name = basename(file, '.onnx')
+export function preferredEncoder<T>(graphs: readonly T[], fileOf: (graph: T) => string): T | undefined {
+  const rank = (graph: T): number => {
+    const name = basename(fileOf(graph), '.onnx')
     if (variantPattern.test(name)) return 3
     return /^(model|encoder)$/.test(name) ? 0 : /encoder|model/.test(name) ? 1 : 2
   }
-  return graphs.toSorted((a, b) => rank(a) - rank(b) || a.file.length - b.file.length)[0]
+  return graphs.toSorted((a, b) => rank(a) - rank(b) || fileOf(a).length - fileOf(b).length)[0]
 }
 
 /** Without copies of other graphs in another precision. */
-export function withoutVariants<T extends { readonly file: string }>(graphs: readonly T[]): T[] {
-  const files = graphs.map(({ file }) => file)
-  return graphs.filter(({ file }) => {
+export function withoutVariants<T>(graphs: readonly T[], fileOf: (graph: T) => string): T[] {
+  const files = graphs.map(fileOf)
+  return graphs.filter((graph) => {
+    const file = fileOf(graph)
     const original = `${file.replace(/\.onnx$/, '').replace(variantPattern, '')}.onnx`
     return original === file || !files.includes(original)
   })

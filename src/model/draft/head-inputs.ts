@@ -14,8 +14,12 @@ const names: Readonly<Record<MatrixName, RegExp>> = {
 /** Dimensions of the encoders; 0: there is no such encoder. */
 export type EncoderDims = Readonly<Record<'text' | 'image', number>>
 
-/** The name of the input for each matrix. */
-export type DraftedInputs = { [Matrix in MatrixName]?: string }
+/** The input for each matrix; a list: one for each feature. */
+export interface DraftedInputs {
+  features?: string | string[]
+  text?: string
+  image?: string
+}
 
 /** null: an input has no meaning here; the findings state it. */
 export function draftInputs(
@@ -30,13 +34,12 @@ export function draftInputs(
     inputs[matrix] = findings.take(`${place}.inputs.${matrix}`, (isGuess ? guess : read)(port.name, reason))
     open.delete(port)
   }
-  if (open.size > 1 && ports.every(({ shape }) => shape?.length === 1 || shape?.[1] === 1)) {
-    const joined = `features=${ports.map(({ name }) => name).join(',')}`
-    findings.need(
-      `${place}.inputs`,
-      `the graph has an input for each feature: join them with \`python3 models/rewrite_graph.py join-inputs IN.onnx OUT.onnx ${joined}\``,
-    )
-    return null
+  const columns = ports.filter(({ shape }) => shape?.length === 1 || shape?.[1] === 1)
+  if (columns.length > 1 && ports.length - columns.length <= 2) {
+    const names = columns.map(({ name }) => name)
+    const known = read(names, 'an input for each feature')
+    inputs.features = findings.take(`${place}.inputs.features`, known, `${names.length}: ${names.join(', ')}`)
+    for (const port of columns) open.delete(port)
   }
   for (const matrix of ['text', 'image'] as const) {
     if (dims[matrix] === 0) continue
@@ -54,10 +57,10 @@ export function draftInputs(
     if (sized[0] !== undefined && (open.size > 1 || sized.length === 1))
       assign(matrix, sized[0], true, `its ${dims[matrix]} columns are those of the ${matrix} encoder`)
   }
-  const [rest, ...more] = open
-  if (rest !== undefined)
+  const [rest] = open
+  if (rest !== undefined && inputs.features === undefined)
     assign('features', rest, false, ports.length === 1 ? 'the only input' : 'the other input')
-  const left = more.filter((port) => open.has(port))
+  const left = [...open]
   if (left.length === 0) return inputs
   findings.need(
     `${place}.inputs`,

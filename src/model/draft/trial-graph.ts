@@ -1,22 +1,30 @@
 /**
- * A graph of the draft in its own process: its ports, and trial runs.
+ * A graph of the draft in its own process: its ports, its files, and trial runs.
  */
+import { posix } from 'node:path'
 import { gibibyte, minuteMs, type Log } from '../../base/index.js'
 import { ModelError } from '../model.js'
+import type { GraphManifest } from '../package/manifest.js'
 import { readBytes } from '../package/read-file.js'
-import type { Ports } from '../sessions/ports.js'
+import { findExternalData } from '../sessions/external-data.js'
+import type { Port, Ports } from '../sessions/ports.js'
 import { SessionProcess } from '../sessions/session-process.js'
+import {
+  trialOwnerFormat,
+  type TrialInput,
+  type TrialOutput,
+  type TrialType,
+} from '../sessions/trial-runs.js'
+import { read, type Findings } from './findings.js'
 import { sha256Text } from './hash.js'
 import type { Inventory } from './inventory.js'
-import { trialOwnerFormat, type TrialInput, type TrialOutput } from '../sessions/trial-runs.js'
 
 const bytesMax = 4 * gibibyte
 const runMsMax = minuteMs
 
 export interface TrialGraph {
-  /** Relative to the package. */
-  readonly file: string
-  readonly sha256: string
+  /** Its members of the manifest: the file and its hash, files of weights, and the size of a batch if that is fixed. */
+  readonly entry: Pick<GraphManifest, 'file' | 'sha256' | 'external_data' | 'batch'>
   readonly ports: Ports
   /** The float outputs. Rejects with a `ModelError` that states the graph's error. */
   run(inputs: readonly TrialInput[]): Promise<readonly TrialOutput[]>
@@ -26,14 +34,38 @@ export interface TrialGraph {
 /** Opens the graph on the CPU. Rejects with a `ModelError` if it cannot be opened. */
 export async function openTrialGraph(inventory: Inventory, file: string, log: Log): Promise<TrialGraph> {
   const path = inventory.path(file)
-  const sha256 = sha256Text(await readBytes(path))
-  const plan = { role: 'ports', file: path, sha256, providers: ['cpu'], intraOpThreads: 1 } as const
+  const bytes = await readBytes(path)
+  const sha256 = sha256Text(bytes)
+  const externalData = await findExternalData(path, bytes)
+  const data = externalData.map(({ location, sha256: hash }) => ({
+    file: posix.join(posix.dirname(file), location),
+    sha256: hash,
+  }))
+  const outside = data.find((one) => !inventory.files.includes(one.file))
+  if (outside !== undefined)
+    throw new ModelError(
+      `it keeps weights outside the package, in ${outside.file}: save it with its weights in one file`,
+    )
+  const plan = {
+    role: 'ports',
+    file: path,
+    sha256,
+    externalData,
+    providers: ['cpu'],
+    intraOpThreads: 1,
+  } as const
   const process = await SessionProcess.start({ name: 'the graph', plan, bytesMax, log })
   const { report } = await process.starting(() => process.open())
+  const ports = report as Ports
+  const batch = fixedBatch(ports)
   return {
-    file,
-    sha256,
-    ports: report as Ports,
+    entry: {
+      file,
+      sha256,
+      ...(data.length === 0 ? {} : { external_data: data }),
+      ...(batch === null ? {} : { batch }),
+    },
+    ports,
     async run(inputs) {
       const { outputs, failure } = await process.run(trialOwnerFormat, inputs, runMsMax)
       if (failure !== null) throw new ModelError(failure)
@@ -41,4 +73,22 @@ export async function openTrialGraph(inventory: Inventory, file: string, log: Lo
     },
     close: () => process.stop(),
   }
+}
+
+/** The first size of every input, if the graph allows no other. */
+function fixedBatch({ inputs }: Ports): number | null {
+  const sizes = new Set(inputs.map(({ shape }) => shape?.[0]))
+  const [size] = sizes
+  return sizes.size === 1 && typeof size === 'number' ? size : null
+}
+
+/** The type of the values that a port takes. */
+export function trialType({ dtype }: Port): TrialType {
+  return dtype as TrialType
+}
+
+/** Records a fixed size of the batch. */
+export function takeBatch(place: string, { entry }: TrialGraph, findings: Findings): void {
+  if (entry.batch !== undefined)
+    findings.take(`${place}.batch`, read(entry.batch, 'the inputs of the graph; each run has so many rows'))
 }

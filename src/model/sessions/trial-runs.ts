@@ -2,9 +2,10 @@
  * Trial runs of a graph with any inputs, by the process that reports its ports: `models init` learns from the values what no
  * port declares.
  *
- *   the values of each input  →  the float values of each output, as float32; in the header, names, types and sizes
+ *   the values of each input, as float32  →  those of each output of floats; in the header, names, types and sizes
  */
 import * as ort from 'onnxruntime-node'
+import { float32Of, isFloat, numberTensor, type FloatType, type IntegerType } from './floats.js'
 import type { ChildFormat, Message, OwnerFormat } from './messages.js'
 import { quietly, type Session } from './graph-session.js'
 import { reasonOf } from './onnx-errors.js'
@@ -12,10 +13,13 @@ import type { Ports } from './ports.js'
 
 export interface TrialInput {
   readonly name: string
-  readonly dtype: 'float32' | 'float64' | 'int64'
+  /** That of the port, to which the values are converted. */
+  readonly type: TrialType
   readonly dims: readonly number[]
-  readonly values: Float32Array | Float64Array | BigInt64Array
+  readonly values: Float32Array
 }
+
+export type TrialType = FloatType | IntegerType | 'uint8'
 
 export interface TrialOutput {
   readonly name: string
@@ -29,7 +33,7 @@ export interface TrialReply {
   readonly failure: string | null
 }
 
-type Described = Pick<TrialInput, 'name' | 'dtype' | 'dims'>
+type Described<T extends TrialInput | TrialOutput> = Omit<T, 'values'>
 
 export const trialOwnerFormat: OwnerFormat<readonly TrialInput[], TrialReply> = {
   replyKind: 'done',
@@ -37,32 +41,22 @@ export const trialOwnerFormat: OwnerFormat<readonly TrialInput[], TrialReply> = 
   encodeRequest: (inputs) => ({
     header: {
       kind: 'batch',
-      inputs: inputs.map(({ name, dtype, dims }): Described => ({ name, dtype, dims })),
+      inputs: inputs.map(({ name, type, dims }): Described<TrialInput> => ({ name, type, dims })),
     },
     parts: inputs.map(({ values }) => values),
   }),
   decodeReply({ header, parts }) {
     const { outputs, failure } = header as Pick<TrialReply, 'failure'> & {
-      readonly outputs: readonly Described[]
+      readonly outputs: readonly Described<TrialOutput>[]
     }
-    return {
-      outputs: outputs.map(({ name, dims }, index) => ({
-        name,
-        dims,
-        values: new Float32Array(bytesOf(parts[index])),
-      })),
-      failure,
-    }
+    return { outputs: outputs.map((output, index) => ({ ...output, values: floats(parts[index]) })), failure }
   },
 }
 
 export const trialChildFormat: ChildFormat<readonly TrialInput[], TrialReply> = {
   decodeRequest({ header, parts }: Message) {
-    const { inputs } = header as { readonly inputs: readonly Described[] }
-    return inputs.map((input, index) => ({
-      ...input,
-      values: new arrays[input.dtype](bytesOf(parts[index])),
-    }))
+    const { inputs } = header as { readonly inputs: readonly Described<TrialInput>[] }
+    return inputs.map((input, index) => ({ ...input, values: floats(parts[index]) }))
   },
   encodeReply: ({ outputs, failure }) => ({
     header: { kind: 'done', failure, outputs: outputs.map(({ name, dims }) => ({ name, dims })) },
@@ -70,38 +64,36 @@ export const trialChildFormat: ChildFormat<readonly TrialInput[], TrialReply> = 
   }),
 }
 
-const arrays = { float32: Float32Array, float64: Float64Array, int64: BigInt64Array } as const
-
-/** A copy, which begins at its own buffer as arrays of wide elements must. */
-function bytesOf(part: Uint8Array = new Uint8Array(0)): ArrayBuffer {
-  return new Uint8Array(part).buffer
+/** A copy: the memory of a message is used again. */
+function floats(part: Uint8Array = new Uint8Array(0)): Float32Array {
+  return new Float32Array(new Uint8Array(part).buffer)
 }
 
-/** Runs the graph once for all its float outputs. */
+/** Runs the graph once for all its outputs of floats. */
 export async function runTrial(
   session: Session,
   { outputs }: Ports,
   inputs: readonly TrialInput[],
 ): Promise<TrialReply> {
-  const feeds = Object.fromEntries(
-    inputs.map(({ name, dtype, dims, values }) => [
-      name,
-      new ort.Tensor(dtype, values as Float32Array, dims),
-    ]),
-  )
-  const names = outputs
-    .filter(({ dtype }) => dtype === 'float32' || dtype === 'float64')
-    .map(({ name }) => name)
+  const feeds = Object.fromEntries(inputs.map((input) => [input.name, tensorOf(input)]))
+  const names = outputs.filter(({ dtype }) => isFloat(dtype)).map(({ name }) => name)
   try {
     const found = await session.run(feeds, names, quietly)
     return {
-      outputs: names.map((name) => {
-        const { dims = [], data } = found[name] ?? {}
-        return { name, dims, values: Float32Array.from(data as Float32Array) }
-      }),
+      outputs: names.map((name) => ({
+        name,
+        dims: found[name]?.dims ?? [],
+        values: float32Of(found[name]) ?? new Float32Array(0),
+      })),
       failure: null,
     }
   } catch (error) {
     return { outputs: [], failure: reasonOf(error) }
   }
+}
+
+function tensorOf({ type, dims, values }: TrialInput): ort.Tensor {
+  return type === 'uint8'
+    ? new ort.Tensor('uint8', Uint8Array.from(values), dims)
+    : numberTensor(type, values, dims)
 }

@@ -13,8 +13,8 @@ TYPES = {"float32": "tensor(float)", "float64": "tensor(double)", "int64": "tens
 
 
 class Port:
-    def __init__(self, name, kind):
-        self.name, self.type = name, TYPES[kind]
+    def __init__(self, name, type, shape):
+        self.name, self.type, self.shape = name, TYPES[type], shape
 
 
 def call(request):
@@ -28,7 +28,7 @@ class InferenceSession:
         self.file = file
 
     def get_inputs(self):
-        return [Port(port["name"], port["type"]) for port in call({"file": self.file})["inputs"]]
+        return [Port(**port) for port in call({"file": self.file})["inputs"]]
 
     def run(self, names, feeds):
         encoded = {

@@ -6,7 +6,7 @@ import * as ort from 'onnxruntime-node'
 const arrays = { float32: Float32Array, float64: Float64Array, int64: BigInt64Array }
 const { file, names = [], feeds = {} } = JSON.parse(readFileSync(0, 'utf8'))
 const session = await ort.InferenceSession.create(file)
-const inputs = session.inputMetadata.map(({ name, type }) => ({ name, type }))
+const inputs = session.inputMetadata.map(({ name, type, shape }) => ({ name, type, shape }))
 const tensors = Object.entries(feeds).map(([name, { type, dims, data }]) => {
   const bytes = new Uint8Array(Buffer.from(data, 'base64'))
   return [name, new ort.Tensor(type, new arrays[type](bytes.buffer), dims)]
