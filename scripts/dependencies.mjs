@@ -1,6 +1,6 @@
 /**
  * Writes docs/dependencies.md: every direct dependency with version, licence and purpose, and a summary of the transitive
- * ones, from package.json, package-lock.json and the purposes in README.md. With --check it writes nothing and exits with 1 if
+ * ones, from package.json, package-lock.json and scripts/dependency-purposes.json. With --check it writes nothing and exits with 1 if
  * the file is out of date. Either way it first checks the lockfile, and exits with 1 if an entry has no SHA-512 or does
  * not come from the registry.
  */
@@ -25,23 +25,14 @@ function problemOf([path, entry]) {
   return null
 }
 
-/** Purposes by package, from the table of README.md. */
-function readPurposes() {
-  const [, table = ''] = /## Dependencies\n([^]*?)(?=\n#|$)/.exec(read('README.md')) ?? []
-  const rows = [...table.matchAll(/^\| (`.+?) *\| (.+?) *\|$/gm)]
-  return new Map(
-    rows.flatMap(([, names, purpose]) =>
-      [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => [name, purpose]),
-    ),
-  )
-}
+const purposesFile = 'scripts/dependency-purposes.json'
 
 function tableOf(dependencies, purposes) {
   const rows = Object.entries(dependencies).map(([name, range]) => {
     const { version, license } = packages[`node_modules/${name}`]
     const alias = /^npm:(.+)@/.exec(range)?.[1]
     const purpose = purposes.get(name)
-    if (purpose === undefined) throw new Error(`README.md does not say what ${name} is for`)
+    if (purpose === undefined) throw new Error(`${purposesFile} does not say what ${name} is for`)
     return [`\`${name}\`${alias === undefined ? '' : ` (\`${alias}\`)`}`, version, license, purpose]
   })
   const lines = [['Package', 'Version', 'Licence', 'What it is for'], ['---', '---', '---', '---'], ...rows]
@@ -64,11 +55,12 @@ if (problems.length > 0) {
 }
 
 const { dependencies, optionalDependencies, devDependencies } = manifest
-const purposes = readPurposes()
+/** What each package is for. */
+const purposes = new Map(Object.entries(JSON.parse(read(purposesFile))))
 const direct = { ...dependencies, ...optionalDependencies, ...devDependencies }
 const unused = [...purposes.keys()].filter((name) => !(name in direct) && name !== 'uws-pack')
 if (unused.length > 0)
-  throw new Error(`README.md lists packages that package.json lacks: ${unused.join(', ')}`)
+  throw new Error(`${purposesFile} lists packages that package.json lacks: ${unused.join(', ')}`)
 const deployed = entries.filter(([, entry]) => entry.dev !== true)
 const development = entries.filter(([, entry]) => entry.dev === true)
 const scripts = entries.filter(([, entry]) => entry.hasInstallScript === true)

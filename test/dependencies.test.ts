@@ -25,7 +25,7 @@ beforeEach(() => {
     'docs/dependencies.md',
     'package.json',
     'package-lock.json',
-    'README.md',
+    'scripts/dependency-purposes.json',
   ])
     copyFileSync(join(projectDir, file), join(copy, file))
 })
@@ -80,14 +80,13 @@ test.each<[string, (packages: Lockfile['packages']) => void, string]>([
 })
 
 test('a dependency without a purpose, a purpose without a dependency and a wrong version are found', () => {
-  const restore = (): void => copyFileSync(join(projectDir, 'README.md'), join(copy, 'README.md'))
-  edit('README.md', (text) => text.replace(/^\| `pino`.*\n/m, ''))
-  expect(check().stderr).toContain('README.md does not say what pino is for')
+  const file = 'scripts/dependency-purposes.json'
+  const restore = (): void => copyFileSync(join(projectDir, file), join(copy, file))
+  edit(file, (text) => text.replace(/^ *"pino":.*\n/m, ''))
+  expect(check().stderr).toContain(`${file} does not say what pino is for`)
   restore()
-  edit('README.md', (text) =>
-    text.replace(/^\| `pino`.*\n/m, (line) => `${line}${line.replace('pino', 'pinto')}`),
-  )
-  expect(check().stderr).toContain('README.md lists packages that package.json lacks: pinto')
+  edit(file, (text) => text.replace(/^ *"pino":.*\n/m, (line) => `${line}${line.replace('pino', 'pinto')}`))
+  expect(check().stderr).toContain(`${file} lists packages that package.json lacks: pinto`)
   restore()
   editLock((packages) => Object.assign(packages['node_modules/pino'] ?? {}, { version: '0.0.1' }))
   expect(check().stderr).toContain('out of date')

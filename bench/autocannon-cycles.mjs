@@ -1,0 +1,75 @@
+// New cycles under load with autocannon: node bench/autocannon-cycles.mjs [--url URL] [--key-file FILE] [--posts N]
+// [--connections N] [--seconds N]. The first request adds the posts; each later one has the next five-minute boundary and a
+// reading of every post, so each is scored. Give it a server of its own: its cycles follow the last one that the server has.
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import autocannon from 'autocannon'
+
+const { values } = parseArgs({
+  options: {
+    url: { type: 'string', default: 'http://127.0.0.1:8080' },
+    'key-file': { type: 'string', default: 'data/api-key' },
+    posts: { type: 'string', default: '5000' },
+    connections: { type: 'string', default: '1' },
+    seconds: { type: 'string', default: '10' },
+  },
+})
+const url = `${values.url}/v1/cycles`
+const headers = {
+  authorization: readFileSync(values['key-file'], 'utf8').trim(),
+  'content-type': 'application/json',
+}
+const boundaryMs = 300_000
+const kst = (ms) => `${new Date(ms + 9 * 3_600_000).toISOString().slice(0, 19)}+09:00`
+
+/** Time of the last cycle that was sent. */
+let atMs = await lastCycleMs()
+const posts = Array.from({ length: Number(values.posts) }, (_, index) => index + 1)
+const keys = posts.map((post) => `{"gall_id":"bench","post_no":${post},`)
+
+/** The body of the next cycle; only times differ between cycles, so that the client has little to do. */
+const rows = keys.map(
+  (key, index) =>
+    `${key}"observed_at":"TIME","status":"ok","views":${(index * 37) % 9000},"up":${index % 90},"down":${index % 7},` +
+    `"comment_cnt":${index % 50},"rtb_vote":${index % 20}}`,
+)
+const readings = rows.join()
+function nextBody(candidates = '') {
+  atMs += boundaryMs
+  const time = kst(atMs)
+  const id = time.slice(0, 16).replaceAll(/[-:]/g, '')
+  return (
+    `{"cycle_id":"${id}","cycle_time":"${time}","candidates":[${candidates}],` +
+    `"engagement":[${readings.replaceAll('TIME', kst(atMs - 30_000))}],"candidate_scores":[],"removals":[]}`
+  )
+}
+
+/** Of a server without cycles: some weeks ago, since no cycle may be in the future. */
+async function lastCycleMs() {
+  const health = await (await globalThis.fetch(`${values.url}/v1/health`)).json()
+  const [, date, hour, minute] = /^(\d{8})T(\d\d)(\d\d)$/.exec(health.last_cycle_id ?? '') ?? []
+  if (date === undefined) return Math.floor(Date.now() / boundaryMs - 10_000) * boundaryMs
+  return Date.parse(`${date.replace(/(....)(..)(..)/, '$1-$2-$3')}T${hour}:${minute}:00+09:00`)
+}
+
+const created = kst(atMs)
+const entering = keys.map(
+  (key, index) =>
+    `${key}"title":"제목 ${index}","created_at":"${created}","extracted_at":"${created}","source":"score",` +
+    '"manual_flag":0,"images_in_post":0}',
+)
+const first = await globalThis.fetch(url, { method: 'POST', headers, body: nextBody(entering.join()) })
+if (!first.ok) throw new Error(`the first cycle: ${first.status} ${await first.text()}`)
+const { counts } = await first.json()
+
+const run = autocannon({
+  url,
+  method: 'POST',
+  headers,
+  connections: Number(values.connections),
+  duration: Number(values.seconds),
+  requests: [{ setupRequest: (request) => ({ ...request, body: nextBody() }) }],
+})
+autocannon.track(run, { renderProgressBar: false })
+const { '2xx': scored, non2xx } = await run
+console.log(`${scored} new cycles of ${counts.scored_now} posts scored, ${non2xx} refused`)
