@@ -20,7 +20,7 @@ async function open(): Promise<{ service: SmallService; options: SimulationOptio
   const service = new SmallService()
   services.push(service)
   const url = await service.listen()
-  return { service, options: { url, apiKey: 'secret', hours: 3, postsPerDay: 2000 } }
+  return { service, options: { url, apiKey: 'secret', hours: 3, postsPerDay: 2200 } }
 }
 
 test('a correct service passes despite all faults, and the report counts them', async () => {
