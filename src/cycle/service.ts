@@ -159,7 +159,10 @@ export class CycleService {
 
   /** The cycle that arrived last. Read once, since health calls ask for it. */
   lastCycle(): StoredCycle | undefined {
-    if (this.#last?.position !== this.#pipeline.state.position) this.#last = this.#parts.store.lastCycle()
+    const { store } = this.#parts
+    const { position } = this.#pipeline.state
+    // A write that failed late may have stored a cycle that the pool lacks until the next one.
+    if (this.#last?.position !== position || store.hasCycle(position + 1)) this.#last = store.lastCycle()
     return this.#last
   }
 
