@@ -239,7 +239,7 @@ describe('a model is not loaded when', () => {
     [
       'its input has another width',
       smallGraph({ inputs: port('features', 'N', 2), outputs: port('probs', 'N', 2), operators: sigmoid }),
-      /input features must be float32 or float64 \[N, 1\], but is float32 \[N, 2\]/,
+      /input features must be float32, float64 or float16 \[N, 1\], but is float32 \[N, 2\]/,
     ],
     [
       'its batch is of a fixed size',
