@@ -5,9 +5,15 @@ import { endedRequest as request, observed } from '../../test/helpers/observed-c
 import { formatInstant, type CycleRequest } from '../contract/index.js'
 import type { EndedRequest } from '../server/index.js'
 import { picks, picksQuery } from './page-data/picks.js'
-import type { Titles } from './page-data/titles.js'
+import type { Entry, Titles } from './page-data/titles.js'
 
-const untitled = { of: () => null, read: () => Promise.resolve() } as unknown as Titles
+const noTitles = {
+  of: () => null,
+  at: () => null,
+  read: () => Promise.resolve(),
+  readEntries: () => Promise.resolve(),
+}
+const untitled = noTitles as unknown as Titles
 const query = picksQuery(new URLSearchParams())
 
 const extracted = (ms: number) => ({ extracted_at: formatInstant(ms) })
@@ -54,12 +60,15 @@ test('a save has the rank of the cycle before it', async () => {
       engagement: [reading('g', 2, cycleMs(1))],
     }),
   )
-  const { saves } = await picks({ sources, observer, titles: untitled }, query)
+  const at = ({ row, position }: Entry): string => `candidate ${row} of cycle ${position}`
+  const titles = { ...noTitles, at } as unknown as Titles
+  const { saves } = await picks({ sources, observer, titles }, query)
   expect(saves).toEqual([
     {
       cycle_id: '20240301T0005',
       gall_id: 'g',
       post_no: 3,
+      title: 'candidate 2 of cycle 1',
       tier: 'light',
       score: track?.scoreAt(2),
       rank: 2,
@@ -166,7 +175,7 @@ test('picks are those of the pool after a cycle that runs while their titles are
   await post(cycle(0, [1, 2]))
   let next: CycleRequest | null = null
   const titles = {
-    of: () => null,
+    ...noTitles,
     read: () => (next === null ? Promise.resolve() : post(next)),
   } as unknown as Titles
   const read = () => picks({ sources, observer, titles }, query)
