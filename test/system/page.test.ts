@@ -193,7 +193,7 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(await page.locator('.post-text').innerText()).toContain('<p>본문 1</p>')
     const width = () => page.evaluate<number>("document.querySelector('.images img').naturalWidth")
     await expect.poll(width).toBe(64)
-    expect(await page.getByRole('img', { name: /^Score\. Newest: score 0\./ }).count()).toBe(1)
+    expect(await page.getByRole('img', { name: /^Score\. Newest: Score 0\./ }).count()).toBe(1)
     const visits = page.getByRole('table', { name: /Stays of the post/ })
     await visits.getByText('pending').waitFor()
     await page.getByRole('table', { name: /Inputs of the model/ }).waitFor()
