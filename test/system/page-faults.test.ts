@@ -72,7 +72,7 @@ describe.skipIf(browserMissing)('the page', () => {
     for (const place of ['now', 'picks', post, 'report', 'models', 'cycles']) {
       await page.goto(`/#/${place}`)
       await page.locator('main h1').first().waitFor({ state: 'attached' })
-      if (place === 'picks') await page.getByRole('link', { name: hostile }).waitFor()
+      if (place === 'picks') await page.getByRole('link', { name: hostile }).first().waitFor()
       if (place === post) {
         await page.locator('.post-text').waitFor()
         await page.getByRole('button', { name: 'As received' }).click()

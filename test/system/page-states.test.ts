@@ -77,7 +77,7 @@ describe.skipIf(browserMissing)('the page', () => {
   test.each([
     ['now', 'none yet'],
     ['picks', 'No post is pending.'],
-    ['report', 'No cycle is stored.'],
+    ['report', 'No cycle is stored yet.'],
     ['cycles', /./],
   ])('%s shows that there is nothing yet', async (view, text) => {
     const { page, context, problems } = await visit(browser, admin)
@@ -181,7 +181,7 @@ describe.skipIf(browserMissing)('the page', () => {
     // A package that fails has its report too.
     const broken = page.getByRole('region', { name: 'broken-1' })
     await broken.getByText('Checks: ').click()
-    await broken.getByText('fail', { exact: true }).first().waitFor()
+    await broken.getByText('failed', { exact: true }).first().waitFor()
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 })
       await settled(page)
