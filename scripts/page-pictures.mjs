@@ -1,5 +1,6 @@
-// Makes the pictures of docs/page.md and README.md anew: node scripts/page-pictures.mjs [DIRECTORY]. Starts `understudy demo`
-// with the current build, waits for its day, and takes the views in a real Chromium (/usr/bin/chromium, or CHROMIUM).
+// Makes the pictures of the documentation anew: npm run pictures, or node scripts/page-pictures.mjs [DIRECTORY]. Starts
+// `understudy demo` with the current build, waits for its day, and takes the views in a real Chromium (/usr/bin/chromium, or
+// CHROMIUM). A system test runs it.
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -7,13 +8,14 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
+import sharp from 'sharp'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outDir = resolve(process.argv[2] ?? join(root, 'docs/images'))
-const size = { width: 1200, height: 750 }
+const size = { width: 1440, height: 900 }
 
-/** What shows that a view has its data. */
-const views = { picks: '.rows-body a', report: '.interval circle' }
+/** By view: what shows that it has its data. */
+const views = { now: 'svg', picks: '.rows-body a', report: '.interval circle' }
 const locales = { en: 'en-US', ko: 'ko-KR' }
 
 function freePort() {
@@ -65,8 +67,11 @@ try {
     for (const [view, content] of Object.entries(views)) {
       await page.goto(`${new URL(address).origin}/#/${view}`)
       await page.locator(content).first().waitFor()
-      await page.screenshot({ path: join(outDir, `${view}-${language}.png`) })
-      console.log(join(outDir, `${view}-${language}.png`))
+      const path = join(outDir, `${view}-${language}.webp`)
+      await sharp(await page.screenshot())
+        .webp({ quality: 80 })
+        .toFile(path)
+      console.log(path)
     }
     await context.close()
   }

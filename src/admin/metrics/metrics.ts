@@ -64,7 +64,7 @@ export class ServiceMetrics {
     this.#metrics.restarts.inc({ role })
   }
 
-  /** In the text format of Prometheus. */
+  /** In Prometheus' text format. */
   text(): Promise<string> {
     if (this.#text === null || performance.now() - this.#textAt > textMsMax) {
       this.#textAt = performance.now()

@@ -98,7 +98,7 @@ const headers = {
 
 const pathParameters = {
   cycle_id: {
-    description: 'The id of the original call. One that does not match the pattern is 404.',
+    description: 'The id of the original call. One that does not match the pattern returns 404.',
     schema: schemaReference('CycleId'),
     example: '20260302T1205',
   },

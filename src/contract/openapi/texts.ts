@@ -45,8 +45,8 @@ applied twice.
 | Time for a body to arrive | 60 s by default | the connection is closed |
 | Cycles that wait | 4 by default | 503 with \`Retry-After\` |
 
-**HTTP.** HEAD is allowed wherever GET is. Another method on a known path is 405 with \`Allow\`, an unknown path is 404;
-without a valid key both are 401. A response of at least 1,400 bytes is gzip if \`Accept-Encoding\` allows it. Send one
+**HTTP.** HEAD is allowed wherever GET is. Another method on a known path returns 405 with \`Allow\`, an unknown path 404;
+without a valid key both return 401. A response of at least 1,400 bytes is gzip if \`Accept-Encoding\` allows it. Send one
 request at a time on a connection. Authentication, method and media type, size, syntax, shape and meaning are checked in
 this order.
 `.trim()
@@ -101,7 +101,7 @@ export const operationTexts: Readonly<
     summary: 'Set the weights that combine the heads',
     description:
       'The weights apply from `first_cycle_time`: the first five-minute boundary after both the current time and the ' +
-      'newest stored cycle. A known `version` with the same weights is acknowledged again, with other weights it is 409. ' +
+      'newest stored cycle. A known `version` with the same weights is acknowledged again, with other weights it returns 409. ' +
       'If `views`, `comments` and `up` are all 0, the status is 422.',
   },
 }

@@ -193,10 +193,10 @@ function ageText({ age_s }: PostFacts): string {
   return age_s === null ? '–' : age(age_s * 1000)
 }
 
-/** Which prediction each of the small bars is. */
+/** Which prediction each of the small bars is. Shown where their column is: from 700 pixels on. */
 function HeadLegend() {
   return (
-    <ul class="legend wide-only" aria-label={t.picks.heads}>
+    <ul class="legend heads-legend" aria-label={t.picks.heads}>
       {heads.map(({ name, color }) => (
         <li key={name}>
           <Swatch color={color} /> {t.post.heads[name]}
