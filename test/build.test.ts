@@ -24,7 +24,7 @@ beforeEach(() => {
   project = scratchDir()
   for (const directory of ['scripts/client-package', 'src/deep', 'src/base/native', 'src/codec/native'])
     mkdirSync(join(project, directory), { recursive: true })
-  for (const script of ['build', 'build-page', 'build-native', 'patch-lmdb', 'source-hash'])
+  for (const script of ['build', 'build-page', 'build-native', 'check-node', 'patch-lmdb', 'source-hash'])
     copyFileSync(join(projectDir, `scripts/${script}.mjs`), join(project, `scripts/${script}.mjs`))
   for (const file of ['package.json', 'package-lock.json', 'tsconfig.json']) write(file, '{}')
   // The generator of the decoder's table reads what the real compiler writes.
@@ -103,10 +103,11 @@ test('a build that fails leaves the last one, and the next build compiles again'
 test.each([['start', 'serve'], ['demo']])(
   'npm run %s compiles at its first start only',
   (script, command = script) => {
-    const { scripts } = JSON.parse(readFileSync(join(projectDir, 'package.json'), 'utf8')) as {
+    const { scripts, engines } = JSON.parse(readFileSync(join(projectDir, 'package.json'), 'utf8')) as {
       scripts: object
+      engines: object
     }
-    write('package.json', JSON.stringify({ scripts }))
+    write('package.json', JSON.stringify({ scripts, engines }))
     mkdirSync(join(project, 'bin'))
     write('bin/understudy', '#!/bin/sh\necho "runs $*"\n', 0o755)
     const outputs = Array.from(

@@ -76,7 +76,7 @@ function qualityOf(
 ): Comparison['quality'] {
   const times = cycles.map(({ cycleAtMs }) => cycleAtMs)
   const window = { fromMs: Math.min(...times), toMs: Math.max(...times) }
-  const { rankers, differences } = evaluate(store, { ...window, versions, replayed })
+  const { rankers, differences } = evaluate(store, { ...window, versions, ranksServed: true, replayed })
   // The model that served comes first.
   const [, first, second] = rankers
   const difference = differences.at(-1)

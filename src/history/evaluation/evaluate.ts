@@ -22,6 +22,8 @@ export interface EvaluationOptions {
   readonly toMs?: number
   /** Versions to rank in addition to the model that served. Without them: those that left shadow scores in the window. */
   readonly versions?: readonly string[]
+  /** Of `versions`, also the one that served every cycle is ranked. Without it: it is the model, and is not compared with itself. */
+  readonly ranksServed?: boolean
   /** Scores of cycles that a version neither served nor scored as a shadow. */
   readonly replayed?: ReplayedScores
   /** Draws of each bootstrap; 2,000 if absent. */
@@ -35,8 +37,8 @@ export function evaluate(store: Store, options: EvaluationOptions = {}): Report 
   const cycles = stored.window(fromMs, toMs)
   const window = readWindow(stored, cycles)
   const models = new Set(cycles.map(({ modelVersion }) => modelVersion))
-  // The version that served every cycle is the model: a comparison with itself would say nothing.
-  const isModel = (version: string): boolean => models.size === 1 && models.has(version)
+  const isModel = (version: string): boolean =>
+    options.ranksServed !== true && models.size === 1 && models.has(version)
   const versions = (options.versions ?? shadowVersions(store, cycles)).filter((version) => !isModel(version))
   const served = [...new Set(cycles.map(versionsOf))]
   const [model, ...others] = evaluateRankers(stored, window, [

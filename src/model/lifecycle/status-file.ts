@@ -64,8 +64,13 @@ export async function replaceFile(file: string, text: string): Promise<void> {
   const partial = `${file}.partial`
   // Root may run the server in a directory of another user: a link of this name is not followed.
   await rm(partial, { force: true })
-  await writeFile(partial, text, { mode: 0o600, flag: 'wx' })
-  await rename(partial, file)
+  try {
+    await writeFile(partial, text, { mode: 0o600, flag: 'wx' })
+    await rename(partial, file)
+  } catch (error) {
+    await rm(partial, { force: true })
+    throw error
+  }
 }
 
 /** null: no server uses the data directory. Rejects if the file cannot be read. */
