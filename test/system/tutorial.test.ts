@@ -33,7 +33,7 @@ test.skipIf(path === undefined)(
     expect(output).toMatch(/^PASS +golden +12 golden cases/m)
     expect(output).toContain('first-1 passed verification')
     expect(output).toMatch(
-      /^With as many picks in each cycle as the operators, the model would have picked [1-9]\d* posts:$/m,
+      /^With as many picks in each cycle as the operators, the model would have picked [1-9]\d* posts\. /m,
     )
     expect(output).toMatch(/^first-1 +\d+ % \(/m)
     expect(output).toMatch(/^recommendations +\d+ % \(/m)
