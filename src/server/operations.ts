@@ -75,7 +75,7 @@ async function postCycle({ exchange, cycles, settings, log }: Call): Promise<Out
     bodyReadMsMax,
     isGzip ? { onStart } : { onStart, hash },
   )
-  const repeated = cycles.intake.repeatedBefore(arrived)
+  const repeated = cycles.intake.repeatedBefore(arrived, isGzip)
   let response: Uint8Array
   if (repeated === undefined) {
     const body = await decodeBody(exchange, isGzip, arrived)

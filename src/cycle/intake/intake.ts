@@ -67,7 +67,9 @@ export class Intake {
   readonly #idempotency: Idempotency
   readonly #slots: AdmissionSemaphore
   /** Bodies that have repeated a cycle, as they arrived. */
-  readonly #repeated = new RecentBytes<StoredCycle>(repeatedBytesMax)
+  readonly #repeated = new RecentBytes<{ readonly cycle: StoredCycle; readonly isGzip: boolean }>(
+    repeatedBytesMax,
+  )
   #isUsed = false
   /** One body is decoded per turn of the event loop: other requests are served in between. */
   readonly #decodeTurns = new Semaphore(1, {
@@ -136,11 +138,11 @@ export class Intake {
 
   /**
    * The cycle that these bytes, JSON or gzip, have repeated a short time ago, with its response: it is recognised without a
-   * hash, and gzip without decompression.
+   * hash, and gzip without decompression. Bytes with another encoding than then are another body.
    */
-  repeatedBefore(arrived: Uint8Array): StoredResponse | undefined {
-    const cycle = this.#repeated.find(arrived)
-    return cycle && this.#idempotency.storedAsBefore(cycle)
+  repeatedBefore(arrived: Uint8Array, isGzip: boolean): StoredResponse | undefined {
+    const repeated = this.#repeated.find(arrived)
+    return repeated?.isGzip === isGzip ? this.#idempotency.storedAsBefore(repeated.cycle) : undefined
   }
 
   /** To be called when stored cycles have been removed or replaced. */
@@ -163,7 +165,8 @@ export class Intake {
     if (peekedId === null) return null
     const known = this.#idempotency.lookup(peekedId)
     const response = await this.#idempotency.responseToSameBytes(known, body, signal)
-    if (response !== null && known.kind === 'stored') this.#repeated.keep(body.gzip ?? body.json, known.cycle)
+    if (response !== null && known.kind === 'stored')
+      this.#repeated.keep(body.gzip ?? body.json, { cycle: known.cycle, isGzip: body.gzip !== null })
     return response
   }
 

@@ -36,17 +36,19 @@ test('a repeat is recognised by exactly its bytes, JSON or gzip, from the second
   const json = bytesOf(first)
   const response = await submit(service, json)
   const gzip = gzipSync(json)
-  const known = (bytes: Uint8Array): string | undefined => {
-    const found = service.intake.repeatedBefore(Buffer.from(bytes))
-    return found && `${found.cycle.cycleId} ${text(found.response)}`
-  }
-  for (const [arrived, send] of [
-    [json, () => submit(service, json)],
-    [gzip, () => submit(service, json, gzip)],
+  for (const [arrived, isGzip, send] of [
+    [json, false, () => submit(service, json)],
+    [gzip, true, () => submit(service, json, gzip)],
   ] as const) {
+    const known = (bytes: Uint8Array, asGzip = isGzip): string | undefined => {
+      const found = service.intake.repeatedBefore(Buffer.from(bytes), asGzip)
+      return found && `${found.cycle.cycleId} ${text(found.response)}`
+    }
     expect(known(arrived)).toBeUndefined()
     await send()
     expect(known(arrived)).toBe(`${first.cycle_id} ${response}`)
+    // JSON that is announced as gzip is not valid, and the reverse.
+    expect(known(arrived, !isGzip)).toBeUndefined()
     for (let at = 0; at < arrived.length; at += 7) {
       const other = Buffer.from(arrived)
       other[at] = (other[at] ?? 0) ^ 1
