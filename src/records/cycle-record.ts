@@ -1,13 +1,14 @@
 /**
  * The record of a cycle: all that the history keeps of it when request and response have expired.
  *
- *   header as JSON · what is known before the prediction: its tables in the order of tables.ts, compressed together · heads
+ *   header as JSON · removals · the other tables that are known before the prediction, compressed together · heads
  *
- * Before each part, and before each of the tables, stands its length (u32).
+ * Before each part, and before each of the tables, stands its length (u32). Every start reads the removals of a week, so these
+ * few rows are not compressed.
  */
 import type { Weights } from '../contract/index.js'
 import { compress, decompress, packRows, rowBytes, rowsOf, unpackRows, type Rows } from './table.js'
-import { cycleTableNames, cycleTables, type CycleTableName } from './tables.js'
+import { cycleTables, type CycleTableName } from './tables.js'
 
 export interface CycleRecordHeader {
   /** Version of the layout. */
@@ -26,7 +27,9 @@ export interface CycleRecordHeader {
 export type CycleRows<Name extends CycleTableName> = Rows<(typeof cycleTables)[Name]>
 export type CycleTables = { readonly [Name in CycleTableName]: CycleRows<Name> }
 
-export const cycleRecordLayout = 2
+export const cycleRecordLayout = 3
+/** In the order in which they stand in the record. */
+const compressedTables = ['candidates', 'results', 'scored', 'images'] as const satisfies CycleTableName[]
 const lengthBytes = 4
 
 /** Packs all that is known before the prediction. The function that it returns adds the heads. */
@@ -34,18 +37,18 @@ export function packCycleRecord(
   header: Omit<CycleRecordHeader, 'layout'>,
   tables: Omit<CycleTables, 'heads'>,
 ): (heads: CycleRows<'heads'>) => Uint8Array {
-  const { candidates, removals, results, scored, images } = tables
-  const start = Buffer.from(JSON.stringify({ layout: cycleRecordLayout, ...header }))
-  const planned = compress(
-    joined([
-      rowBytes(cycleTables.candidates, candidates),
-      rowBytes(cycleTables.removals, removals),
-      rowBytes(cycleTables.results, results),
-      rowBytes(cycleTables.scored, scored),
-      rowBytes(cycleTables.images, images),
-    ]),
-  )
-  return (heads) => joined([start, planned, packRows(cycleTables.heads, heads)])
+  const bytes = {
+    candidates: rowBytes(cycleTables.candidates, tables.candidates),
+    results: rowBytes(cycleTables.results, tables.results),
+    scored: rowBytes(cycleTables.scored, tables.scored),
+    images: rowBytes(cycleTables.images, tables.images),
+  }
+  const parts = [
+    Buffer.from(JSON.stringify({ layout: cycleRecordLayout, ...header })),
+    rowBytes(cycleTables.removals, tables.removals),
+    compress(joined(compressedTables.map((name) => bytes[name]))),
+  ]
+  return (heads) => joined([...parts, packRows(cycleTables.heads, heads)])
 }
 
 export function readCycleHeader(record: Uint8Array): CycleRecordHeader {
@@ -56,8 +59,10 @@ export function readCycleHeader(record: Uint8Array): CycleRecordHeader {
 export function readCycleTable<Name extends CycleTableName>(record: Uint8Array, name: Name): CycleRows<Name> {
   headerOf(partAt(record, 0))
   const table = cycleTables[name]
-  if (name === 'heads') return unpackRows(table, partAt(record, 2))
-  return rowsOf(table, partAt(decompress(partAt(record, 1)), cycleTableNames.indexOf(name)))
+  if (name === 'removals') return rowsOf(table, partAt(record, 1))
+  if (name === 'heads') return unpackRows(table, partAt(record, 3))
+  const place = compressedTables.findIndex((compressed) => compressed === name)
+  return rowsOf(table, partAt(decompress(partAt(record, 2)), place))
 }
 
 function headerOf(part: Uint8Array): CycleRecordHeader {
