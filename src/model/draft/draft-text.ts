@@ -1,6 +1,7 @@
 /**
  * Drafts the text encoder: from its graph, a trial run, and the files of transformers and sentence-transformers beside it.
  */
+import { hash } from 'node:crypto'
 import { numberIn, textIn, type Inventory, type Json } from './inventory.js'
 import { guess, read, type Findings, type Known } from './findings.js'
 import type { TextManifest } from '../package/manifest.js'
@@ -8,7 +9,6 @@ import type { Port } from '../sessions/ports.js'
 import type { TrialInput, TrialOutput } from '../sessions/trial-runs.js'
 import { openTokenizer } from '../text/tokenizer.js'
 import { readBytes } from '../package/read-file.js'
-import { sha256Text } from './hash.js'
 import { takeBatch, type TrialGraph } from './trial-graph.js'
 
 const tokensMaxDefault = 128
@@ -65,7 +65,7 @@ export async function draftText(
   findings.take('text.tokenizer', read(tokenizerFile, 'the file'))
   const text: TextManifest = {
     ...graph.entry,
-    tokenizer: { file: tokenizerFile, sha256: sha256Text(bytes) },
+    tokenizer: { file: tokenizerFile, sha256: hash('sha256', bytes) },
     template: findings.take('text.template', templateOf(configs)),
     tokens_max: findings.take('text.tokens_max', await tokensMaxOf(configs, graph)),
     dim,

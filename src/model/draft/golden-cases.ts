@@ -1,6 +1,7 @@
 /**
  * Takes golden cases into a package: the cases become its `golden.json`, and golden tokens beside them members of its manifest.
  */
+import { hash } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import typia from 'typia'
@@ -8,7 +9,6 @@ import { parseTyped } from '../package/parse-typed.js'
 import { readBytes } from '../package/read-file.js'
 import type { GoldenTokens, Manifest } from '../package/manifest.js'
 import { parseGolden, type GoldenFile } from '../verification/golden.js'
-import { sha256Text } from './hash.js'
 
 export const goldenFileName = 'golden.json'
 /** Another library resizes images with differences of about 1e-4 in a head. */
@@ -46,7 +46,7 @@ export async function takeGolden(directory: string, manifest: Manifest, file: st
         ...(hasImages ? { tolerance: imageTolerance } : {}),
         ...golden,
         file: goldenFileName,
-        sha256: sha256Text(content),
+        sha256: hash('sha256', content),
       },
     },
     caseCount: cases.length,

@@ -1,6 +1,7 @@
 /**
  * A graph of the draft in its own process: its ports, its files, and trial runs.
  */
+import { hash } from 'node:crypto'
 import { posix } from 'node:path'
 import { gibibyte, minuteMs, type Log } from '../../base/index.js'
 import { ModelError } from '../model.js'
@@ -16,7 +17,6 @@ import {
   type TrialType,
 } from '../sessions/trial-runs.js'
 import { read, type Findings } from './findings.js'
-import { sha256Text } from './hash.js'
 import type { Inventory } from './inventory.js'
 
 const bytesMax = 4 * gibibyte
@@ -35,16 +35,16 @@ export interface TrialGraph {
 export async function openTrialGraph(inventory: Inventory, file: string, log: Log): Promise<TrialGraph> {
   const path = inventory.path(file)
   const bytes = await readBytes(path)
-  const sha256 = sha256Text(bytes)
+  const sha256 = hash('sha256', bytes)
   const externalData = await findExternalData(path, bytes)
-  const data = externalData.map(({ location, sha256: hash }) => ({
+  const data = externalData.map(({ location, sha256: expected }) => ({
     file: posix.join(posix.dirname(file), location),
-    sha256: hash,
+    sha256: expected,
   }))
-  const outside = data.find((one) => !inventory.files.includes(one.file))
-  if (outside !== undefined)
+  const unnamed = data.find((one) => !inventory.files.includes(one.file))
+  if (unnamed !== undefined)
     throw new ModelError(
-      `it keeps weights outside the package, in ${outside.file}: save it with its weights in one file`,
+      `it keeps weights in ${unnamed.file}, which a manifest cannot name: save it with its weights in one file`,
     )
   const plan = {
     role: 'ports',

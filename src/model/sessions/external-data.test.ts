@@ -166,6 +166,16 @@ test('the files of a graph without a manifest are found beside it', async () => 
   )
 })
 
+test('files outside the directory of a graph are not even read', async () => {
+  const modelsDir = deliver({ locations: ['w.bin'], listed: [{ file: 'w.bin' }] })
+  const file = join(modelsDir, 'v', 'data', 'head.onnx')
+  // To read the device would never end.
+  for (const location of ['/dev/zero', '../w.bin', 'a/../../w.bin', '..'])
+    await expect(findExternalData(file, weightedGraph(location))).rejects.toThrow(
+      'save the graph with its weights in one file, or in a file beside it',
+    )
+})
+
 test('a long path is found, and bytes that only look like an entry are not', () => {
   const long = `${'folder/'.repeat(40)}w.bin`
   expect(externalLocations(weightedGraph(long, 'w.bin', long))).toEqual([long, 'w.bin'])

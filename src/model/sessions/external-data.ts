@@ -2,7 +2,7 @@
  * Weights that a graph keeps in other files (external data). ONNX Runtime would read any path that a graph names; it is given the
  * bytes of the files that the manifest lists, under the names that the graph has for them.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { dirname, join, posix } from 'node:path'
 import { readBytes, readHashed } from '../package/read-file.js'
 import type { DataPlan, GraphPlan } from './plans.js'
@@ -53,29 +53,34 @@ export async function readExternalData(
   }))
 }
 
-/** The files in which a graph without a manifest keeps weights. Rejects with a `ModelError` if one cannot be read. */
+/**
+ * The files in which a graph without a manifest keeps weights. Rejects with an Error for one that is not below the graph's
+ * directory, before any is read, and with a `ModelError` if one cannot be read.
+ */
 export async function findExternalData(file: string, graph: Uint8Array): Promise<DataPlan[]> {
+  const locations = externalLocations(graph).map((path) => ({ path, location: posix.normalize(path) }))
+  const outside = locations.filter(leavesDirectory)
+  if (outside.length > 0) throw new Error(`${file} ${unlistedProblem(outside)}`)
   return Promise.all(
-    externalLocations(graph).map(async (path) => {
-      const location = posix.normalize(path)
+    locations.map(async ({ location }) => {
       const data = join(dirname(file), location)
-      return {
-        file: data,
-        sha256: createHash('sha256')
-          .update(await readBytes(data))
-          .digest('hex'),
-        location,
-      }
+      return { file: data, sha256: hash('sha256', await readBytes(data)), location }
     }),
   )
 }
 
-function unlistedProblem(unlisted: readonly { readonly path: string; readonly location: string }[]): string {
+interface Location {
+  readonly path: string
+  readonly location: string
+}
+
+function leavesDirectory({ location }: Location): boolean {
+  return posix.isAbsolute(location) || location === '..' || location.startsWith('../')
+}
+
+function unlistedProblem(unlisted: readonly Location[]): string {
   const paths = unlisted.map(({ path }) => path).join(', ')
-  const leavesPackage = unlisted.some(
-    ({ location }) => posix.isAbsolute(location) || location.startsWith('../'),
-  )
-  const remedy = leavesPackage
+  const remedy = unlisted.some(leavesDirectory)
     ? 'save the graph with its weights in one file, or in a file beside it'
     : 'list it as external_data of this graph in the manifest, with its SHA-256, or save the graph as one file'
   return `keeps weights in another file (external data), ${paths}: ${remedy}`
