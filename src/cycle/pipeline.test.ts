@@ -282,6 +282,20 @@ test('while the pool cannot be loaded after such a write, no cycle is scored; af
   expect(JSON.parse(await submit(cycleBody(1)))).toMatchObject({ results: [{ gall_id: 'g', post_no: 1 }] })
 })
 
+test('when the last cycle is no longer in the store, no cycle is scored; the service continues once it is back', async () => {
+  const store = createMemoryStore()
+  service = await CycleService.open(parts({ store }))
+  await submit(first())
+  const hasCycle = store.hasCycle.bind(store)
+  store.hasCycle = () => false
+  expect(await refusal(submit(cycleBody(1)))).toMatchObject({
+    status: 503,
+    message: 'storage refuses writes',
+  })
+  store.hasCycle = hasCycle
+  expect(JSON.parse(await submit(cycleBody(1)))).toMatchObject({ results: [{ gall_id: 'g', post_no: 1 }] })
+})
+
 describe('the limit of pending posts', () => {
   const posts = (...numbers: number[]) => numbers.map((n) => candidate('g', n))
   const limited = async (pendingPostsMax: number): Promise<void> => {
