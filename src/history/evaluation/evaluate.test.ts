@@ -268,6 +268,20 @@ test.each([
   expectFigures(report, naiveReport(naiveCycles(random, store)))
 })
 
+test('the version that served every cycle is not compared with itself, unless that is asked for', async () => {
+  const post = candidate('g', 1)
+  const one = [cycleBody(0, { candidates: [post], engagement: [reading('g', 1, cycleMs(0), { views: 1 })] })]
+  const store = await served(one)
+  const [version = ''] = evaluate(store).window.versions[0]?.split(' / ') ?? []
+  const names = (ranksServed: boolean): string[] =>
+    evaluate(store, { versions: [version, twin], ranksServed }).rankers.map(({ name }) => name)
+  expect(names(false).filter((name) => name.startsWith('shadow:'))).toEqual([`shadow:${twin}`])
+  expect(names(true).filter((name) => name.startsWith('shadow:'))).toEqual([
+    `shadow:${version}`,
+    `shadow:${twin}`,
+  ])
+})
+
 test('an empty store has a report of nulls and zeros', () => {
   const report = evaluate(createMemoryStore())
   expect(report).toMatchObject({
