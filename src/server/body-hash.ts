@@ -1,6 +1,6 @@
 /**
- * SHA-256 of a request's body. A body in several pieces is hashed while they arrive: the time is that in which the next one is on
- * its way. One that arrives whole is hashed when that is needed.
+ * SHA-256 of a request's body. A body in several pieces is hashed piece by piece, while the next one is still on its way. A
+ * body that arrives whole is hashed when its hash is needed.
  */
 import { createHash, hash, type Hash } from 'node:crypto'
 

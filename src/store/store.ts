@@ -192,7 +192,7 @@ export interface CycleRecords {
    */
   appendCycle(record: CycleRecord): Promise<Position>
   findCycle(cycleId: string): StoredCycle | undefined
-  /** Whether there is a cycle at a position: a fraction of what `lastCycle` costs. */
+  /** Whether there is a cycle at a position. Cheaper than `lastCycle`: no record is read. */
   hasCycle(position: Position): boolean
   /** The last cycle to arrive. */
   lastCycle(): StoredCycle | undefined
