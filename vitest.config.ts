@@ -13,6 +13,7 @@ const system = [
   'test/system/**/*.test.ts',
   'test/{crash,faults}/**/*.test.ts',
   'test/failover/failover.test.ts',
+  'test/year/year.test.ts',
   'bench/{bench,difference,journal}.test.ts',
   'test/{build,deploy-containers,package}.test.ts',
   'src/cli/models/{activate,embed,history,init,packages}.test.ts',

@@ -23,7 +23,7 @@ import { OutcomeReports } from '../../src/simulator/outcome-reports.js'
 import { Uploads } from '../../src/simulator/uploads.js'
 import { World } from '../../src/simulator/world.js'
 import { ExpectedRecords, type KeptDays } from './expected-records.js'
-import { soakModel, type SoakTarget } from './target.js'
+import type { SoakTarget } from './target.js'
 
 /** Between the end of a cycle's five minutes and its arrival. */
 const arrivalMs = 1500
@@ -63,6 +63,7 @@ export class SoakClient {
   readonly #galleries = new Set<string>()
   #world: World
   #cycleAtMs: number
+  #lastRequest: CycleRequest | null = null
   #lastResponse: CycleResponse | null = null
   /** Null when they must be read from the service. */
   #weights: WeightsState | null = null
@@ -102,6 +103,12 @@ export class SoakClient {
     }
   }
 
+  /** The last cycle, as a client keeps it in its spool. */
+  get lastCycle(): { request: CycleRequest; response: CycleResponse } | null {
+    const [request, response] = [this.#lastRequest, this.#lastResponse]
+    return request === null || response === null ? null : { request, response }
+  }
+
   /** Runs one cycle with its images, outcomes and faults. Rejects with the first `ContractViolation`. */
   async step(): Promise<void> {
     const plan = this.#world.nextCycle()
@@ -121,6 +128,7 @@ export class SoakClient {
     await this.#uploads.sendAll(plan.uploadsAfter, false)
     await this.#uploads.sendAll(plan.uploadsAgain, false)
     this.#placements.add(plan.placed, this.#lastResponse)
+    this.#lastRequest = request
     this.#lastResponse = checked
     this.held.add(plan, request, nowMs)
     if ((this.totals.cycles + 1) % outcomeCycleCount === 0) {
@@ -154,14 +162,15 @@ export class SoakClient {
     await agent.destroy()
   }
 
-  /** Reads all responses again: those within retention are unchanged, the others are deleted. */
-  async rereadAll(): Promise<{ kept: number; gone: number }> {
+  /** Reads all responses again: those within retention are unchanged, the others (the last `goneMax`) are deleted. */
+  async rereadAll(goneMax = Infinity): Promise<{ kept: number; gone: number }> {
     const { kept, gone } = this.held.cycleIds()
+    const absent = gone.slice(-goneMax)
     for (const cycleId of kept) await this.responses.reread(this.#api, cycleId)
-    for (const cycleId of gone)
+    for (const cycleId of absent)
       if (await this.#api.isStored(cycleId))
         throw new Error(`cycle ${cycleId} has expired and is still stored`)
-    return { kept: kept.length, gone: gone.length }
+    return { kept: kept.length, gone: absent.length }
   }
 
   async #check(response: Uint8Array, request: CycleRequest): Promise<CycleResponse> {
@@ -170,7 +179,7 @@ export class SoakClient {
     const { isOwn } = this.#tools
     return checkResponse(response, expected, {
       ...{ isOwn, exclusive: true, connectedAtMs: 0 },
-      ...{ weights: this.#weights, modelVersion: soakModel },
+      ...{ weights: this.#weights, modelVersion: this.#target.model },
     })
   }
 

@@ -103,9 +103,17 @@ export class ExpectedRecords {
     return { kept: named((ms) => ms >= from), gone: named((ms) => ms < deletedBefore) }
   }
 
-  cycles(): Bounds {
+  responses(): Bounds {
     const { kept, gone } = this.cycleIds()
     return { least: kept.length, most: this.#cycles.length - gone.length }
+  }
+
+  /** The record of a cycle is kept as long as outcomes, and at least as long as its response. */
+  cycleRecords(): Bounds {
+    const days = Math.max(this.#cycleDays, this.#days.outcomes)
+    const count = (lag: number): number =>
+      this.#cycles.filter(({ receivedAtMs }) => receivedAtMs >= this.#agoMs(days, lag)).length
+    return { least: count(0), most: count(cyclesLag) }
   }
 
   cycleIdCount(): number {

@@ -92,9 +92,9 @@ export function recordRules(
     within(name, { least: count, most: count })
   return [
     { holds: sound, words: `understudy verify: ${sound ? 'no problems found' : problems.join('; ')}` },
-    within('cycles', held.cycles()),
-    exactly('responses', found('cycles')),
-    exactly('requests', found('cycles')),
+    within('cycles', held.cycleRecords()),
+    within('responses', held.responses()),
+    exactly('requests', found('responses')),
     exactly('cycleIds', held.cycleIdCount()),
     within('images', held.images()),
     exactly('imageBytes', found('images')),

@@ -32,11 +32,13 @@ export interface SoakHooks {
   readonly onCost?: (cost: BlockCost | RemovalCost) => void
 }
 
+/** Small, with encoders of texts and images. */
+const soakModel = 'example-1'
 /** Any cycle boundary in the past. */
-const startAtMs = Date.UTC(2025, 2, 3)
+export const startAtMs = Date.UTC(2025, 2, 3)
 
 export async function soak(plan: SoakPlan, { onSample, onCost }: SoakHooks = {}): Promise<SoakResult> {
-  const target = await SoakTarget.start(startAtMs, plan.keptDays)
+  const target = await SoakTarget.start(startAtMs, plan.keptDays, soakModel)
   const client = await SoakClient.open(target, plan, startAtMs)
   const samples: Sample[] = []
   const run = async (cycles: number): Promise<void> => {
@@ -75,13 +77,13 @@ export async function soak(plan: SoakPlan, { onSample, onCost }: SoakHooks = {})
   }
 }
 
-function logRule(log: string): Verdict {
+export function logRule(log: string): Verdict {
   const errors = log.split('\n').filter((line) => /"level":[56]0/.test(line))
   return { holds: errors.length === 0, words: `errors in the log: ${errors.length}${errors[0] ?? ''}` }
 }
 
 /** While the server runs, as an operator does. */
-function verify(dataDir: string): Held {
+export function verify(dataDir: string): Held {
   const { stdout, stderr } = spawnSync(executable, ['verify', '--json', '--data-dir', dataDir], {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,

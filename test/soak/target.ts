@@ -1,41 +1,43 @@
 /**
- * The server of a soak: a real process with a model that has encoders, on a clock that the soak test sets.
+ * The server of a soak: a real process with one of the shipped models, on a clock that the soak test sets.
  */
 import { closeSync, cpSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir, ServerProcess } from '../helpers/server-process.js'
 import { Target } from '../hostile/target.js'
 import type { KeptDays } from './expected-records.js'
 
-/** Small, with encoders of texts and images. */
-export const soakModel = 'example-1'
 const configName = 'config.json'
 const reloaded = 'settings reloaded'
 
 export class SoakTarget extends Target {
+  readonly model: string
   readonly #directory: string
   readonly #clock: number
+  readonly #env: Record<string, string>
 
-  private constructor(directory: string, clock: number, env: Record<string, string>) {
+  private constructor(model: string, directory: string, clock: number, env: Record<string, string>) {
     super(env)
+    this.model = model
     this.#directory = directory
     this.#clock = clock
+    this.#env = env
   }
 
   /** Starts the server at `startAtMs` of its own time. */
-  static async start(startAtMs: number, keptDays: KeptDays): Promise<SoakTarget> {
+  static async start(startAtMs: number, keptDays: KeptDays, model: string): Promise<SoakTarget> {
     const directory = mkdtempSync(join(tmpdir(), 'understudy-soak-'))
     const clockFile = join(directory, 'clock')
     const modelsDir = join(directory, 'models')
-    cpSync(join(projectDir, 'models', soakModel), join(modelsDir, soakModel), { recursive: true })
-    writeFileSync(join(modelsDir, 'ACTIVE'), `${soakModel}\n`)
+    cpSync(join(projectDir, 'models', model), join(modelsDir, model), { recursive: true })
+    writeFileSync(join(modelsDir, 'ACTIVE'), `${model}\n`)
     const preloads = [join('hostile', 'loop-delay.ts'), join('soak', 'server-clock.ts')]
       .map((name) => `--import ${pathToFileURL(join(projectDir, 'test', name)).href}`)
       .join(' ')
-    const target = new SoakTarget(directory, openSync(clockFile, 'w'), {
+    const target = new SoakTarget(model, directory, openSync(clockFile, 'w'), {
       NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${preloads}`,
       SOAK_CLOCK_FILE: clockFile,
       UNDERSTUDY_MODELS_DIR: modelsDir,
@@ -58,6 +60,11 @@ export class SoakTarget extends Target {
     const countBefore = this.server.log.split(reloaded).length
     process.kill(this.server.pid as number, 'SIGHUP')
     while (this.server.log.split(reloaded).length === countBefore) await delay(10)
+  }
+
+  /** A server on the same clock, with another data directory. */
+  serverOn(dataDir: string): ServerProcess {
+    return new ServerProcess(this.#env, dataDir)
   }
 
   #writeConfig({ cycles, images, outcomes }: KeptDays): void {
