@@ -1,5 +1,5 @@
 /**
- * The complete clients in docs/client.md, in JavaScript and Python, as services against a real server: rows and images that
+ * The complete clients in docs/examples, in JavaScript and Python, as services against a real server: rows and images that
  * it refuses, a server and a client that are killed, and clocks that differ. No post and no response may be lost.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
@@ -16,13 +16,8 @@ import { smallJpeg } from '../helpers/jpegs.js'
 import { projectDir } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
-const page = readFileSync(join(projectDir, 'docs/client.md'), 'utf8')
-
-/** The program of a code block whose first line names its file. */
 function programOf(file: string): string {
-  const block = page.split('\n```').find((text) => new RegExp(`^\\w+\n\\W+${file}:`).test(text))
-  if (block === undefined) throw new Error(`docs/client.md has no ${file}`)
-  return block.slice(block.indexOf('\n') + 1) + '\n'
+  return readFileSync(join(projectDir, 'docs/examples', file), 'utf8')
 }
 
 /** Five minutes take half a second, from a time in the past on. */

@@ -1,5 +1,5 @@
 /**
- * The packaged client as another project uses it, against real servers: the program in docs/client.md, refusals of the
+ * The packaged client as another project uses it, against real servers: refusals of the
  * service, and clients and servers that are killed.
  */
 import { spawn, type ChildProcess } from 'node:child_process'

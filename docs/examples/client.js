@@ -1,0 +1,49 @@
+// client.js: runs as a service.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ApiError, Client } from 'understudy-client'
+import { Spool } from 'understudy-client/spool'
+import * as queue from './queue.js'
+
+const stop = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => stop.abort())
+const { signal } = stop
+
+const client = new Client({ url: process.env.SCORING_URL, apiKey: process.env.SCORING_KEY })
+const directory = process.env.SPOOL_DIRECTORY ?? 'spool'
+const spool = await Spool.open({
+  client,
+  directory,
+  onResponse: queue.storeScores,
+  onRejected: (cycleId, error) => queue.takeBack(cycleId, `${directory}/${cycleId}.json`, error),
+})
+
+/** Why the service refuses an image for good; null if it has stored it. Other failures are temporary, and thrown. */
+const send = ({ jpeg, ...key }) =>
+  client.putImage(key, jpeg, { signal }).then(
+    () => null,
+    (error) => {
+      const isRefusal = error instanceof ApiError && error.status < 500 && error.kind !== 'unauthorized'
+      // A TypeError: no path can have this key.
+      if (!isRefusal && !(error instanceof TypeError)) throw error
+      return error.message
+    },
+  )
+
+const fiveMinutes = 5 * 60_000
+let due = 0
+while (!signal.aborted) {
+  try {
+    due = Math.max(due + fiveMinutes, Math.ceil(Date.now() / fiveMinutes) * fiveMinutes)
+    await sleep(Math.max(0, due - Date.now()), undefined, { signal })
+    const cycle_id = new Date(due + 9 * 3_600_000).toISOString().replace(/[-:]/g, '').slice(0, 13)
+    const cycle_time = new Date(due).toISOString()
+    const cycle = { cycle_id, cycle_time, ...queue.changes(cycle_time) }
+    await spool.add(cycle)
+    queue.mark(cycle)
+    await spool.deliver({ signal })
+    for (const image of queue.images()) queue.markImage(image, await send(image))
+  } catch (error) {
+    // The spool keeps cycles without a response. The next iteration sends them again, before its own cycle.
+    if (!signal.aborted) console.error(error.message)
+  }
+}
