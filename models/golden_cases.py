@@ -9,6 +9,7 @@ ROWS.csv has a header, and rows of the training, with these columns in any order
 
 - every feature of the manifest, by name. An empty cell is a missing value, for a model that reads NaN.
 - title and body_html, if the model reads texts; images, if it reads images: JPEG files in the package, separated by spaces.
+- gall_id, if a head reads the index of the gallery. The manifest must have the list galleries.
 - p_views, p_comments, p_up, downvote_share: the predictions of the training for that row, if you have them. The cases then have these
   values, so that they show that the exported files compute what the model computed in training. Without them the ONNX files compute the
   values, and the cases show only that the service computes the same as this environment.
@@ -59,6 +60,11 @@ def main():
         vectors["text"] = np.stack([tokens.vector(row) for row in rows])
     if pictures:
         vectors["image"] = np.stack([pictures.vector(row) for row in rows])
+    if "galleries" in manifest:
+        if "gall_id" not in rows[0]:
+            raise SystemExit(f"{options.rows} has no column gall_id")
+        index = {gallery: number for number, gallery in enumerate(manifest["galleries"], start=1)}
+        vectors["gallery_index"] = np.array([[index.get(row["gall_id"], 0)] for row in rows])
     computed = predict(manifest, features, vectors)
     for index, row in enumerate(rows):
         given = {head: cell(row[head]) for head in computed if row.get(head)}
@@ -66,6 +72,8 @@ def main():
         case = {"name": f"row {chosen[index] + 1} of {pathlib.Path(options.rows).name}"}
         if names:
             case["features"] = {name: None if np.isnan(value) else float(value) for name, value in zip(names, features[index])}
+        if "galleries" in manifest:
+            case["gall_id"] = row["gall_id"]
         if tokens and row.get("title"):
             case["record"] = {"title": row["title"], **({"body_html": row["body_html"]} if row.get("body_html") else {})}
         if pictures and row.get("images"):

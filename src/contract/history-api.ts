@@ -295,19 +295,19 @@ export interface ExplainedCycle extends CycleSummary {
   readonly inputs: readonly ExplainedInput[]
 }
 
-export type InputKind = 'feature' | 'text' | 'image'
+export type InputKind = 'feature' | 'text' | 'image' | 'gallery'
 
 /** An input of the model and what its value adds to the score: the score minus that with the value replaced. */
 export interface ExplainedInput {
   readonly kind: InputKind
-  /** Name of the feature; `text` or `image`. */
+  /** Name of the feature; `text`, `image` or `gallery_index`. */
   readonly name: string
-  /** Null for a missing feature, and for texts and images. */
+  /** Null if missing, and for texts and images. Of a gallery its index in the manifest; one that is not in the list is missing. */
   readonly value: number | null
   readonly missing: boolean
   /** Share of the pool's present values below this one, plus half of those equal to it. */
   readonly percentile: number | null
-  /** Median of the pool's present values; null for texts and images. */
+  /** Median of the pool's present values; null for texts, images and galleries. */
   readonly median: number | null
   /** Compared with the pool's median; null if no post of the pool has a value. */
   readonly over_median: number | null

@@ -20,25 +20,24 @@ export async function tryOnPending(
   { embeddings, images }: TrialParts,
 ): Promise<void> {
   const imagesStored = images.column(state.galleries, state.gallery, state.postNo)
-  const { galleries, gallery, postNo, ...scoring } = pendingInputs(state)
+  const scoring = pendingInputs(state)
   for (const cycleAtMs of [scoring.cycleAtMs, scoring.cycleAtMs + cycleBoundaryMs]) {
     if (scoring.count === 0) return
     // Read for each batch: while the first one is scored, other posts may take the places of these in the vectors.
     const inputs = { ...embeddings.inputs(model, state, imagesStored), imagesStored }
     await model.predict({ ...scoring, ...inputs, cycleAtMs }).catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error
-      const next = { galleries, gallery, postNo }
       throw placedFailure(error, {
         version: model.version,
         what: 'the pending posts',
-        plan: { scoring, next },
+        plan: { scoring, next: state },
       })
     })
   }
 }
 
 /** The posts with a reading, scored with their latest one. */
-function pendingInputs(state: PoolState): PoolInputs & Pick<PoolState, 'galleries' | 'gallery' | 'postNo'> {
+function pendingInputs(state: PoolState): PoolInputs {
   const { count, galleries, gallery, postNo, posts, latest, previous, snapshot, newestCycleMs } = state
   const slots = Uint32Array.from(
     Array.from({ length: count }, (_, slot) => slot).filter(
@@ -49,6 +48,6 @@ function pendingInputs(state: PoolState): PoolInputs & Pick<PoolState, 'gallerie
   const engagement = { ...latest, count, gallery, postNo, status }
   return {
     ...{ cycleAtMs: newestCycleMs, count: slots.length, slots, readings: slots },
-    ...{ posts, engagement, previous, snapshot, galleries, gallery, postNo },
+    ...{ galleries, gallery, posts, engagement, previous, snapshot },
   }
 }

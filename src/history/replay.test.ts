@@ -153,12 +153,13 @@ function storedScores(store: Store, { cycle_id }: CycleRequest): number[] {
 
 /** Everything that a model may look at, row by row: slots of a replay may be others. */
 function rowsOf(inputs: CyclePlan['scoring']): object[] {
-  const { cycleAtMs, posts, engagement, previous, snapshot } = inputs
+  const { cycleAtMs, galleries, gallery, posts, engagement, previous, snapshot } = inputs
   return Array.from({ length: inputs.count }, (_, row) => {
     const slot = inputs.slots[row] as number
     const at = inputs.readings[row] as number
     return {
       cycleAtMs,
+      gallId: galleries[gallery[slot] as number],
       posts: valuesAt(posts, slot),
       title: valuesAt(posts.title, slot),
       body: valuesAt(posts.body, slot),

@@ -6,6 +6,7 @@ import { referenceCodec } from '../codec/index.js'
 import { assert, type HeadColumns } from '../contract/index.js'
 import { fillEmbeddings } from './features/embedding-rows.js'
 import { compileFeatures, type FillFeatures } from './features/compile.js'
+import { fillGalleryIndexes, type FillGalleryIndexes } from './features/gallery-index.js'
 import { matrixNames } from './sessions/head-ports.js'
 import { byName, clampHeads } from './sessions/head-shares.js'
 import {
@@ -48,6 +49,8 @@ const warmUpCounts = [1, 256]
 export interface LoadedModel extends Model {
   /** Hash of everything that determines its scores. */
   readonly identity: string
+  /** Those of which the heads read the index; empty: they read none. */
+  readonly galleries: readonly string[]
   /** False while the process of the heads is being replaced: `predict` rejects immediately. */
   readonly available: boolean
   readonly processes: readonly { readonly role: Role; readonly pid: number }[]
@@ -120,8 +123,8 @@ async function warmUp(
   run: (rows: HeadRows) => Promise<Float32Array[]>,
   { heads, graphs }: HeadsPlan,
 ): Promise<void> {
-  const fill = ({ features, text, image }: Matrices): void => {
-    for (const matrix of [features, text, image]) matrix.fill(0)
+  const fill = (matrices: Matrices): void => {
+    for (const name of matrixNames) matrices[name].fill(0)
   }
   for (const count of warmUpCounts) {
     const columns = await run({ count, fill }).catch((error: unknown) => {
@@ -151,7 +154,11 @@ function assemble(
 ): LoadedModel {
   const { manifest, features } = modelPackage
   const { codec = referenceCodec, timeLimitMs = timeLimitMsDefault } = options
-  const fillFeatures = compileFeatures(features, { codec, missing: manifest.missing ?? 'imputed' })
+  const fillers: Fillers = {
+    features: compileFeatures(features, { codec, missing: manifest.missing ?? 'imputed' }),
+    galleryIndexes: fillGalleryIndexes(manifest.galleries ?? []),
+    missing: missingEmbeddings(manifest),
+  }
   // The order of the replies.
   const { heads } = plan
   const predict = async (rows: HeadRows, limitMs = timeLimitMs): Promise<HeadColumns> => {
@@ -171,7 +178,6 @@ function assemble(
     }
     return byName(heads, columns)
   }
-  const missing = missingEmbeddings(manifest)
   return {
     version: manifest.model_version,
     identity: modelIdentity(manifest),
@@ -191,18 +197,19 @@ function assemble(
     },
     text: textEncoder(manifest, hosts.text, timeLimitMs),
     image: imageEncoder(manifest, hosts.image, timeLimitMs),
+    galleries: manifest.galleries ?? [],
     predict: (inputs, limitMs) => {
       const { text, image } = inputs
       // Behind another batch, the request is written later: by then, other posts may have these places in the vectors.
       const embeddings = hosts.heads.isBusy ? structuredClone({ text, image }) : { text, image }
       const read = { ...inputs, ...embeddings }
-      const fill = (matrices: Matrices): void => fillMatrices(matrices, read, fillFeatures, missing)
+      const fill = (matrices: Matrices): void => fillMatrices(matrices, read, fillers)
       return predict({ count: inputs.count, fill }, limitMs)
     },
     predictRows: (rows) => {
       const fill = (matrices: Matrices): void => {
         for (const name of matrixNames) {
-          const values = rows[name] ?? new Float32Array(0)
+          const values = rows[name] ?? new Float32Array(name === 'gallery_index' ? matrices[name].length : 0)
           assert(values.length === matrices[name].length, `each row has the ${name} that the heads read`)
           matrices[name].set(values)
         }
@@ -218,14 +225,23 @@ function assemble(
   }
 }
 
+/** What writes the matrices of a model. */
+interface Fillers {
+  readonly features: FillFeatures
+  readonly galleryIndexes: FillGalleryIndexes
+  /** The values of a missing embedding. */
+  readonly missing: Readonly<Record<'text' | 'image', number>>
+}
+
 /** Writes right into the request to the process. */
 function fillMatrices(
-  { features, text, image }: Matrices,
+  { features, text, image, gallery_index }: Matrices,
   inputs: ModelInputs,
-  fillFeatures: FillFeatures,
-  missing: Readonly<Record<'text' | 'image', number>>,
+  fillers: Fillers,
 ): void {
-  if (features.length > 0) fillFeatures(inputs, features)
+  const { missing } = fillers
+  if (features.length > 0) fillers.features(inputs, features)
+  fillers.galleryIndexes(inputs, gallery_index)
   const slots = inputs.slots.subarray(0, inputs.count)
   fillEmbeddings(inputs.text, slots, text, missing.text)
   fillEmbeddings(inputs.image, slots, image, missing.image)

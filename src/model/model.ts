@@ -83,6 +83,8 @@ export interface FeatureRows {
   /** Row-major [count, dim] of the text encoder; null if the model has none. */
   readonly text: Float32Array | null
   readonly image: Float32Array | null
+  /** An index for each row, for a model that reads galleries. Default: all galleries are unknown. */
+  readonly gallery_index?: Float32Array
 }
 
 /** A failure of the model, not of the request. */

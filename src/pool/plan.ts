@@ -97,6 +97,8 @@ export function planCycle(
       count: scored.slots.length,
       slots: scored.slots,
       readings: scored.readings,
+      galleries: next.galleries,
+      gallery: next.gallery,
       posts: next.posts,
       engagement,
       previous: kept.before,

@@ -1,7 +1,13 @@
 /**
  * The inputs of a model when it scores a cycle: columns of the pending posts and of this cycle's readings.
  */
-import type { EngagementColumns, PostColumns, ReadingColumns, SnapshotColumns } from '../contract/index.js'
+import type {
+  EngagementColumns,
+  GalleryIds,
+  PostColumns,
+  ReadingColumns,
+  SnapshotColumns,
+} from '../contract/index.js'
 
 /**
  * The rows to score, `count` of them. Row `r` is the post in slot `slots[r]`, with the reading in row
@@ -13,6 +19,10 @@ export interface ScoringInputs {
   readonly count: number
   readonly slots: Uint32Array
   readonly readings: Uint32Array
+  /** Gallery ids of the pending posts by code. */
+  readonly galleries: GalleryIds
+  /** By slot: the code of the post's gallery. */
+  readonly gallery: Uint32Array
   /** By slot: what stays the same from a post's entry on. */
   readonly posts: PostColumns
   /** By engagement row. Rows to score have status `ok`; a null counter is NaN. */

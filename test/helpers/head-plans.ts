@@ -47,7 +47,7 @@ export function plannedHeads(parts: readonly GraphParts[]): HeadsPlan {
   return {
     role: 'heads',
     graphs,
-    widths: { features: 1, text: 0, image: 0 },
+    widths: { features: 1, text: 0, image: 0, gallery_index: 0 },
     heads: graphs.flatMap((graph) => graph.heads.map(({ head }) => head)),
   }
 }
@@ -68,6 +68,7 @@ export async function predict(
     features: matrix('features', plan.widths.features),
     text: matrix('text', plan.widths.text),
     image: matrix('image', plan.widths.image),
+    gallery_index: matrix('gallery_index', plan.widths.gallery_index),
   }
   const { heads, failure } = await program.run({ count, matrices })
   expect(failure).toBeNull()

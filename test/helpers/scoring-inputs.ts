@@ -51,6 +51,8 @@ export function makeInputs(count: number, cycleAtMs: number, pick: Pick): ModelI
     count,
     slots,
     readings,
+    galleries: ['programming'],
+    gallery: new Uint32Array(slotCount),
     posts: {
       createdAtMs: float('optionalTime', 'posts.createdAtMs'),
       createdAtFraction: new Float64Array(slotCount),

@@ -4,10 +4,11 @@
  * Python has no numpy.
  */
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { addExport } from '../helpers/exported-models.js'
+import { galleries, galleryGraph } from '../helpers/gallery-graph.js'
 import { models, modelsDir } from '../helpers/models-command.js'
 import { projectDir } from '../helpers/server-process.js'
 
@@ -77,3 +78,16 @@ test.skipIf(path === undefined)(
     expect(models('verify', 'trees').stdout).toMatch(/\nPASS {2}golden {7}12 golden cases/)
   },
 )
+
+test.skipIf(path === undefined)('rows name the gallery of a post, for a model that reads its index', () => {
+  const directory = join(modelsDir, 'galleries')
+  mkdirSync(directory)
+  writeFileSync(join(directory, 'p_views.onnx'), galleryGraph(['N']))
+  writeFileSync(join(directory, 'galleries.json'), JSON.stringify(galleries))
+  models('init', directory)
+  const [rows, out] = [join(directory, 'rows.csv'), join(directory, 'from-training.json')]
+  writeFileSync(rows, 'gall_id,p_views\ncat,0.75\nunheard of,0.125\n등산,0.5\n')
+  expect(run(join(directory, 'golden_cases.py'), rows, '--out', out)).toMatch(/differ by at most 0\n/)
+  models('init', directory, '--golden', out)
+  expect(models('verify', 'galleries').stdout).toMatch(/\nPASS {2}golden {7}3 golden cases/)
+})

@@ -119,7 +119,7 @@ function encoderHashes({ text, image }: Manifest): { text: string | null; image:
 type Row = readonly [label: string, value: string | undefined]
 
 function packageRows({ manifest, files }: ModelPackage): Row[] {
-  const { provenance, note, missing, text, image } = manifest
+  const { provenance, note, missing, galleries, text, image } = manifest
   const features = featureNames(manifest)
   const hashes = encoderHashes(manifest)
   return [
@@ -132,6 +132,7 @@ function packageRows({ manifest, files }: ModelPackage): Row[] {
     ['heads', headsOf(manifest).join(', ')],
     ['features', `${features.length}: ${features.join(', ')}`],
     ['missing', missing === 'nan' ? 'NaN' : 'imputed'],
+    ['galleries', galleries && `${galleries.length}: ${galleries.join(', ')}`],
     [
       'text',
       text &&

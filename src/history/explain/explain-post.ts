@@ -99,6 +99,7 @@ async function loadScorer({ settings, load }: History, version: string): Promise
     features: featureNames(manifest)
       .map(findFeature)
       .filter((feature) => feature !== undefined),
+    galleries: manifest.galleries ?? [],
     missing: manifest.missing ?? 'imputed',
     missingEmbedding: missingEmbeddings(manifest),
   }
@@ -175,7 +176,7 @@ async function explainCycles(
 }
 
 const notReplayed = 'the records of this cycle do not reproduce its inputs: earlier cycles have expired'
-const withoutModel = { model: { text: null, image: null }, features: catalogue }
+const withoutModel = { model: { text: null, image: null }, features: catalogue, galleries: [] }
 
 type InputsOf = (cycle: CycleSummary, scorer: LoadedScorer) => CycleInputs | undefined
 

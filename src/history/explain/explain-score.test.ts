@@ -25,7 +25,7 @@ function scorer(missing: 'imputed' | 'nan' = 'imputed'): Scorer {
       return Promise.resolve({ p_views, p_comments: null, p_up: null, downvote_share: null })
     },
   }
-  return { model, features, missing, missingEmbedding: { text: 0, image: 0 } }
+  return { model, features, galleries: [], missing, missingEmbedding: { text: 0, image: 0 } }
 }
 
 function zeroForNaN(value: number): number {
@@ -36,6 +36,7 @@ const own = {
   features: Float32Array.of(4, NaN, 1),
   text: Float32Array.of(0.5, 0),
   image: null,
+  galleryIndex: 0,
 }
 const inputs: CycleInputs = {
   own,
@@ -93,6 +94,35 @@ test('without a model the inputs are described and no change is known', () => {
     over_median: null,
     over_missing: null,
   })
+})
+
+test('a gallery that the model knows is compared with an unknown one', async () => {
+  const { model, ...others } = scorer()
+  const byGallery: Scorer = {
+    ...others,
+    galleries: ['g', 'h'],
+    model: {
+      ...model,
+      predictRows: async (rows) => {
+        const heads = await model.predictRows(rows)
+        const p_views = heads.p_views?.map((share, row) => share + (rows.gallery_index?.[row] ?? NaN) / 8)
+        return { ...heads, p_views: p_views ?? null }
+      },
+    },
+  }
+  const galleryOf = async (galleryIndex: number) => {
+    const explained = await explainScore(byGallery, weights, { ...inputs, own: { ...own, galleryIndex } })
+    return explained.inputs.find(({ kind }) => kind === 'gallery')
+  }
+  const gallery = {
+    kind: 'gallery',
+    name: 'gallery_index',
+    percentile: null,
+    median: null,
+    over_median: null,
+  }
+  expect(await galleryOf(2)).toEqual({ ...gallery, value: 2, missing: false, over_missing: 2 * (2 / 8) })
+  expect(await galleryOf(0)).toEqual({ ...gallery, value: null, missing: true, over_missing: null })
 })
 
 test('the steps of a change add up to it, and equal inputs are omitted', async () => {

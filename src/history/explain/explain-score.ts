@@ -30,11 +30,13 @@ export interface ExplainedScore {
 
 /** The inputs of a post without a model: no change is known. */
 export function describeInputs(features: readonly Feature[], inputs: CycleInputs): ExplainedInput[] {
-  return inputParts({ features, model: { text: null, image: null } }, inputs).map(({ part }) => ({
-    ...part,
-    over_median: null,
-    over_missing: null,
-  }))
+  return inputParts({ features, model: { text: null, image: null }, galleries: [] }, inputs).map(
+    ({ part }) => ({
+      ...part,
+      over_median: null,
+      over_missing: null,
+    }),
+  )
 }
 
 export async function explainScore(
@@ -84,7 +86,7 @@ interface Part {
   readonly atMissing: InputRow | null
 }
 
-function inputParts({ features, model }: ScorerInputs, inputs: CycleInputs): Part[] {
+function inputParts({ features, model, galleries }: ScorerInputs, inputs: CycleInputs): Part[] {
   const { own } = inputs
   const parts = features.map(({ name, missing }, column): Part => {
     const present = presentValues(inputs, column)
@@ -116,8 +118,19 @@ function inputParts({ features, model }: ScorerInputs, inputs: CycleInputs): Par
       atMissing: own[kind] === null ? null : { ...own, [kind]: null },
     })
   }
+  if (galleries.length > 0) {
+    const isMissing = own.galleryIndex === 0
+    parts.push({
+      part: { ...galleryInput, missing: isMissing, ...unranked, value: isMissing ? null : own.galleryIndex },
+      atMedian: null,
+      atMissing: isMissing ? null : { ...own, galleryIndex: 0 },
+    })
+  }
   return parts
 }
+
+/** A gallery is missing if it is unknown to the model. */
+const galleryInput = { kind: 'gallery', name: 'gallery_index' } as const
 
 function withFeature(row: InputRow, column: number, value: number): InputRow {
   const features = row.features.slice()

@@ -23,6 +23,8 @@ import { VectorCache } from '../vector-cache.js'
 /** The inputs that a model takes. */
 export interface ScorerInputs {
   readonly model: Pick<Model, 'text' | 'image'>
+  /** Those of which the heads read the index; empty: they read none. */
+  readonly galleries: readonly string[]
   readonly features: readonly Feature[]
 }
 
@@ -39,6 +41,8 @@ export interface InputRow {
   readonly features: Float32Array
   readonly text: Float32Array | null
   readonly image: Float32Array | null
+  /** 0 if the gallery is unknown, or the model reads no galleries. */
+  readonly galleryIndex: number
 }
 
 /** The inputs of the scored posts of a cycle. */
@@ -60,7 +64,7 @@ const othersEncodeMsMax = 200
 export async function cycleInputs(
   store: Store,
   codec: Codec,
-  { model, features }: ScorerInputs,
+  { model, features, galleries }: ScorerInputs,
   replayed: ReplayedCycle,
   { gall_id, post_no }: PostKey,
 ): Promise<CycleInputs | null> {
@@ -82,6 +86,7 @@ export async function cycleInputs(
       features: matrix.slice(own * features.length, (own + 1) * features.length),
       text: vectorAt(inputs.text, slot),
       image: vectorAt(inputs.image, slot),
+      galleryIndex: galleries.indexOf(gall_id) + 1,
     },
     features: matrix,
     rowCount: inputs.count,
@@ -129,7 +134,7 @@ export async function scoreInputs(
   weights: Weights,
   rows: readonly InputRow[],
 ): Promise<Float32Array> {
-  const { model, features, missing, missingEmbedding } = scorer
+  const { model, features, galleries, missing, missingEmbedding } = scorer
   const count = rows.length
   const matrix = new Float32Array(count * features.length)
   for (const [row, input] of rows.entries())
@@ -148,6 +153,14 @@ export async function scoreInputs(
     }
     return values
   }
-  const batch = { count, features: matrix, text: embeddings('text'), image: embeddings('image') }
+  const batch = {
+    count,
+    features: matrix,
+    text: embeddings('text'),
+    image: embeddings('image'),
+    ...(galleries.length === 0
+      ? {}
+      : { gallery_index: Float32Array.from(rows, ({ galleryIndex }) => galleryIndex) }),
+  }
   return scoreRows(await model.predictRows(batch), weights, count)
 }

@@ -54,6 +54,16 @@ test.each([
     [port('views', ['N', 1]), port('up', ['N'], 'int64'), port('text', ['N', 8])],
     { features: ['views', 'up'], text: 'text' },
   ],
+  [
+    'of a gallery by name, not as a feature',
+    [port('views', ['N', 1]), port('gall_id', ['N', 1], 'int64'), port('up', ['N'])],
+    { features: ['views', 'up'], gallery_index: 'gall_id' },
+  ],
+  [
+    'as features of the catalogue, although they are about a gallery',
+    [port('gallery_main', ['N', 1]), port('gallery_minor', ['N', 1])],
+    { features: ['gallery_main', 'gallery_minor'] },
+  ],
 ])('inputs are found %s', (_, ports, expected) => {
   expect(draftInputs(ports, { text: 8, image: 16 }, 'head', new Findings())).toEqual(expected)
 })

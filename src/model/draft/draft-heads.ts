@@ -84,13 +84,14 @@ function feedsOf(
       const port = portNamed(graph.ports.inputs, name)
       if (port === undefined) return []
       const type = trialType(port)
+      const isVector = port.shape?.length === 1
       if (typeof given === 'string')
-        return [{ name, type, dims: [count, columnCount], values: matrices[matrix] }]
+        return [{ name, type, dims: isVector ? [count] : [count, columnCount], values: matrices[matrix] }]
       const values = Float32Array.from(
         { length: count },
         (_, row) => matrices[matrix][row * columnCount + column] as number,
       )
-      return [{ name, type, dims: port.shape?.length === 1 ? [count] : [count, 1], values }]
+      return [{ name, type, dims: isVector ? [count] : [count, 1], values }]
     })
   })
 }

@@ -9,6 +9,7 @@ import type { MatrixWidths } from '../sessions/head-ports.js'
 import { portText } from '../sessions/ports.js'
 import { featureMembers, featuresOf, featureWidth, missingOf } from './draft-features.js'
 import { dependsOnBatch, draftHeads, runBatch, type HeadGraph, type TrialResult } from './draft-heads.js'
+import { draftGalleries } from './draft-galleries.js'
 import { draftImage } from './draft-image.js'
 import { draftText } from './draft-text.js'
 import { givenSource, type FeatureSource } from './feature-source.js'
@@ -117,6 +118,7 @@ async function draftOf(inventory: Inventory, opened: Opened, context: Context): 
     kind: 'trained',
     ...(drafted.features.length === 0 ? {} : { features: drafted.features }),
     ...(drafted.missing === 'nan' ? { missing: 'nan' as const } : {}),
+    ...(drafted.galleries === null ? {} : { galleries: drafted.galleries }),
     head: drafted.head.length === 1 ? (drafted.head[0] as HeadManifest) : [...drafted.head],
     ...(text && isRead('text') ? { text } : {}),
     ...(image && isRead('image') ? { image } : {}),
@@ -150,6 +152,8 @@ function headGraphs(
 interface HeadPart {
   readonly features: (string | FeatureColumn)[]
   readonly missing: 'imputed' | 'nan'
+  /** null: no head reads the index of a gallery. */
+  readonly galleries: string[] | null
   readonly head: readonly HeadManifest[]
 }
 
@@ -162,7 +166,12 @@ async function draftHeadPart(
   const { findings } = context
   const width = featureWidth(graphs, findings)
   const chosen = width === 0 ? null : await featuresOf(inventory, graphs, width, context)
-  const widths: MatrixWidths = { ...dims, features: width ?? chosen?.features.names.length ?? 0 }
+  const galleries = await draftGalleries(inventory, graphs, findings)
+  const widths: MatrixWidths = {
+    ...dims,
+    features: width ?? chosen?.features.names.length ?? 0,
+    gallery_index: galleries === null ? 0 : 1,
+  }
   const table = chosen && { source: chosen.source, columns: chosen.features.columns }
   const batch = trialBatch(widths, chosen?.features.names ?? null, table)
   const tried = await Promise.all(graphs.map((head) => tryHead(head, batch, widths, findings)))
@@ -172,7 +181,7 @@ async function draftHeadPart(
     findings,
   )
   const missing = width === 0 ? 'imputed' : await missingOf(graphs, widths, batch, chosen, findings)
-  return { features: featureMembers(chosen, widths.features, findings), missing, head }
+  return { features: featureMembers(chosen, widths.features, findings), missing, galleries, head }
 }
 
 /** The graph with its results; one whose rows depend on each other is run for each row alone. */

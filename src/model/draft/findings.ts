@@ -50,7 +50,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' && !value.includes('\n') ? value : JSON.stringify(value)
 }
 
-const order = ['model_version', 'kind', 'features', 'missing', 'head', 'text', 'image', 'golden']
+const order = ['model_version', 'kind', 'features', 'missing', 'galleries', 'head', 'text', 'image', 'golden']
 
 /** In the order of a manifest. */
 export function inOrder(findings: readonly Finding[]): Finding[] {

@@ -148,6 +148,7 @@ function isTested(member: string, cases: readonly GoldenCase[]): boolean {
     case 'image.pooling':
       return images.some((count) => count > 1)
   }
+  if (member.endsWith('.gallery_index')) return cases.some(({ gall_id }) => gall_id !== undefined)
   if (member.startsWith('text.')) return records.length > 0
   return !member.startsWith('image.') || images.length > 0
 }

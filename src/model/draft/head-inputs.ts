@@ -1,5 +1,6 @@
 /**
- * The inputs of a graph of heads: which one is the matrix of features, and which ones are vectors, by name and by width.
+ * The inputs of a graph of heads: which one is the matrix of features, and which ones are vectors or the index of a gallery, by name
+ * and by width.
  */
 import type { MatrixName } from '../sessions/head-ports.js'
 import type { Port } from '../sessions/ports.js'
@@ -9,6 +10,7 @@ const names: Readonly<Record<MatrixName, RegExp>> = {
   text: /text|title|sentence|token|bert/i,
   image: /image|img|picture|photo|visual|vision|pixel/i,
   features: /feature|tabular|numeric|^x$|^input$|float_input|variable/i,
+  gallery_index: /^gall(ery|eries)?([_-]?(id|idx|index|code|number|no))?$/i,
 }
 
 /** Dimensions of the encoders; 0: there is no such encoder. */
@@ -19,6 +21,7 @@ export interface DraftedInputs {
   features?: string | string[]
   text?: string
   image?: string
+  gallery_index?: string
 }
 
 /** null: an input has no meaning here; the findings state it. */
@@ -34,11 +37,16 @@ export function draftInputs(
     inputs[matrix] = findings.take(`${place}.inputs.${matrix}`, (isGuess ? guess : read)(port.name, reason))
     open.delete(port)
   }
-  const columns = ports.filter(({ shape }) => shape?.length === 1 || shape?.[1] === 1)
-  if (columns.length > 1 && ports.length - columns.length <= 2) {
-    const names = columns.map(({ name }) => name)
-    const known = read(names, 'an input for each feature')
-    inputs.features = findings.take(`${place}.inputs.features`, known, `${names.length}: ${names.join(', ')}`)
+  const isColumn = ({ shape }: Port): boolean => shape?.length === 1 || shape?.[1] === 1
+  const gallery = ports.find((port) => isColumn(port) && names.gallery_index.test(port.name))
+  if (gallery !== undefined)
+    assign('gallery_index', gallery, gallery.name !== 'gallery_index', 'the name of the input')
+  const columns = [...open].filter(isColumn)
+  if (columns.length > 1 && open.size - columns.length <= 2) {
+    const features = columns.map(({ name }) => name)
+    const known = read(features, 'an input for each feature')
+    const text = `${features.length}: ${features.join(', ')}`
+    inputs.features = findings.take(`${place}.inputs.features`, known, text)
     for (const port of columns) open.delete(port)
   }
   for (const matrix of ['text', 'image'] as const) {
@@ -64,8 +72,8 @@ export function draftInputs(
   if (left.length === 0) return inputs
   findings.need(
     `${place}.inputs`,
-    `nothing here has values for ${left.map(({ name }) => name).join(', ')}: a head reads features, the vector of a text encoder and that ` +
-      'of an image encoder, an input each, and the graphs of these encoders belong into the package',
+    `nothing here has values for ${left.map(({ name }) => name).join(', ')}: a head reads features, the vector of a text encoder, that ` +
+      'of an image encoder, and a gallery_index, an input each, and the graphs of these encoders belong into the package',
   )
   return null
 }

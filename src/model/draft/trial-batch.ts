@@ -51,5 +51,7 @@ export function trialBatch(
     fillEmbeddings(pool[encoder], pool.slots.subarray(0, trialRows), matrix, 0)
     return matrix
   }
-  return { matrices: { features, text: vectorsOf('text'), image: vectorsOf('image') }, origin }
+  // Indexes that every model with galleries has: unknown, and the first one.
+  const gallery_index = Float32Array.from({ length: trialRows * widths.gallery_index }, (_, row) => row % 2)
+  return { matrices: { features, text: vectorsOf('text'), image: vectorsOf('image'), gallery_index }, origin }
 }

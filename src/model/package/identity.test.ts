@@ -137,8 +137,18 @@ describe('the identity of a model', () => {
     ['transform of a feature', { features: [{ name: 'views_log', transform: 'log1p' }] }],
     ['missing texts', { text: { ...text, missing_embedding: 'nan' } }],
     ['missing images', { image: { ...image, missing_embedding: 'nan' } }],
+    ['input of a gallery', { head: { ...head, inputs: { ...head.inputs, gallery_index: 'gallery' } } }],
+    ['galleries', { galleries: ['programming'] }],
   ])('changes with its %s', (_, change) => {
     expect(modelIdentity({ ...manifest, ...change })).not.toBe(modelIdentity(manifest))
+  })
+
+  test('changes with the order of the galleries', () => {
+    const identities = [
+      ['a', 'b'],
+      ['b', 'a'],
+    ].map((galleries) => modelIdentity({ ...manifest, galleries }))
+    expect(identities[0]).not.toBe(identities[1])
   })
 
   test.each<[string, Partial<Manifest>]>([

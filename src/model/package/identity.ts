@@ -74,7 +74,7 @@ export function imageEncoderHash(image: ImageManifest, steps = imagePreprocessin
  * identities are different models. Notes, provenance, golden cases, providers and threads are not included.
  */
 export function modelIdentity(manifest: Manifest): string {
-  const { missing, text, image } = manifest
+  const { missing, galleries, text, image } = manifest
   // Included only if it is not the default: identities that servers have stored must not change.
   const embeddings = (['text', 'image'] as const).filter(
     (encoder) => Number.isNaN(missingEmbeddings(manifest)[encoder]) !== (missing === 'nan'),
@@ -86,6 +86,7 @@ export function modelIdentity(manifest: Manifest): string {
       graph: sha256,
       ...graphIdentity(graph),
       inputs: [inputs.features ?? null, inputs.text ?? null, inputs.image ?? null],
+      ...(inputs.gallery_index === undefined ? {} : { gallery_index: inputs.gallery_index }),
       outputs: headNames.map((name) => {
         const output = outputs[name]
         return output === undefined ? null : outputIdentity(output)
@@ -93,6 +94,7 @@ export function modelIdentity(manifest: Manifest): string {
     })),
     text: text === undefined ? null : textEncoderHash(text, identityPreprocessing),
     image: image === undefined ? null : [imageEncoderHash(image, identityPreprocessing), image.pooling],
+    ...(galleries === undefined ? {} : { galleries }),
     ...(embeddings.length === 0 ? {} : { embeddings_not_missing_as_features: embeddings }),
   })
 }

@@ -16,6 +16,8 @@ export type Sha256 = string & tags.Pattern<'^[0-9a-f]{64}$'>
 export type ExecutionProvider = 'cpu' | 'cuda' | 'tensorrt' | 'coreml' | 'dml' | 'webgpu' | 'qnn' | 'openvino'
 
 type Name = string & tags.MinLength<1>
+/** A `gall_id` of the contract. `parseManifest` checks its length, in code points as the contract counts them. */
+type GalleryId = Name & tags.JsonSchemaPlugin<{ maxLength: 1024 }>
 type Index = number & tags.Type<'uint32'>
 type Size = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>
 type Pixels = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4096>
@@ -48,6 +50,11 @@ export interface Manifest {
    * feature. `nan`: it is NaN in the matrix, as tree models expect.
    */
   missing?: 'imputed' | 'nan'
+  /**
+   * Galleries by `gall_id`, for heads with an input `gallery_index`: the first has the index 1, and a gallery that is not in the
+   * list has 0. Required when a head has such an input.
+   */
+  galleries?: GalleryId[] & tags.MinItems<1> & tags.MaxItems<100000>
   /** One graph for all heads, or up to four; each head comes from one graph, and at least one of the first three exists. */
   head: HeadManifest | (HeadManifest[] & tags.MinItems<1> & tags.MaxItems<4>)
   text?: TextManifest
@@ -117,6 +124,8 @@ export interface HeadInputs {
   text?: Name
   /** [N, dim of the image encoder]. */
   image?: Name
+  /** [N, 1] or [N], int64, int32, float32 or float64: the index of the post's gallery in `galleries`, 0 for any other. */
+  gallery_index?: Name
 }
 
 /** A column of the output `name` [N, columns]; without `column`, the only one of [N] or [N, 1]. */

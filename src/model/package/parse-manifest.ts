@@ -3,7 +3,7 @@
  * failing paths and the rules they break.
  */
 import typia, { type IValidation } from 'typia'
-import { headNames, type HeadName } from '../../contract/index.js'
+import { headNames, isWithinChars, nameCharsMax, type HeadName } from '../../contract/index.js'
 import type { GraphManifest, HeadManifest, HeadOutput, ImageManifest, Manifest } from './manifest.js'
 import { parseTyped, refusal } from './parse-typed.js'
 
@@ -88,6 +88,7 @@ function contradictions(manifest: Manifest): string[] {
   const rules = [
     ...dateRules(manifest.provenance?.date),
     ...featureRules(manifest),
+    ...galleryRules(manifest),
     ...headRules(manifest),
     ...encoderRules(manifest),
     ...imageRules(manifest.image),
@@ -111,6 +112,21 @@ function featureRules(manifest: Manifest): Rule[] {
   ]
 }
 
+function galleryRules({ galleries = [], ...manifest }: Manifest): Rule[] {
+  const isRead = headGraphs(manifest).some(({ inputs }) => inputs.gallery_index !== undefined)
+  const repeated = firstRepeated(galleries)
+  const invalid = galleries.findIndex((id) => !isWithinChars(id, nameCharsMax) || !id.isWellFormed())
+  return [
+    [
+      invalid >= 0,
+      `galleries[${invalid}] is no gall_id: it must be Unicode text of at most ${nameCharsMax} characters`,
+    ],
+    [isRead && galleries.length === 0, 'galleries is required, since a head has an input gallery_index'],
+    [!isRead && galleries.length > 0, 'galleries has no effect: no head has an input gallery_index'],
+    [repeated !== null, `galleries must not name a gallery twice: ${repeated}`],
+  ]
+}
+
 function headRules(manifest: Manifest): Rule[] {
   const graphs = headGraphs(manifest)
   const isList = Array.isArray(manifest.head)
@@ -120,7 +136,7 @@ function headRules(manifest: Manifest): Rule[] {
     const names = Object.values(inputs).flat()
     const columns = Array.isArray(inputs.features) ? inputs.features.length : null
     return [
-      [names.length === 0, `${place}.inputs must have at least one of features, text, image`],
+      [names.length === 0, `${place}.inputs must have at least one of features, text, image, gallery_index`],
       [hasDuplicates(names), `${place}.inputs must have different names`],
       [
         columns !== null && columns !== featureCount,
@@ -193,5 +209,10 @@ function imageRules(image: ImageManifest | undefined): Rule[] {
 }
 
 function hasDuplicates(names: readonly string[]): boolean {
-  return new Set(names).size < names.length
+  return firstRepeated(names) !== null
+}
+
+function firstRepeated(names: readonly string[]): string | null {
+  const seen = new Set<string>()
+  return names.find((name) => seen.size === seen.add(name).size) ?? null
 }

@@ -1,7 +1,7 @@
 /**
  * Batches of heads and of encoders, and the parts of their messages:
  *
- *   heads     features, text, image: float32 [count, width] each  →  float32 [count] for each head of the plan; or,
+ *   heads     features, text, image, gallery indexes: float32 [count, width] each  →  float32 [count] for each head of the plan; or,
  *             in the header alone, the row for which a graph returns an error
  *   encoder   the bytes of each item  →  vectors, float32 [items, dim]; flags, one byte per item: 1 if it is encoded;
  *             in the header, the items that cannot be encoded, with reasons
@@ -15,7 +15,12 @@ import type { ChildFormat, OwnerFormat } from './messages.js'
 export type Matrices = Readonly<Record<MatrixName, Float32Array>>
 
 export function byMatrix(make: (name: MatrixName) => Float32Array): Matrices {
-  return { features: make('features'), text: make('text'), image: make('image') }
+  return {
+    features: make('features'),
+    text: make('text'),
+    image: make('image'),
+    gallery_index: make('gallery_index'),
+  }
 }
 
 /** The parent's request: a number of rows, and a function that writes their matrices. */
@@ -39,19 +44,19 @@ export interface EncoderRequest {
 }
 
 export function headsOwnerFormat(plan: HeadsPlan): OwnerFormat<HeadRows, Float32Array[]> {
-  const widths = matrixNames.map((name) => plan.widths[name])
+  const { widths } = plan
+  const rowWidth = matrixNames.reduce((sum, name) => sum + widths[name], 0)
   let memory = new Float32Array(0)
   return {
     replyKind: 'done',
     describe: ({ count }) => `a batch of ${count} rows`,
     encodeRequest({ count, fill }) {
-      const length = count * widths.reduce((sum, width) => sum + width, 0)
+      const length = count * rowWidth
       if (memory.length < length) memory = new Float32Array(length)
       let at = 0
-      const parts = widths.map((width) => memory.subarray(at, (at += count * width)))
-      const [features, text, image] = parts as [Float32Array, Float32Array, Float32Array]
-      fill({ features, text, image })
-      return { header: { kind: 'batch', count }, parts }
+      const matrices = byMatrix((name) => memory.subarray(at, (at += count * widths[name])))
+      fill(matrices)
+      return { header: { kind: 'batch', count }, parts: matrixNames.map((name) => matrices[name]) }
     },
     decodeReply({ header, parts }) {
       const { failure } = header as { readonly failure: ItemFailure | null }
@@ -70,8 +75,9 @@ export interface HeadsReply {
 
 export const headsChildFormat: ChildFormat<HeadsBatch, HeadsReply> = {
   decodeRequest({ header, parts }) {
-    const [features, text, image] = parts.map(floats) as [Float32Array, Float32Array, Float32Array]
-    return { count: (header as { count: number }).count, matrices: { features, text, image } }
+    const values = parts.map(floats)
+    const matrices = byMatrix((name) => values[matrixNames.indexOf(name)] as Float32Array)
+    return { count: (header as { count: number }).count, matrices }
   },
   encodeReply: ({ heads, failure }) => ({ header: { kind: 'done', failure }, parts: heads }),
 }

@@ -87,7 +87,7 @@ async function scoreOf(delivery: Delivery): Promise<number | undefined> {
   const plans = planModel(await readPackage(modelsDir, 'v'), { executionProviders: ['cpu'], log: silentLog })
   const program = await openHeadsProgram(plans.heads, silentLog)
   const none = new Float32Array(0)
-  const matrices = { features: Float32Array.of(1), text: none, image: none }
+  const matrices = { features: Float32Array.of(1), text: none, image: none, gallery_index: none }
   return (await program.run({ count: 1, matrices })).heads[0]?.[0]
 }
 

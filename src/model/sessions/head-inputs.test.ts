@@ -10,7 +10,7 @@ import { silentLog } from '../../base/index.js'
 import { openHeadsProgram } from './heads-program.js'
 import { column, expectClose, plannedHeads, predict } from '../../../test/helpers/head-plans.js'
 
-const widths = { features: 3, text: 0, image: 0 }
+const widths = { features: 3, text: 0, image: 0, gallery_index: 0 }
 const inputs = { features: ['views', 'up', 'age'] }
 const rows = [
   [1, 20, 300],
@@ -73,7 +73,12 @@ describe('a graph with one input per feature gets its columns', () => {
     const plan = { ...plannedHeads([{ graph, inputs }]), widths }
     const program = await openHeadsProgram(plan, silentLog)
     const none = new Float32Array(0)
-    const matrices = { features: Float32Array.of(1, 2, 3, 1, NaN, 3), text: none, image: none }
+    const matrices = {
+      features: Float32Array.of(1, 2, 3, 1, NaN, 3),
+      text: none,
+      image: none,
+      gallery_index: none,
+    }
     const reason = 'an input of type int64 cannot take a missing value: export it as float'
     expect(await program.run({ count: 2, matrices })).toEqual({ heads: [], failure: { item: 1, reason } })
   })

@@ -35,13 +35,14 @@ export interface HeadPorts {
     readonly features?: string | readonly string[]
     readonly text?: string
     readonly image?: string
+    readonly gallery_index?: string
   }
   readonly heads: readonly HeadColumn[]
 }
 
-export const matrixNames = ['features', 'text', 'image'] as const
+export const matrixNames = ['features', 'text', 'image', 'gallery_index'] as const
 export type MatrixName = (typeof matrixNames)[number]
-/** Columns of the matrices; 0: the manifest has no features or no such encoder. */
+/** Columns of the matrices; 0: the manifest has no features, no such encoder or no galleries. */
 export type MatrixWidths = Readonly<Record<MatrixName, number>>
 
 /** A head is one column of an output [N, columns], or an output [N], whose only column is 0; of floats. */
@@ -67,15 +68,20 @@ export interface HeadInput extends InputPlan {
   readonly isVector: boolean
 }
 
+/** Half precision has no whole numbers above 2,048. */
+const galleryIndexTypes = [...integerTypes, 'float32', 'float64'] as const
+
 /** The problems of a graph's inputs and outputs, one phrase each; empty if it can serve. */
 export function headPortProblems(
   ports: Ports,
   { inputs, heads, batch }: HeadPorts,
   widths: MatrixWidths,
 ): string[] {
-  const rules = inputsOf(inputs, widths).map(({ name, columnCount, column }): InputRule => {
+  const rules = inputsOf(inputs, widths).map(({ matrix, name, columnCount, column }): InputRule => {
     const remedy = ([count, width = 1]: NonNullable<Port['shape']>): string =>
       allows(width, column === null ? columnCount : 1) ? batchRemedy(count) : ''
+    if (matrix === 'gallery_index')
+      return { name, types: galleryIndexTypes, sizes: [1], mayBeVector: true, batch, remedy }
     if (column !== null)
       return { name, types: [...floatTypes, ...integerTypes], sizes: [1], mayBeVector: true, batch, remedy }
     return { name, types: floatTypes, sizes: [columnCount], batch, remedy }

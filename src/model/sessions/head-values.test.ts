@@ -39,7 +39,7 @@ async function headsOf(
   rows: readonly (readonly number[])[],
 ): Promise<readonly Float32Array[]> {
   const plan = plannedHeads([{ graph, heads: [column('p_up', 'probs', number, changes)] }])
-  const widths = { features: columnCount, text: 0, image: 0 }
+  const widths = { features: columnCount, text: 0, image: 0, gallery_index: 0 }
   return predict({ ...plan, widths }, rows.length, { features: rows.flat() })
 }
 

@@ -36,6 +36,7 @@ describe('a row for which a graph returns an error', () => {
       features: Float32Array.from(values),
       text: new Float32Array(0),
       image: new Float32Array(0),
+      gallery_index: new Float32Array(0),
     },
   })
 
@@ -70,9 +71,13 @@ describe('heads', () => {
         heads: [column('p_up', 'pair', 1), column('p_views', 'pair', 0), column('downvote_share', 'single')],
       },
     ])
-    const heads = await predict({ ...plan, widths: { features: 2, text: 0, image: 0 } }, 2, {
-      features: [1, 2, 3, 4],
-    })
+    const heads = await predict(
+      { ...plan, widths: { features: 2, text: 0, image: 0, gallery_index: 0 } },
+      2,
+      {
+        features: [1, 2, 3, 4],
+      },
+    )
     expectClose(heads, [
       [sigmoid(2), sigmoid(4)],
       [sigmoid(1), sigmoid(3)],
@@ -101,11 +106,15 @@ describe('heads', () => {
       { graph: of('words', 3), inputs: { text: 'words' }, heads: [column('p_up', 'probs')] },
       { graph: of('images', 2), inputs: { image: 'images' }, heads: [column('p_comments', 'probs')] },
     ])
-    const heads = await predict({ ...plan, widths: { features: 1, text: 3, image: 2 } }, 2, {
-      features: [1, 2],
-      text: [0, 0, 1, 1, 1, 1],
-      image: [-1, -1, 0, 0],
-    })
+    const heads = await predict(
+      { ...plan, widths: { features: 1, text: 3, image: 2, gallery_index: 0 } },
+      2,
+      {
+        features: [1, 2],
+        text: [0, 0, 1, 1, 1, 1],
+        image: [-1, -1, 0, 0],
+      },
+    )
     expectClose(heads, [
       [sigmoid(1), sigmoid(2)],
       [sigmoid(1), sigmoid(3)],
@@ -275,9 +284,9 @@ describe('a graph is refused when', () => {
       'base64',
     )
     const plan = plannedHeads([{ graph, heads: [column('p_views', 'probabilities', 1)] }])
-    await expect(predict({ ...plan, widths: { features: 2, text: 0, image: 0 } }, 2, {})).rejects.toThrow(
-      /: output probabilities must be a tensor: .* options=\{"zipmap": False\}/,
-    )
+    await expect(
+      predict({ ...plan, widths: { features: 2, text: 0, image: 0, gallery_index: 0 } }, 2, {}),
+    ).rejects.toThrow(/: output probabilities must be a tensor: .* options=\{"zipmap": False\}/)
   })
 
   test('it returns another number of rows', async () => {

@@ -119,7 +119,7 @@ function tensorOf(
   matrices: Matrices,
   count: number,
 ): ort.Tensor {
-  if (column === null) return numberTensor(type, matrices[matrix], [count, columnCount])
+  if (column === null) return numberTensor(type, matrices[matrix], isVector ? [count] : [count, columnCount])
   const all = matrices[matrix]
   const values = new Float32Array(count)
   for (let row = 0, at = column; row < count; row++, at += columnCount) values[row] = all[at] as number

@@ -150,8 +150,13 @@ export function planGraphFiles(graph: GraphManifest, planFile: (file: FilePlan) 
 }
 
 export function matrixWidths(manifest: Manifest): MatrixWidths {
-  const { text, image } = manifest
-  return { features: featureNames(manifest).length, text: text?.dim ?? 0, image: image?.dim ?? 0 }
+  const { text, image, galleries } = manifest
+  return {
+    features: featureNames(manifest).length,
+    text: text?.dim ?? 0,
+    image: image?.dim ?? 0,
+    gallery_index: galleries === undefined ? 0 : 1,
+  }
 }
 
 /** The ports that a graph of heads must have. */

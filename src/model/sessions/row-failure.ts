@@ -56,20 +56,23 @@ export async function withCause(error: ModelRowError, batch: FailedBatch): Promi
   return new ModelRowError(`${error.message}; caused by ${shown}`, error.row)
 }
 
-/** Features of 0, and embeddings of length 1. */
+/** Features of 0, an unknown gallery, and embeddings of length 1. */
 function neutralRow(widths: MatrixWidths): Matrices {
-  return byMatrix((name) =>
-    new Float32Array(widths[name]).fill(name === 'features' ? 0 : 1 / Math.sqrt(widths[name])),
-  )
+  return byMatrix((name) => {
+    const isEmbedding = name === 'text' || name === 'image'
+    return new Float32Array(widths[name]).fill(isEmbedding ? 1 / Math.sqrt(widths[name]) : 0)
+  })
 }
 
 function inputsOf(widths: MatrixWidths, featureNames: readonly string[]): Input[] {
   const embeddings = (['text', 'image'] as const).filter((matrix) => widths[matrix] > 0)
+  const matrix = 'gallery_index'
   return [
     ...featureNames.map((name, start) => {
       return { name: `feature ${name}`, matrix: 'features' as const, start, end: start + 1 }
     }),
     ...embeddings.map((matrix) => ({ name: `${matrix} embedding`, matrix, start: 0, end: widths[matrix] })),
+    ...(widths[matrix] > 0 ? [{ name: matrix, matrix, start: 0, end: widths[matrix] } as const] : []),
   ]
 }
 

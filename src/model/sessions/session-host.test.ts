@@ -23,7 +23,12 @@ const format: OwnerFormat<unknown, unknown> = {
 }
 
 /** A stub does not read it. */
-const plan: ServingPlan = { role: 'heads', graphs: [], widths: { features: 0, text: 0, image: 0 }, heads: [] }
+const plan: ServingPlan = {
+  role: 'heads',
+  graphs: [],
+  widths: { features: 0, text: 0, image: 0, gallery_index: 0 },
+  heads: [],
+}
 
 describe('a session host', () => {
   test('sends requests and returns the replies, one after the other', async () => {

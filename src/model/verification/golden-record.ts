@@ -3,6 +3,7 @@
  */
 import { referenceCodec } from '../../codec/index.js'
 import { headNames, type HeadColumns } from '../../contract/index.js'
+import { gallIdAt } from '../../pool/index.js'
 import { compileFeatures } from '../features/compile.js'
 import type { GoldenCase, GoldenFile } from './golden.js'
 import type { ModelInputs } from '../model.js'
@@ -37,6 +38,7 @@ export function recordGolden(
       features: Object.fromEntries(
         features.map((feature, i) => [feature.name, shortest(values[i] as number)]),
       ),
+      ...(manifest.galleries === undefined ? {} : { gall_id: gallIdAt(inputs, inputs.slots[row] as number) }),
       ...(record === null ? {} : { record: readableRecord(record) }),
       ...(images.length === 0 ? {} : { images: images.map(({ file, sha256 }) => ({ file, sha256 })) }),
       heads: Object.fromEntries(given) as GoldenCase['heads'],

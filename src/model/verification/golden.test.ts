@@ -72,6 +72,11 @@ describe('a file of golden cases is refused, naming file and place, when', () =>
       { cases: [{ ...valid, images: [] }] },
       /images, but the model has no image encoder/,
     ],
+    [
+      'a gallery has no reader',
+      { cases: [{ ...valid, gall_id: 'cat' }] },
+      /cases\[0\] has a gall_id, but no head has an input gallery_index/,
+    ],
   ])('%s', (_, value, message) => {
     const content = value === undefined ? '{' : JSON.stringify(value)
     expect(() => parseGolden(content, 'golden.json', manifest)).toThrow(message)
@@ -195,6 +200,22 @@ test('recorded cases give the inputs of the model as exactly the same float32 va
   expect(Float32Array.from(again.cases, (one) => one.heads.p_views ?? NaN)).toEqual(heads.p_views)
   expect(again.cases[0]).toMatchObject({ name: 'a', record: { title: '제목', body_html: '<p>' } })
   expect(again.cases[1]).not.toHaveProperty('record')
+  expect(again.cases[0]).not.toHaveProperty('gall_id')
+})
+
+test('recorded cases name the gallery of each post, for a model that reads it', () => {
+  const galleries = ['cat', '등산']
+  const inputs = trialInputs(['huge', 'ordinary', 'ordinary'], { text: null, image: null, galleries })
+  const none = new Float32Array(3)
+  const heads: HeadColumns = { p_views: none, p_comments: null, p_up: none, downvote_share: null }
+  const rows = ['a', 'b', 'c'].map((name) => ({ name, record: null, images: [] }))
+  const found = packageOf({
+    ...manifest,
+    galleries,
+    head: { ...head, inputs: { ...head.inputs, gallery_index: 'g' } },
+  })
+  const { cases } = recordGolden(found, inputs, heads, rows)
+  expect(cases.map(({ gall_id }) => gall_id)).toEqual(['등산', 'cat', '등산'])
 })
 
 function packageOf(changed: Manifest, directory = '/nowhere'): ModelPackage {

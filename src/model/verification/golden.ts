@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import typia from 'typia'
 import { headNames, type HeadColumns, type HeadName } from '../../contract/index.js'
+import { galleryIndex } from '../features/gallery-index.js'
 import { featureNames, headsOf, missingEmbeddings } from '../package/parse-manifest.js'
 import { parseTyped } from '../package/parse-typed.js'
 import { readHashed } from '../package/read-file.js'
@@ -26,6 +27,8 @@ export interface GoldenCase {
   name?: string
   /** Every feature of the manifest by name; null: missing, for a model that takes NaN. Default: none. */
   features?: { [name: string]: number | null }
+  /** The gallery of the post, for a model that reads its index; without it the gallery is unknown. */
+  gall_id?: string
   /** The input of the text encoder; without it the text is missing. */
   record?: { title: string; body_html?: string | null }
   /** The inputs of the image encoder, in position order; without them the images are missing. */
@@ -82,6 +85,7 @@ export async function runGolden(
   const imagesOf = ({ images = [] }: GoldenCase): Promise<Uint8Array[]> =>
     Promise.all(images.map(({ file, sha256 }) => readHashed(join(directory, file), sha256)))
   const missing = missingEmbeddings(manifest)
+  const indexOf = galleryIndex(manifest.galleries ?? [])
   const rows = {
     count: cases.length,
     features: Float32Array.from(cases.flatMap((one) => names.map((name) => one.features?.[name] ?? NaN))),
@@ -90,6 +94,9 @@ export async function runGolden(
     image:
       image &&
       (await embeddings(image, cases, { missing: missing.image, pooling: image.pooling, itemsOf: imagesOf })),
+    ...(manifest.galleries === undefined
+      ? {}
+      : { gallery_index: Float32Array.from(cases, ({ gall_id = '' }) => indexOf(gall_id)) }),
   }
   const heads = await model.predictRows(rows).catch((error: unknown) => {
     if (!(error instanceof ModelRowError)) throw error
@@ -170,6 +177,8 @@ function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
       return `${place} has a record, but the model has no text encoder`
     if (one.images !== undefined && manifest.image === undefined)
       return `${place} has images, but the model has no image encoder`
+    if (one.gall_id !== undefined && manifest.galleries === undefined)
+      return `${place} has a gall_id, but no head has an input gallery_index`
   }
   return null
 }

@@ -300,6 +300,7 @@ async function serveHeads({ heads: plan }: ModelPlans): Promise<void> {
     features: zeroRows(plan.widths.features),
     text: zeroRows(plan.widths.text),
     image: zeroRows(plan.widths.image),
+    gallery_index: zeroRows(plan.widths.gallery_index),
   }
   await program.run({ count: rowCount, matrices })
 }

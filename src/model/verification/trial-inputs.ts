@@ -30,11 +30,17 @@ const yearOneMs = -62_135_596_800_000
 /** The kinds of columns, by the values that they may hold. */
 type ColumnKind = 'counter' | 'count' | 'time' | 'past' | 'measure' | 'flag' | 'source' | 'galleryType'
 
-/** The encoders of a model, as far as its inputs depend on them. */
-type Encoders = Readonly<Record<'text' | 'image', { readonly dim: number } | null>>
+/** A model, as far as its inputs depend on it. */
+interface TrialReader extends Readonly<Record<'text' | 'image', { readonly dim: number } | null>> {
+  /** Default: the heads read no galleries. */
+  readonly galleries?: readonly string[]
+}
 
-/** Inputs of one row per kind, in that order, for a model with these encoders. Row r is slot r and reading r. */
-export function trialInputs(kinds: readonly TrialKind[], { text, image }: Encoders): ModelInputs {
+/** Inputs of one row per kind, in that order, for a model. Row r is slot r and reading r. */
+export function trialInputs(
+  kinds: readonly TrialKind[],
+  { text, image, galleries = [] }: TrialReader,
+): ModelInputs {
   const count = kinds.length
   const random = randomNumbers(seed)
   const filled = <T extends Float64Array | Uint32Array | Uint8Array>(column: T, kind: ColumnKind): T => {
@@ -54,6 +60,9 @@ export function trialInputs(kinds: readonly TrialKind[], { text, image }: Encode
     count,
     slots: rows,
     readings: rows.slice(),
+    // No gallery has an empty id, so the first one is unknown to every model.
+    galleries: ['', ...galleries],
+    gallery: Uint32Array.from(kinds, (kind, row) => galleryOf(kind, row, 1 + galleries.length)),
     posts: {
       createdAtMs: doubles('past'),
       createdAtFraction: fractions(),
@@ -97,12 +106,18 @@ export function trialInputs(kinds: readonly TrialKind[], { text, image }: Encode
   }
 }
 
+/** Ordinary rows take one gallery after the other. */
+function galleryOf(kind: TrialKind, row: number, galleryCount: number): number {
+  if (kind === 'missing' || kind === 'zeros') return 0
+  return kind === 'huge' ? galleryCount - 1 : row % galleryCount
+}
+
 /** Posts of a trial pool. The event loop of a service makes them between two cycles. */
 const trialPostCount = 520
 
 /** A full pool: `count` rows, most of them ordinary, of some hundred different posts. */
-export function trialPool(count: number, encoders: Encoders): ModelInputs {
-  const inputs = trialInputs(manyKinds(Math.min(count, trialPostCount)), encoders)
+export function trialPool(count: number, model: TrialReader): ModelInputs {
+  const inputs = trialInputs(manyKinds(Math.min(count, trialPostCount)), model)
   return reorder(
     inputs,
     Array.from({ length: count }, (_, row) => row % inputs.count),

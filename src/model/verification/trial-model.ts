@@ -5,7 +5,8 @@ import { headNames, type HeadColumns, type HeadName } from '../../contract/index
 import type { LoadedModel } from '../loaded-model.js'
 
 /** The part of a model that the checks use. */
-export type TrialModel = Pick<LoadedModel, 'text' | 'image' | 'predict' | 'predictRows'>
+export type TrialModel = Pick<LoadedModel, 'text' | 'image' | 'predict' | 'predictRows'> &
+  Partial<Pick<LoadedModel, 'galleries'>>
 
 /** Rows of a full pool. */
 export const trialRowCount = 5000

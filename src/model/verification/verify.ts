@@ -154,9 +154,13 @@ function warnOfGuesses(members: readonly string[]): Outcome {
 }
 
 function checkManifest({ manifest, features }: ModelPackage): Outcome {
-  const { kind, text, image } = manifest
-  const encoders = [...(text === undefined ? [] : ['text']), ...(image === undefined ? [] : ['images'])]
-  const reads = encoders.length === 0 ? '' : `, reads ${encoders.join(' and ')}`
+  const { kind, text, image, galleries } = manifest
+  const others = [
+    ...(text === undefined ? [] : ['text']),
+    ...(image === undefined ? [] : ['images']),
+    ...(galleries === undefined ? [] : [`an index of ${galleries.length} galleries`]),
+  ]
+  const reads = others.length === 0 ? '' : `, reads ${others.join(' and ')}`
   const what = kind === 'trained' ? 'A trained model' : 'A transport test, not a trained model,'
   const used = `${plural(features.length, 'feature')} of the catalogue${reads}`
   return pass(`${what} with ${used}; heads ${headsOf(manifest).join(', ')}.`)
