@@ -78,12 +78,17 @@ class Gate {
 }
 
 let gate: Gate
+let logged: { msg: string; cycle_id?: string; status?: unknown }[]
 let handler: RequestHandler
 let held: () => HeldResources
 
 beforeEach(async () => {
   gate = new Gate()
-  const log = pino({ level: 'silent' })
+  logged = []
+  const log = pino(
+    { level: 'info' },
+    { write: (line) => void logged.push(JSON.parse(line) as { msg: string }) },
+  )
   const store = gate.around<Store>(createMemoryStore())
   const fake = gate.around(new FakeModel())
   const codec = gate.around<Codec>(loadCodec('auto').codec)
@@ -262,6 +267,28 @@ test('calls that wait for a cycle in progress stop waiting when their clients di
   await until(() => held().calls.open === 0)
   nothingHeld()
   expect(await statusOf({ method: 'GET', path: '/v1/scores/20240301T0000' })).toBe('200 OK')
+})
+
+test('a cycle whose client disconnects has its line when it is scored, and a repeated one no other', async () => {
+  gate.holdAfter(0)
+  const { exchange } = await sent(post(bytesOf(cycle(0))))
+  await until(() => gate.isHolding)
+  exchange.disconnect()
+  gate.open()
+  await until(() => held().calls.open === 0)
+  expect(logged).toMatchObject([{ msg: 'cycle scored', cycle_id: '20240301T0000', status: 'aborted' }])
+  expect(await statusOf(post(bytesOf(cycle(0))))).toBe('200 OK')
+  expect(logged.map(({ msg }) => msg)).toEqual(['cycle scored', 'cycle repeated'])
+})
+
+test('a cycle whose client disconnects before the end of its body has one line, and is not scored', async () => {
+  const body = bytesOf(cycle(0))
+  const { exchange } = new Client(post(body))
+  await turn()
+  exchange.deliver(0, 100)
+  exchange.disconnect()
+  await until(() => held().calls.open === 0)
+  expect(logged).toMatchObject([{ msg: 'request', status: 'aborted' }])
 })
 
 test('the memory of a request is counted until its work ends, even after the client has disconnected', async () => {

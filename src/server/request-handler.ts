@@ -58,6 +58,8 @@ export interface RequestHandlerParts {
 export class RequestHandler {
   readonly #parts: RequestHandlerParts
   readonly #open = new Set<Exchange>()
+  /** Cycles whose client has disconnected: their line waits for their result. */
+  readonly #unlogged = new Set<Exchange>()
   #closing = false
   #onIdle: (() => void) | null = null
 
@@ -202,17 +204,23 @@ export class RequestHandler {
   }
 
   #ended(exchange: Exchange): void {
-    const { log, onEnded } = this.#parts
     const { stages } = exchange
     const endedAt = performance.now()
     if (exchange.status === 200) stages?.lap('send')
+    if (stages !== null && this.#open.has(exchange)) this.#unlogged.add(exchange)
+    else this.#log(exchange, endedAt)
+    this.#parts.onEnded?.(endedRequest(exchange, endedAt))
+  }
+
+  #log(exchange: Exchange, endedAt: number): void {
+    const { log } = this.#parts
     if (log.isLevelEnabled(exchange.logLevel))
       log[exchange.logLevel](logFields(exchange, endedAt), logMessage(exchange))
-    onEnded?.(endedRequest(exchange, endedAt))
   }
 
   #released(exchange: Exchange): void {
     this.#open.delete(exchange)
+    if (this.#unlogged.delete(exchange)) this.#log(exchange, performance.now())
     if (this.#open.size === 0) this.#onIdle?.()
   }
 }
