@@ -28,7 +28,7 @@ test('the secrets are credentials: no command of root touches a directory that t
 
 test('the unit reloads by SIGHUP', () => {
   expect(lines.filter((line) => line.startsWith('ExecReload='))).toEqual([
-    'ExecReload=/bin/kill -HUP $MAINPID',
+    "ExecReload=/bin/sh -c 'kill -HUP $MAINPID'",
   ])
 })
 
