@@ -14,7 +14,7 @@ import { referenceCodec } from '../../codec/index.js'
 import { formatInstant } from '../../contract/index.js'
 import { catalogue } from '../../model/index.js'
 import { exportStore } from './export-store.js'
-import { exportTables } from './schema.js'
+import { exportTables, type ExportColumn } from './schema.js'
 
 const file = join(projectDir, 'docs/export.md')
 const page = readFileSync(file, 'utf8')
@@ -28,13 +28,43 @@ test('the tables are those of the schema', () => {
   else expect(page).toBe(expected)
 })
 
+/** Columns that three tables or more have, and those of each table; neighbours with one type and one meaning share a row. */
 function tablesText(): string {
-  return Object.entries(exportTables)
-    .map(([name, { meaning, columns }]) => {
-      const rows = columns.map((column) => `| \`${column.name}\` | ${column.type} | ${column.meaning} |\n`)
-      return `### \`${name}\`\n\n${meaning}\n\n| Column | Type | Meaning |\n| --- | --- | --- |\n${rows.join('')}`
-    })
-    .join('\n')
+  const tables = Object.entries(exportTables)
+  const all = tables.flatMap(([, { columns }]) => columns)
+  const isShared = (column: ExportColumn): boolean => all.filter((other) => isSame(column, other)).length >= 3
+  const shared = all.filter(
+    (column, index) => isShared(column) && all.findIndex((other) => isSame(column, other)) === index,
+  )
+  const sections = tables.map(([name, { meaning, columns }]) => {
+    const others = columns.filter((column) => isShared(column)).map((column) => `\`${column.name}\``)
+    const also = others.length === 0 ? '' : ` Shared columns: ${others.join(', ')}.`
+    return `### \`${name}\`\n\n${meaning}${also}\n\n${columnsText(columns.filter((column) => !isShared(column)))}`
+  })
+  return [`### Shared columns\n\n${columnsText(shared)}`, ...sections].join('\n')
+}
+
+function sameTexts(one: ExportColumn, other: ExportColumn): boolean {
+  return one.type === other.type && one.meaning === other.meaning
+}
+
+function isSame(one: ExportColumn, other: ExportColumn): boolean {
+  return one.name === other.name && sameTexts(one, other)
+}
+
+function columnsText(columns: readonly ExportColumn[]): string {
+  const groups: ExportColumn[][] = []
+  for (const column of columns) {
+    const last = groups.at(-1)
+    if (last?.[0] !== undefined && sameTexts(last[0], column)) last.push(column)
+    else groups.push([column])
+  }
+  const rows = groups.map((group) => {
+    const names = group.map(({ name }) => `\`${name}\``).join(', ')
+    const [{ type, meaning } = { type: '', meaning: '' }] = group
+    return `| ${names} | ${type === 'TIMESTAMP WITH TIME ZONE' ? 'TIMESTAMPTZ' : type} | ${meaning} |\n`
+  })
+  return `| Column | Type | Meaning |\n| --- | --- | --- |\n${rows.join('')}`
 }
 
 const queries = [...page.matchAll(/^### (.+)\n[^#]*?```sql\n([^]*?)```/gm)].map(([, title, sql]) => ({

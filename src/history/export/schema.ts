@@ -102,19 +102,18 @@ const postColumns = [
   joinedColumn('post_no', 'BIGINT', 'p.post_no', 'Key of the post.'),
 ]
 const cycleColumns = [
-  joinedColumn('cycle_id', 'VARCHAR', 'c.cycle_id', 'The cycle.'),
+  joinedColumn('cycle_id', 'VARCHAR', 'c.cycle_id', 'The cycle, in KST.'),
   joinedColumn('cycle_time', timestamp, 'c.cycle_ms', 'Its `cycle_time`.'),
 ]
 const enteredColumn = joinedColumn(
   'entered_cycle_id',
   'VARCHAR',
   'e.cycle_id',
-  'The cycle that brought the post: with its key, the key of the visit. Null if that cycle has expired, and for posts that are unknown.',
+  'The cycle that brought the post: with its key, the key of the visit. Null if that cycle has expired or the post is unknown.',
 )
 
 const cycles = table('One row per cycle.', 'c.cycle_ms', [
-  joinedColumn('cycle_id', 'VARCHAR', 'c.cycle_id', 'Its id, in KST.'),
-  joinedColumn('cycle_time', timestamp, 'c.cycle_ms', 'Its `cycle_time`.'),
+  ...cycleColumns,
   joinedColumn('position', 'INTEGER', 'c.id', 'Place in the order of arrival.'),
   joinedColumn('received_at', timestamp, 'c.received_ms', "Arrival, by the service's clock."),
   time('scored_at', '`scored_at` of the response.'),
