@@ -109,6 +109,9 @@ describe('understudy report', () => {
       ['shadow:v1', 8],
       ['shadow:shadow-2', 8],
     ])
+    const { model_version: serving } = cycles[0]?.response as CycleResponse
+    const served = JSON.parse(report(recorded.dataDir, '--models', serving, '--json')) as typeof both
+    expect(served.rankers.map(({ name }) => name)).not.toContain(`shadow:${serving}`)
     const difference = both.differences.at(-1)
     expect(difference).toMatchObject({ a: 'shadow:v1', b: 'shadow:shadow-2' })
     const compared = models(

@@ -207,6 +207,56 @@ test.each([
   ])
 })
 
+const anySize = port('pixel_values', 'float32', ['N', 3, 'height', 'width'])
+const samMean = [0.485, 0.456, 0.406]
+
+test.each([
+  [
+    'the size of the padding, after the normalisation',
+    {
+      image_processor_type: 'SamImageProcessor',
+      size: { longest_edge: 64 },
+      pad_size: { height: 64, width: 48 },
+      image_mean: samMean,
+    },
+    { width: 48, height: 64 },
+    { color: [124, 116, 104], side: 'end' },
+  ],
+  [
+    'one size, in black around the image',
+    { image_processor_type: 'DonutImageProcessor', size: { height: 32, width: 64 }, image_mean: samMean },
+    { width: 64, height: 32 },
+    { color: [0, 0, 0], side: 'both' },
+  ],
+  [
+    'a square of the colour of the mean',
+    { image_processor_type: 'LlavaImageProcessor', size: 32, image_mean: [0.5, 0.25, 1] },
+    { width: 32, height: 32 },
+    { color: [128, 64, 255], side: 'both' },
+  ],
+  [
+    'values that are not normalised',
+    { size: { height: 32, width: 64 }, do_normalize: false },
+    { width: 64, height: 32 },
+    { color: [0, 0, 0], side: 'end' },
+  ],
+])('padding to %s is stated, and a guess', async (_, config, resize, pad) => {
+  const { image: drafted, findings } = await image({ ...config, do_pad: true }, anySize)
+  expect(drafted).toMatchObject({ resize, pad })
+  expect(drafted).not.toHaveProperty('crop')
+  expect(stateOf(findings, 'image.pad')).toBe('guessed')
+})
+
+test.each([
+  ['whose configuration does not pad', { size: { height: 32, width: 64 } }],
+  [
+    'that are padded to the largest of a batch',
+    { do_pad: true, size: { shortest_edge: 64, longest_edge: 96 } },
+  ],
+])('images %s have no padding', async (_, config) => {
+  expect((await image(config, anySize)).image).not.toHaveProperty('pad')
+})
+
 test('the preprocessing of timm is read from config.json', async () => {
   const pretrained_cfg = {
     input_size: [3, 224, 224],

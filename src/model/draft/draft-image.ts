@@ -2,11 +2,11 @@
  * Drafts the image encoder: from its graph, a trial run, and `preprocessor_config.json` of transformers, or timm's `config.json`.
  */
 import { isObject } from '../../base/index.js'
-import type { ImageManifest } from '../package/manifest.js'
+import type { ImageManifest, Padding } from '../package/manifest.js'
 import type { Port } from '../sessions/ports.js'
 import type { TrialOutput } from '../sessions/trial-runs.js'
 import { guess, read, type Findings, type Known } from './findings.js'
-import { numberIn, type Inventory, type Json } from './inventory.js'
+import { numberIn, textIn, type Inventory, type Json } from './inventory.js'
 import { takeBatch, trialType, type TrialGraph } from './trial-graph.js'
 
 const trialRows = 2
@@ -39,6 +39,7 @@ export async function draftImage(
     ...graph.entry,
     input: input.name,
     resize: findings.take('image.resize', geometry.resize),
+    ...(geometry.pad === undefined ? {} : { pad: findings.take('image.pad', geometry.pad) }),
     ...(geometry.crop === null ? {} : { crop: findings.take('image.crop', geometry.crop) }),
     interpolation: findings.take('image.interpolation', interpolationOf(config, source)),
     ...channelsOf(config, source, findings),
@@ -80,6 +81,7 @@ function sizeOf({ shape }: Port, layout: 'nchw' | 'nhwc', config: Json | null): 
 interface Geometry {
   readonly resize: Known<ImageManifest['resize']>
   readonly crop: Known<Extent> | null
+  readonly pad?: Known<Padding>
 }
 
 function geometryOf(config: Json | null, size: Known<Extent>, source: string): Geometry {
@@ -95,6 +97,8 @@ function geometryOf(config: Json | null, size: Known<Extent>, source: string): G
         }
       : { resize: guess(size.value, reason), crop: null }
   }
+  const pad = padIn(config, size, source)
+  if (pad !== null && !isCropped) return pad
   const share = numberIn(config, 'crop_pct')
   if (share !== null && edge !== null) {
     // Large ConvNeXt models, from 384 pixels on, are not cropped.
@@ -120,6 +124,31 @@ function geometryOf(config: Json | null, size: Known<Extent>, source: string): G
   return { resize: guess(size.value, `${source} has no size that is known here`), crop: null }
 }
 
+/** Processors that centre the image; the others of transformers pad on the right and at the bottom. */
+const centringProcessor = /^(Donut|Nougat|Llava)/
+/** These pad the bytes with black. Others pad after the normalisation, with 0, which is the mean as a byte, or with the mean itself. */
+const blackProcessor = /^(Donut|Nougat)/
+
+/** null: the configuration does not pad to one size. */
+function padIn(config: Json, size: Known<Extent>, source: string): Geometry | null {
+  const type = textIn(config, 'image_processor_type') ?? ''
+  if (config['do_pad'] !== true) return null
+  const stated = extentIn(config, 'pad_size') ?? extentIn(config, 'size')
+  // Without a size, images are padded to the largest one of a batch.
+  if (stated === null && size.state === 'guessed') return null
+  const extent = stated ?? size.value
+  const mean = normalisation(config, 'mean', source).value
+  const isBlack = blackProcessor.test(type)
+  const color = mean.map((share) => (isBlack ? 0 : Math.round(255 * Math.min(Math.max(share, 0), 1))))
+  const side = centringProcessor.test(type) ? 'both' : 'end'
+  const reason = `do_pad in ${source}; colour and side are those of ${type === '' ? 'most image processors' : type}`
+  return {
+    resize: stated === null ? size : read(extent, source),
+    pad: guess({ color: color as Triple, side }, reason),
+    crop: null,
+  }
+}
+
 function isEqual(a: Extent, b: Extent): boolean {
   return a.width === b.width && a.height === b.height
 }
@@ -131,7 +160,7 @@ function edgeIn(config: Json | null): number | null {
 }
 
 /** `{ height, width }`; a number is a square, apart from a `size` that a crop follows. */
-function extentIn(config: Json | null, name: 'size' | 'crop_size'): Extent | null {
+function extentIn(config: Json | null, name: 'size' | 'crop_size' | 'pad_size'): Extent | null {
   const size = config?.[name]
   if (typeof size === 'number')
     return name === 'size' && config?.['do_center_crop'] === true ? null : { width: size, height: size }
