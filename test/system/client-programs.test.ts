@@ -7,12 +7,13 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { hourMs } from '../../src/base/index.js'
 import type { CycleResponse } from '../../src/contract/index.js'
 import { candidate, reading } from '../helpers/bodies.js'
 import { linkClient } from '../helpers/client-package.js'
 import { smallJpeg } from '../helpers/jpegs.js'
+import { nginxMissing, startNginx } from '../helpers/nginx.js'
 import { projectDir } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
@@ -96,9 +97,11 @@ describe.each(programs)('the client in $name', ({ files, command, linesMax, resp
     expect(lines.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(linesMax)
   })
 
-  test.skipIf(files.includes('client.py') && !hasRequests)(
-    'loses no post and no response, whatever is refused, killed or set back',
-    async () => {
+  test
+    .skipIf(files.includes('client.py') && !hasRequests)
+    .each([['directly', false] as const, ...(nginxMissing ? [] : [['behind nginx', true] as const])])(
+    '%s, loses no post and no response, whatever is refused, killed or set back',
+    async (_, hasNginx) => {
       const project = scratchDir()
       linkClient(project)
       for (const file of files) writeFileSync(join(project, file), programOf(file))
@@ -113,6 +116,16 @@ describe.each(programs)('the client in $name', ({ files, command, linesMax, resp
        Date.now = () => now() - (existsSync(${JSON.stringify(behind)}) ? ${72 * hourMs} : 0)`,
       )
       const server = await started({ NODE_OPTIONS: `--import ${join(project, 'server-clock.mjs')}` })
+      const nginx = hasNginx ? await startNginx(server.port) : null
+      if (nginx !== null) onTestFinished(() => nginx.stop())
+      const address =
+        nginx === null
+          ? { SCORING_URL: `http://127.0.0.1:${server.port}` }
+          : {
+              SCORING_URL: `https://127.0.0.1:${nginx.port}`,
+              NODE_EXTRA_CA_CERTS: nginx.certFile,
+              REQUESTS_CA_BUNDLE: nginx.certFile,
+            }
 
       const start = (agoMs: number): ChildProcess => {
         const [program, ...args] = command
@@ -122,7 +135,7 @@ describe.each(programs)('the client in $name', ({ files, command, linesMax, resp
           env: {
             ...process.env,
             PYTHONPATH: project,
-            SCORING_URL: `http://127.0.0.1:${server.port}`,
+            ...address,
             SCORING_KEY: server.key,
             AGO_MS: String(agoMs),
           },

@@ -2,37 +2,30 @@
  * The standard deployment: the real nginx with deploy/nginx.conf in front of a real server. Only paths, ports and limits that
  * a test must reach are substituted. Skipped, with one line, if nginx is not installed.
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { gzipBodyBytesMax, jsonBodyBytesMax } from '../../src/contract/index.js'
-import { adminTokenOf } from '../helpers/admin-calls.js'
 import { cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import { freePort, projectDir, ServerProcess } from '../helpers/server-process.js'
-import { makeTlsFiles, opensslMissing } from '../helpers/tls-files.js'
+import { nginxMissing, startNginx, type Nginx } from '../helpers/nginx.js'
+import { ServerProcess } from '../helpers/server-process.js'
 
-const isMissing = spawnSync('nginx', ['-v']).error !== undefined || opensslMissing
-if (isMissing) console.log('skipped: test/system/nginx.test.ts needs nginx and openssl')
+if (nginxMissing) console.log('skipped: test/system/nginx.test.ts needs nginx and openssl')
 
 const connectionsMax = 8
 
-describe.skipIf(isMissing)('nginx in front of the server', () => {
+describe.skipIf(nginxMissing)('nginx in front of the server', () => {
   const server = new ServerProcess({ UNDERSTUDY_LOG_LEVEL: 'info' })
+  let nginx: Nginx | null = null
   let port = 0
-  let stop = (): Promise<void> => Promise.resolve()
 
   beforeAll(async () => {
     await server.start()
-    port = await freePort()
-    stop = await startNginx(port, await freePort(), server.port)
+    nginx = await startNginx(server.port, connectionsMax)
+    port = nginx.port
   })
   afterAll(async () => {
-    await stop()
+    await nginx?.stop()
     await server.dispose()
   })
 
@@ -185,88 +178,3 @@ describe.skipIf(isMissing)('nginx in front of the server', () => {
     expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])
   })
 })
-
-describe.skipIf(isMissing)('nginx with its defaults in front of the admin listener', () => {
-  const server = new ServerProcess({ UNDERSTUDY_ADMIN_PORT: '0' })
-  afterAll(() => server.dispose())
-
-  test('passes an event on when it is sent', async () => {
-    await server.start()
-    const [, origin] = /understudy: admin: (http:\/\/[^/]+)\//.exec(server.log) ?? []
-    const port = await freePort()
-    const dir = mkdtempSync(join(tmpdir(), 'understudy-nginx-'))
-    const configuration = `server { listen 127.0.0.1:${port}; location / { proxy_pass ${origin}; } }`
-    const stop = await runNginx(dir, configuration, port)
-    const response = await fetch(`http://127.0.0.1:${port}/api/events`, {
-      headers: { Authorization: `Bearer ${adminTokenOf(server)}` },
-    })
-    const events = response.body!.pipeThrough(new TextDecoderStream()).getReader()
-    expect((await events.read()).value).toContain('event: heartbeat')
-    await server.postCycle(cycleBody(0))
-    let received = ''
-    while (!received.includes('event: cycle')) received += (await events.read()).value ?? ''
-    await events.cancel()
-    await stop()
-  })
-})
-
-/** Starts nginx with the shipped configuration; resolves with a function that stops it. */
-function startNginx(port: number, plainPort: number, serverPort: number): Promise<() => Promise<void>> {
-  const dir = mkdtempSync(join(tmpdir(), 'understudy-nginx-'))
-  const files = makeTlsFiles(dir, 'localhost')
-  const replacements: [string | RegExp, string][] = [
-    [/\n *listen \[::\]:[^\n]*/g, ''],
-    ['listen 443 ssl;', `listen 127.0.0.1:${port} ssl;`],
-    ['listen 80;', `listen 127.0.0.1:${plainPort};`],
-    ['server 127.0.0.1:8080;', `server 127.0.0.1:${serverPort};`],
-    ['/etc/ssl/understudy/fullchain.pem', files.cert],
-    ['/etc/ssl/understudy/privkey.pem', files.key],
-    ['understudy_connections 64;', `understudy_connections ${connectionsMax};`],
-  ]
-  let configuration = readFileSync(join(projectDir, 'deploy/nginx.conf'), 'utf8')
-  for (const [shipped, tested] of replacements) {
-    const replaced = configuration.replace(shipped, tested)
-    if (replaced === configuration) throw new Error(`deploy/nginx.conf lacks ${String(shipped)}`)
-    configuration = replaced
-  }
-  return runNginx(dir, configuration, port)
-}
-
-/** Runs nginx with these contents of its http block until it listens on `port`. */
-async function runNginx(dir: string, configuration: string, port: number): Promise<() => Promise<void>> {
-  writeFileSync(join(dir, 'understudy.conf'), configuration)
-  mkdirSync(join(dir, 'tmp'))
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  const main = [
-    'daemon off;',
-    'worker_processes 1;',
-    ...(process.getuid?.() === 0 ? ['user root;'] : []),
-    `pid ${dir}/nginx.pid;`,
-    `error_log ${dir}/error.log;`,
-    'events { worker_connections 512; }',
-    'http {',
-    'access_log off;',
-    ...temporary.map((name) => `${name}_temp_path ${dir}/tmp/${name};`),
-    `include ${dir}/understudy.conf;`,
-    '}',
-  ]
-  writeFileSync(join(dir, 'nginx.conf'), `${main.join('\n')}\n`)
-  const nginx = spawn('nginx', ['-p', dir, '-c', join(dir, 'nginx.conf'), '-e', join(dir, 'error.log')], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  let output = ''
-  nginx.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const ended = new Promise<void>((resolve) => nginx.once('close', () => resolve()))
-  const isListening = (): Promise<boolean> =>
-    new Promise((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true))
-      socket.once('connect', () => socket.destroy())
-      socket.once('error', () => resolve(false))
-    })
-  while (!(await isListening())) if (nginx.exitCode !== null) throw new Error(`nginx has ended: ${output}`)
-  return async () => {
-    nginx.kill('SIGTERM')
-    await ended
-    rmSync(dir, { recursive: true, force: true })
-  }
-}

@@ -1,0 +1,127 @@
+/**
+ * A real nginx with the shipped configuration, of which only paths, ports and limits that a test must reach are substituted,
+ * or with its defaults.
+ */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { childrenOf } from '../crash/processes.js'
+import { freePort, projectDir } from './server-process.js'
+import { makeTlsFiles, opensslMissing } from './tls-files.js'
+
+export const nginxMissing = spawnSync('nginx', ['-v']).error !== undefined || opensslMissing
+
+export class Nginx {
+  readonly port: number
+  /** Of its certificate. */
+  readonly certFile: string
+  readonly #child: ChildProcess
+  readonly #dir: string
+  readonly #ended: Promise<unknown>
+
+  private constructor(port: number, certFile: string, child: ChildProcess, dir: string) {
+    this.port = port
+    this.certFile = certFile
+    this.#child = child
+    this.#dir = dir
+    this.#ended = new Promise((resolve) => child.once('close', resolve))
+  }
+
+  /** Runs nginx with these contents of its http block. Resolves when it listens on `port`. */
+  static async start(dir: string, contents: string, port: number, certFile = ''): Promise<Nginx> {
+    writeFileSync(join(dir, 'understudy.conf'), contents)
+    mkdirSync(join(dir, 'tmp'))
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    const main = [
+      'daemon off;',
+      'worker_processes 1;',
+      ...(process.getuid?.() === 0 ? ['user root;'] : []),
+      `pid ${dir}/nginx.pid;`,
+      `error_log ${dir}/error.log;`,
+      'events { worker_connections 512; }',
+      'http {',
+      'access_log off;',
+      ...temporary.map((name) => `${name}_temp_path ${dir}/tmp/${name};`),
+      `include ${dir}/understudy.conf;`,
+      '}',
+    ]
+    const file = join(dir, 'nginx.conf')
+    writeFileSync(file, `${main.join('\n')}\n`)
+    const child = spawn('nginx', ['-p', dir, '-c', file, '-e', join(dir, 'error.log')], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let output = ''
+    child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    while (!(await isListening(port)))
+      if (child.exitCode !== null) throw new Error(`nginx has ended: ${output}`)
+    return new Nginx(port, certFile, child, dir)
+  }
+
+  /** Reads its configuration again. Resolves when new workers accept connections; those before finish their requests. */
+  async reload(): Promise<void> {
+    const workers = (): number[] => childrenOf(this.#child.pid as number).map(({ pid }) => pid)
+    const before = workers()
+    this.#child.kill('SIGHUP')
+    while (workers().every((pid) => before.includes(pid)) || !before.every(isDraining)) await delay(10)
+  }
+
+  async stop(): Promise<void> {
+    this.#child.kill('SIGTERM')
+    await this.#ended
+    rmSync(this.#dir, { recursive: true, force: true })
+  }
+}
+
+/** With deploy/nginx.conf in front of the server at `serverPort`. */
+export async function startNginx(serverPort: number, connectionsMax = 64): Promise<Nginx> {
+  const dir = mkdtempSync(join(tmpdir(), 'understudy-nginx-'))
+  const [port, plainPort] = [await freePort(), await freePort()]
+  const files = makeTlsFiles(dir, 'localhost')
+  const replacements: [string | RegExp, string][] = [
+    [/\n *listen \[::\]:[^\n]*/g, ''],
+    ['listen 443 ssl;', `listen 127.0.0.1:${port} ssl;`],
+    ['listen 80;', `listen 127.0.0.1:${plainPort};`],
+    ['server 127.0.0.1:8080;', `server 127.0.0.1:${serverPort};`],
+    ['/etc/ssl/understudy/fullchain.pem', files.cert],
+    ['/etc/ssl/understudy/privkey.pem', files.key],
+  ]
+  let configuration = readFileSync(join(projectDir, 'deploy/nginx.conf'), 'utf8')
+  for (const [shipped, tested] of replacements) {
+    const replaced = configuration.replace(shipped, tested)
+    if (replaced === configuration) throw new Error(`deploy/nginx.conf lacks ${String(shipped)}`)
+    configuration = replaced
+  }
+  const limited = configuration.replace(
+    'understudy_connections 64;',
+    `understudy_connections ${connectionsMax};`,
+  )
+  return Nginx.start(dir, limited, port, files.cert)
+}
+
+/** With nothing but `proxy_pass` to this address. */
+export async function startPlainNginx(origin: string): Promise<Nginx> {
+  const port = await freePort()
+  const dir = mkdtempSync(join(tmpdir(), 'understudy-nginx-'))
+  const contents = `server { listen 127.0.0.1:${port}; location / { proxy_pass ${origin}; } }`
+  return Nginx.start(dir, contents, port)
+}
+
+/** Whether a worker has ended, or ends as soon as its requests have. */
+function isDraining(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('shutting down')
+  } catch {
+    return true
+  }
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true))
+    socket.once('connect', () => socket.destroy())
+    socket.once('error', () => resolve(false))
+  })
+}
