@@ -18,9 +18,17 @@ const nowMs = Date.parse('2026-03-02T04:00:10.000Z')
 const newestCycleMs = Date.parse('2026-03-02T03:50:00.000Z')
 const processOf = (role: string): object => ({ role, pid: 1 })
 const versions = [
-  { version: 'v-1', role: 'active', state: 'serving', kind: 'trained', provider: 'cpu', processes: [processOf('heads'), processOf('text'), processOf('text')] }, // prettier-ignore
-  { version: 's-2', role: 'shadow', state: 'shadow', kind: 'trained', provider: 'cuda', processes: [processOf('image'), processOf('image'), processOf('image')] }, // prettier-ignore
-  { version: 'v-3', role: 'active', state: 'failed', kind: null, provider: null, processes: [] },
+  { version: 'v-1', role: 'active', state: 'serving', kind: 'trained', provider: 'cpu', placements: [], processes: [processOf('heads'), processOf('text'), processOf('text')] }, // prettier-ignore
+  { version: 's-2', role: 'shadow', state: 'shadow', kind: 'trained', provider: 'cuda', placements: [], processes: [processOf('image'), processOf('image'), processOf('image')] }, // prettier-ignore
+  {
+    version: 'v-3',
+    role: 'active',
+    state: 'failed',
+    kind: null,
+    provider: null,
+    placements: [],
+    processes: [],
+  },
 ]
 const firstScores: Now['first_scores'] = {
   ...{ on_time: 31, late: 32, never: 33, overdue: 34, share: 0.975, target: 0.99 },

@@ -14,6 +14,7 @@ import { HistoryError } from './history-error.js'
 export const sessionSettingNames = [
   'modelsDir',
   'executionProviders',
+  'mostlyOnCpu',
   'intraOpThreads',
   'predictMsMax',
   'modelLatencyMsMax',
@@ -72,11 +73,12 @@ export async function withSnapshot<T>(dataDir: string, use: (store: Store) => T 
 }
 
 export function loadOptionsOf(settings: SessionSettings, version: string, log: Log): LoadOptions {
-  const { modelsDir, executionProviders, intraOpThreads } = settings
+  const { modelsDir, executionProviders, mostlyOnCpu, intraOpThreads } = settings
   return {
     version,
     modelsDir,
     executionProviders,
+    mostlyOnCpu,
     log,
     timeLimitMs: settings.predictMsMax,
     latencyMsMax: settings.modelLatencyMsMax,

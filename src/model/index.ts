@@ -43,6 +43,7 @@ export {
 } from './package/read-package.js'
 export type { ExecutionProvider, Manifest } from './package/manifest.js'
 export type { LoadOptions, Role as ProcessRole } from './sessions/plans.js'
+export { mostlyOnCpuModes, placementText } from './sessions/placement.js'
 export { poolVectors } from './sessions/pooling.js'
 export { isolateErrors, partsOf, slices } from './sessions/isolate-errors.js'
 export { residentBytes, watchMemory } from './sessions/process-memory.js'

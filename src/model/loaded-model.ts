@@ -1,6 +1,7 @@
 /**
  * A model that serves: package, features and session processes behind the `Model` interface.
  */
+import { relative } from 'node:path'
 import { gibibyte, ignoringErrors, withRelease } from '../base/index.js'
 import { referenceCodec } from '../codec/index.js'
 import { assert, type HeadColumns } from '../contract/index.js'
@@ -32,6 +33,7 @@ import {
   type ModelPlans,
   type Role,
 } from './sessions/plans.js'
+import { providersOf, type Placement } from './sessions/placement.js'
 import { withCause } from './sessions/row-failure.js'
 import {
   openEncoderHost,
@@ -54,6 +56,8 @@ export interface LoadedModel extends Model {
   /** False while the process of the heads is being replaced: `predict` rejects immediately. */
   readonly available: boolean
   readonly processes: readonly { readonly role: Role; readonly pid: number }[]
+  /** Where each graph runs; files are relative to the package. */
+  readonly placements: readonly Placement[]
   /** null: there is no private copy. */
   readonly files: PackageFiles | null
   /** `predict` for rows whose features are known: for golden cases and checks. */
@@ -184,7 +188,15 @@ function assemble(
     kind: manifest.kind,
     files,
     get provider() {
-      return hosts.heads.provider
+      return providersOf(hosts.heads.placements)
+    },
+    get placements() {
+      return [hosts.heads, hosts.text, hosts.image].flatMap((host) =>
+        (host?.placements ?? []).map((placement) => ({
+          ...placement,
+          file: relative(modelPackage.directory, placement.file),
+        })),
+      )
     },
     get available() {
       return hosts.heads.available

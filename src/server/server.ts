@@ -311,10 +311,11 @@ function openModels({
   readonly codec: Codec
   readonly onProcessLost: (role: ProcessRole) => void
 }): ModelLifecycle {
-  const { modelsDir, executionProviders, intraOpThreads } = settings
+  const { modelsDir, executionProviders, mostlyOnCpu, intraOpThreads } = settings
   const load = versionLoader({
     modelsDir,
     executionProviders,
+    mostlyOnCpu,
     codec,
     log,
     onProcessLost,

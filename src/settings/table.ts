@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gibibyte, hourMs, mebibyte } from '../base/index.js'
 import { pendingPostsMax } from '../contract/index.js'
-import type { ExecutionProvider } from '../model/index.js'
+import { mostlyOnCpuModes, type ExecutionProvider } from '../model/index.js'
 import { integer, listOf, oneOf, path, portOrOff, text, weights, type SettingKind } from './kinds.js'
 
 interface SettingRow {
@@ -170,6 +170,13 @@ const rows = {
     defaultValue: () => ['cpu'],
     description:
       'Execution providers of ONNX Runtime in order of preference; a JSON array in the settings file.',
+    needsRestart: 'change',
+  },
+  mostlyOnCpu: {
+    kind: oneOf(mostlyOnCpuModes),
+    defaultValue: () => 'refuse',
+    description:
+      'What happens to a graph when another provider than `cpu` leaves nodes to the CPU that take more than half of a run: `refuse` tries the next provider, `warn` serves it with a warning.',
     needsRestart: 'change',
   },
   intraOpThreads: {

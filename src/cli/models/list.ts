@@ -7,6 +7,7 @@ import {
   featureNames,
   headsOf,
   listModels,
+  placementText,
   readPackage,
   readStatus,
   shadowVersions,
@@ -28,6 +29,8 @@ interface Entry extends Partial<ReturnType<typeof packageFacts>> {
   readonly failure: { readonly at: string; readonly problem: string; readonly kind: 'load' | 'cycles' } | null
   /** How the files differ from those that the server has loaded. Absent: they do not, or it has not loaded them. */
   readonly changed?: string
+  /** Where the server runs the graphs that their first provider does not run as a whole. Absent: there are none. */
+  readonly runs_on?: readonly string[]
   /** The version that failed its cycles, if this one serves in its place. */
   readonly serves_instead_of?: string
   readonly problem: string | null
@@ -69,22 +72,26 @@ export async function list(flags: Flags, context: CommandContext): Promise<void>
 function listText(entries: readonly Entry[], cellsMax: number | undefined): string {
   const head = ['', 'version', 'state', 'kind', 'features', 'reads', 'size', 'heads']
   const table = formatTable(head, entries.map(cells), { cellsMax, column: head.length - 1 })
-  const problems = entries.flatMap(({ version, problem, failure, changed, serves_instead_of: failed }) => [
-    ...(problem === null ? [] : [`${version} is not valid: ${problem}\n`]),
-    ...(failure === null
-      ? []
-      : [
-          `${version} failed ${failure.kind === 'cycles' ? 'its cycles' : 'to load'} at ${failure.at}: ${failure.problem}\n`,
-        ]),
-    ...(failed === undefined
-      ? []
-      : [`${version} serves instead of ${failed}, until a version is activated\n`]),
-    ...(changed === undefined
-      ? []
-      : [
-          `warning: ${version} has changed on disk since the server loaded it: ${changed}; the server keeps what it has loaded, and a restart refuses the change\n`,
-        ]),
-  ])
+  const problems = entries.flatMap((entry) => {
+    const { version, problem, failure, changed, serves_instead_of: failed, runs_on: runsOn = [] } = entry
+    return [
+      ...runsOn.map((sentence) => `${version}/${sentence}\n`),
+      ...(problem === null ? [] : [`${version} is not valid: ${problem}\n`]),
+      ...(failure === null
+        ? []
+        : [
+            `${version} failed ${failure.kind === 'cycles' ? 'its cycles' : 'to load'} at ${failure.at}: ${failure.problem}\n`,
+          ]),
+      ...(failed === undefined
+        ? []
+        : [`${version} serves instead of ${failed}, until a version is activated\n`]),
+      ...(changed === undefined
+        ? []
+        : [
+            `warning: ${version} has changed on disk since the server loaded it: ${changed}; the server keeps what it has loaded, and a restart refuses the change\n`,
+          ]),
+    ]
+  })
   return problems.length === 0 ? table : `${table}\n${problems.join('')}`
 }
 
@@ -103,12 +110,15 @@ async function entryOf(
       : ({ at: new Date(last.atMs).toISOString(), problem: last.problem, kind: last.kind ?? 'load' } as const)
   const changed = status?.versions.find((one) => one.version === version && one.changed)?.changed
   const fallback = status?.fallback
+  const placements = status?.versions.find((one) => one.version === version)?.placements ?? []
+  const runsOn = placements.map(placementText)
   const entry = {
     version,
     role,
     state,
     failure,
     ...(changed === undefined ? {} : { changed }),
+    ...(runsOn.length === 0 ? {} : { runs_on: runsOn }),
     ...(fallback?.version === version ? { serves_instead_of: fallback.failed } : {}),
   }
   try {

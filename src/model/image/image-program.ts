@@ -17,11 +17,13 @@ import {
   PortError,
   runEncoder,
   type GraphSession,
+  type OpenedGraph,
   type Session,
 } from '../sessions/graph-session.js'
 import { isolateErrors } from '../sessions/isolate-errors.js'
 import { itemReasonOf, reasonOf } from '../sessions/onnx-errors.js'
-import type { OpenProgram, Program } from '../sessions/program.js'
+import type { Ports } from '../sessions/ports.js'
+import type { OpenProgram } from '../sessions/program.js'
 
 /** Images of one run, and the memory that their tensor may take: encoders have inputs of very different size. */
 const runImagesMax = 8
@@ -33,11 +35,16 @@ export const openImageProgram: OpenProgram<ImagePlan, EncoderRequest, Vectors> =
   log,
   onOpened,
 ) => {
-  const graph = await openGraph(plan, (ports) => imagePortProblems(ports, plan), log)
-  const program = new ImageProgram(plan, graph)
+  const problemsOf = (ports: Ports): string[] => imagePortProblems(ports, plan)
+  const trial = async (opened: OpenedGraph): Promise<void> => {
+    onOpened?.()
+    await new ImageEncoding(plan, opened).probe()
+  }
+  const graph = await openGraph(plan, { problemsOf, trial }, log)
+  const encoding = new ImageEncoding(plan, graph)
   onOpened?.()
-  await program.probe()
-  return program
+  await encoding.probe()
+  return { placements: [graph.placement], run: (request) => encoding.run(request) }
 }
 
 /** The pixels of one image of the request. */
@@ -47,8 +54,7 @@ interface ImageInput {
   readonly values: PixelValues
 }
 
-class ImageProgram implements Program<EncoderRequest, Vectors> {
-  readonly provider: string
+class ImageEncoding {
   readonly #plan: ImagePlan
   readonly #session: Session
   /** Of pixels that are normalised; the others are bytes. */
@@ -56,8 +62,7 @@ class ImageProgram implements Program<EncoderRequest, Vectors> {
   readonly #preprocessor: Preprocessor
   readonly #runImages: number
 
-  constructor(plan: ImagePlan, { session, provider, ports }: GraphSession) {
-    this.provider = provider
+  constructor(plan: ImagePlan, { session, ports }: Pick<GraphSession, 'session' | 'ports'>) {
     this.#plan = plan
     this.#inputType = floatTypeOf(ports.inputs, plan.input)
     this.#session = session

@@ -2,6 +2,7 @@
  * What the state of the machine means for those who ask for a model.
  */
 import type { FallbackFacts, ModelAbsence, VersionFacts } from './lifecycle-parts.js'
+import { isPartial } from '../sessions/placement.js'
 import { fallbackInEffect, servingEntry, type Fallback, type Lifecycle } from './machine.js'
 import type { LifecycleStatus, VersionFailure } from './status-file.js'
 
@@ -49,12 +50,14 @@ export function statusOf(
   failures: ReadonlyMap<string, VersionFailure>,
 ): LifecycleStatus {
   return {
-    versions: versions.map(({ version, role, state, changed }) => ({
-      version,
-      role,
-      state,
-      ...(changed !== null && { changed }),
-    })),
+    versions: versions.map(({ version, role, state, changed, placements }) => {
+      const partial = placements.filter(isPartial)
+      return {
+        ...{ version, role, state },
+        ...(changed !== null && { changed }),
+        ...(partial.length > 0 && { placements: partial }),
+      }
+    }),
     ...(fallback && { fallback }),
     failures: [...failures.values()].filter(({ version }) => !isOver(version, versions, fallback)),
   }

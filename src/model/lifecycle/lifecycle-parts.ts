@@ -58,6 +58,7 @@ export interface VersionFacts extends Pick<Entry, 'version' | 'role' | 'state'> 
   readonly changed: string | null
   readonly kind: Model['kind'] | null
   readonly provider: string | null
+  readonly placements: LoadedModel['placements']
   readonly processes: LoadedModel['processes']
 }
 

@@ -125,6 +125,7 @@ export class ModelLifecycle {
         changed: model?.files?.changed ?? null,
         kind: model?.kind ?? null,
         provider: model?.provider ?? null,
+        placements: model?.placements ?? [],
         processes: model?.processes ?? [],
       }
     })

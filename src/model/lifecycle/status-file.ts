@@ -5,6 +5,7 @@
 import { lutimes, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../../base/index.js'
+import type { Placement } from '../sessions/placement.js'
 import type { Entry, Role } from './machine.js'
 
 const statusName = 'models-status.json'
@@ -16,6 +17,8 @@ export interface LifecycleStatus {
   readonly versions: readonly (Pick<Entry, 'version' | 'role' | 'state'> & {
     /** How its files on disk differ from those that the server has loaded. Absent: they do not. */
     readonly changed?: string
+    /** Where its graphs run that its first provider does not run as a whole. Absent: none. */
+    readonly placements?: readonly Placement[]
   })[]
   /** The version that serves instead of one that failed its cycles. Absent: none does. */
   readonly fallback?: { readonly version: string; readonly failed: string }

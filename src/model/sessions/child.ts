@@ -26,8 +26,7 @@ const log: Log = {
 }
 
 /** A program that is open. */
-interface Opened {
-  readonly provider: string
+interface Opened extends Pick<Program<never, never>, 'placements'> {
   readonly report?: unknown
   readonly reply: (request: Message) => Promise<OutgoingMessage>
 }
@@ -41,8 +40,8 @@ async function serve(): Promise<void> {
   const first = messages.next()
   if (first === null) return
   try {
-    const { provider, report, reply } = await open((first.header as OpenHeader).plan)
-    send({ kind: 'ready', provider, report })
+    const { placements, report, reply } = await open((first.header as OpenHeader).plan)
+    send({ kind: 'ready', placements, report })
     for (let request = messages.next(); request !== null; request = messages.next()) {
       messages.write(await reply(request))
     }
@@ -56,7 +55,7 @@ async function open(plan: ProcessPlan): Promise<Opened> {
   switch (plan.role) {
     case 'heads': {
       const { openHeadsProgram } = await import('./heads-program.js')
-      return openedChild(await openHeadsProgram(plan, log), headsChildFormat)
+      return openedChild(await openHeadsProgram(plan, log, sendOpened), headsChildFormat)
     }
     case 'text': {
       const { openTextProgram } = await import('../text/text-program.js')
@@ -69,8 +68,11 @@ async function open(plan: ProcessPlan): Promise<Opened> {
     case 'ports': {
       const { openGraph } = await import('./graph-session.js')
       const { runTrial, trialChildFormat } = await import('./trial-runs.js')
-      const { provider, ports, session } = await openGraph(plan, () => [], log)
-      const program = { provider, run: (inputs: readonly TrialInput[]) => runTrial(session, ports, inputs) }
+      const { placement, ports, session } = await openGraph(plan, { problemsOf: () => [] }, log)
+      const program = {
+        placements: [placement],
+        run: (inputs: readonly TrialInput[]) => runTrial(session, ports, inputs),
+      }
       return { ...openedChild(program, trialChildFormat), report: ports }
     }
   }
@@ -81,7 +83,7 @@ function openedChild<Request, Reply>(
   format: ChildFormat<Request, Reply>,
 ): Opened {
   return {
-    provider: program.provider,
+    placements: program.placements,
     reply: async (request) => format.encodeReply(await program.run(format.decodeRequest(request))),
   }
 }

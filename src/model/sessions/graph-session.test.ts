@@ -191,7 +191,7 @@ function planOf(graph: Uint8Array): GraphPlan {
 }
 
 async function open(plan: GraphPlan) {
-  return (await openGraph(plan, () => [], silentLog)).ports
+  return (await openGraph(plan, { problemsOf: () => [] }, silentLog)).ports
 }
 
 function temporaryDirectory(): string {

@@ -1,6 +1,7 @@
 /**
  * Opens ONNX graphs, for the programs of all roles: reads and hashes the file and those of its weights, and creates the session
- * from those very bytes, with one provider after another.
+ * from those very bytes, with one provider after another. Trial runs decide
+ * whether a provider serves.
  */
 import * as ort from 'onnxruntime-node'
 import type { Log } from '../../base/index.js'
@@ -11,6 +12,14 @@ import { readHashed } from '../package/read-file.js'
 import type { EncoderOutput } from './pooling.js'
 import type { GraphPlan } from './plans.js'
 import { graphProblem, reasonOf } from './onnx-errors.js'
+import {
+  isMostlyOnCpu,
+  nodesText,
+  Profile,
+  takesNothing,
+  type NodePlacement,
+  type Placement,
+} from './placement.js'
 
 /** The graph does not have the inputs and outputs of the manifest: another provider would not change that. */
 export class PortError extends Error {}
@@ -22,46 +31,93 @@ export const quietly: ort.InferenceSession.RunOptions = { logSeverityLevel: 4 }
 
 export interface GraphSession {
   readonly session: Session
-  /** The provider that serves. */
-  readonly provider: string
+  /** The provider that serves, and where the nodes run. */
+  readonly placement: Placement
   readonly ports: Ports
 }
 
+/** A session before its trial runs. */
+export type OpenedGraph = Omit<GraphSession, 'placement'> & { readonly provider: string }
+
+export interface GraphChecks {
+  /** Compares the ports with the plan. */
+  readonly problemsOf: (ports: Ports) => readonly string[]
+  /** Runs the graph once, as the program will. Rejects if the session cannot serve. Default: no provider is tried by a run. */
+  readonly trial?: (opened: OpenedGraph) => Promise<unknown>
+}
+
+/** The first prepares the device. */
+const trialRunCount = 4
+
 /**
- * Opens the graph with the first provider that can serve it. `problemsOf` compares its ports with the plan; if they
- * differ this rejects with a `PortError`. Logs each provider that cannot serve and is followed by another one; the error
- * states why the last one cannot.
+ * Opens the graph with the first provider that can serve it. If its ports differ from the plan this rejects with a
+ * `PortError`. Another provider than the CPU must pass trial runs, which also show where the nodes run. Logs each provider
+ * that cannot serve and is followed by another one; the error states why the last one cannot.
  */
 export async function openGraph(
   plan: GraphPlan,
-  problemsOf: (ports: Ports) => readonly string[],
+  { problemsOf, trial }: GraphChecks,
   log: Log,
 ): Promise<GraphSession> {
   const graph = await readHashed(plan.file, plan.sha256, plan.copy)
   const externalData = await readExternalData(graph, plan)
   const known = ort.listSupportedBackends().map((backend) => backend.name)
-  let lastReason = ''
-  for (const [index, provider] of plan.providers.entries()) {
+  const refused: string[] = []
+  for (const provider of plan.providers) {
+    const profile = provider === 'cpu' || trial === undefined ? null : new Profile()
     try {
       if (!known.includes(provider)) throw new Error(`this ONNX Runtime supports only ${known.join(', ')}`)
-      const session = await createSession({ graph, externalData }, plan, provider)
+      const session = await createSession({ graph, externalData }, plan, provider, profile)
       const ports = { inputs: session.inputMetadata.map(portOf), outputs: session.outputMetadata.map(portOf) }
       const problems = problemsOf(ports)
-      if (problems.length === 0) return { session, provider, ports }
-      throw new PortError(`${plan.file}: ${problems.join('; ')}`)
+      if (problems.length > 0) throw new PortError(`${plan.file}: ${problems.join('; ')}`)
+      const nodes =
+        profile === null || trial === undefined
+          ? null
+          : await profiled(session, profile, () => trial({ session, ports, provider }))
+      const placement = { file: plan.file, provider, refused, nodes }
+      checkPlacement(placement, plan, log)
+      return { session, placement, ports }
     } catch (error) {
       if (error instanceof PortError) throw error
       const problem = graphProblem(error, graph)
       if (problem !== null) throw new Error(`${plan.file} ${problem}`, { cause: error })
-      const reason = reasonOf(error)
-      lastReason = `${provider}: ${reason}`
-      if (index + 1 < plan.providers.length) {
-        log.warn({ provider }, `execution provider ${provider} cannot serve ${plan.file}: ${reason}`)
+      refused.push(`${provider}: ${reasonOf(error)}`)
+      if (refused.length < plan.providers.length) {
+        log.warn({ provider }, `execution provider ${provider} cannot serve ${plan.file}: ${reasonOf(error)}`)
       }
+    } finally {
+      profile?.remove()
     }
   }
   const tried = plan.providers.join(', ')
-  throw new Error(`${plan.file}: no execution provider can run this graph: tried ${tried}; ${lastReason}`)
+  throw new Error(
+    `${plan.file}: no execution provider can run this graph: tried ${tried}; ${refused.at(-1) ?? ''}`,
+  )
+}
+
+/** Where the nodes run in trial runs. A session that fails in one is of no further use. */
+async function profiled(
+  session: ort.InferenceSession,
+  profile: Profile,
+  run: () => Promise<unknown>,
+): Promise<NodePlacement> {
+  for (let count = 0; count < trialRunCount; count++) await run()
+  session.endProfiling()
+  return profile.read()
+}
+
+/** Throws an Error if the provider leaves too much of the graph to the CPU. */
+function checkPlacement(placement: Placement, { mostlyOnCpu = 'refuse' }: GraphPlan, log: Log): void {
+  const { file, provider, nodes } = placement
+  if (nodes === null) return
+  if (takesNothing(nodes)) throw new Error(`it leaves all ${nodes.count} nodes to the CPU`)
+  if (!isMostlyOnCpu(placement)) return
+  if (mostlyOnCpu === 'refuse') throw new Error(`the graph would run mostly on the CPU: ${nodesText(nodes)}`)
+  log.warn(
+    { provider },
+    `${file} runs mostly on the CPU, although ${provider} serves it: ${nodesText(nodes)}`,
+  )
 }
 
 /**
@@ -97,6 +153,7 @@ function createSession(
   { graph, externalData }: GraphBytes,
   plan: GraphPlan,
   provider: string,
+  profile: Profile | null,
 ): Promise<ort.InferenceSession> {
   return ort.InferenceSession.create(graph, {
     ...(externalData.length === 0 ? {} : { externalData }),
@@ -107,13 +164,10 @@ function createSession(
     executionMode: 'sequential',
     graphOptimizationLevel: 'all',
     logSeverityLevel: 3,
+    ...(profile === null ? {} : { enableProfiling: true, profileFilePrefix: profile.filePrefix }),
     extra: {
-      session: {
-        // Idle threads would otherwise spin for a while after every batch, at the cost of everything else.
-        intra_op: { allow_spinning: '0' },
-        // A provider that leaves nodes to the CPU does not serve this model.
-        ...(provider === 'cpu' ? {} : { disable_cpu_ep_fallback: '1' }),
-      },
+      // Idle threads would otherwise spin for a while after every batch, at the cost of everything else.
+      session: { intra_op: { allow_spinning: '0' } },
     },
   })
 }

@@ -193,7 +193,9 @@ describe('heads', () => {
     const lines: string[] = []
     const warn = (_: object, message: string): void => void lines.push(message)
     const program = await openHeadsProgram(plan, { ...silentLog, warn })
-    expect(program.provider).toBe('cpu')
+    expect(program.placements).toMatchObject([
+      { provider: 'cpu', refused: [expect.stringMatching(/^abacus: this ONNX/)], nodes: null },
+    ])
     expect(lines).toEqual([
       expect.stringMatching(
         /^execution provider abacus cannot serve .*head0\.onnx: this ONNX Runtime supports only .*cpu/,

@@ -15,7 +15,8 @@ import { runsOf } from './fixed-batch.js'
 import { readHead } from './head-values.js'
 import type { HeadGraphPlan, HeadsPlan } from './plans.js'
 import { numberTensor } from './floats.js'
-import { openGraph, quietly, type GraphSession } from './graph-session.js'
+import type { Ports } from './ports.js'
+import { openGraph, quietly, type GraphSession, type OpenedGraph } from './graph-session.js'
 import type { ItemFailure } from '../model.js'
 import { byMatrix, type HeadsBatch, type HeadsReply, type Matrices } from './batches.js'
 import { isolateErrors } from './isolate-errors.js'
@@ -27,15 +28,37 @@ interface OpenGraph extends GraphSession {
   readonly inputs: readonly HeadInput[]
 }
 
+/** Rows of a trial run. */
+const trialRowCount = 256
+
 /** A search for a failing row that takes longer is given up. It takes about two batches. */
 const searchMsMax = 5000
 
 /** The heads of a reply are in the order of the plan, one value a row. */
-export const openHeadsProgram: OpenProgram<HeadsPlan, HeadsBatch, HeadsReply> = async (plan, log) => {
+export const openHeadsProgram: OpenProgram<HeadsPlan, HeadsBatch, HeadsReply> = async (
+  plan,
+  log,
+  onOpened,
+) => {
   const graphs: OpenGraph[] = []
   for (const graph of plan.graphs) {
-    const open = await openGraph(graph, (ports) => headPortProblems(ports, graph, plan.widths), log)
-    graphs.push({ ...open, plan: graph, inputs: headInputs(open.ports, graph, plan.widths) })
+    const inputsOf = ({ ports }: Pick<GraphSession, 'ports'>): HeadInput[] =>
+      headInputs(ports, graph, plan.widths)
+    const trial = async (opened: OpenedGraph): Promise<void> => {
+      onOpened?.()
+      const zeros = byMatrix((name) => new Float32Array(trialRowCount * plan.widths[name]))
+      const batch = { count: trialRowCount, matrices: zeros }
+      const { session } = opened
+      await runGraph(
+        { session, plan: graph, inputs: inputsOf(opened) },
+        batch,
+        plan.widths,
+        () => new Float32Array(trialRowCount),
+      )
+    }
+    const problemsOf = (ports: Ports): string[] => headPortProblems(ports, graph, plan.widths)
+    const open = await openGraph(graph, { problemsOf, trial }, log)
+    graphs.push({ ...open, plan: graph, inputs: inputsOf(open) })
   }
   const run = async (batch: HeadsBatch): Promise<Float32Array[]> => {
     const heads = plan.heads.map(() => new Float32Array(batch.count))
@@ -45,7 +68,7 @@ export const openHeadsProgram: OpenProgram<HeadsPlan, HeadsBatch, HeadsReply> = 
     return heads
   }
   return {
-    provider: [...new Set(graphs.map(({ provider }) => provider))].join('+'),
+    placements: graphs.map(({ placement }) => placement),
     async run(batch) {
       for (const name of matrixNames)
         assert(
@@ -94,7 +117,7 @@ function rowOf(matrix: Float32Array, row: number, width: number): Float32Array {
 }
 
 async function runGraph(
-  { session, plan, inputs }: OpenGraph,
+  { session, plan, inputs }: Pick<OpenGraph, 'session' | 'plan' | 'inputs'>,
   batch: HeadsBatch,
   widths: MatrixWidths,
   targetOf: (head: HeadColumn['head']) => Float32Array,

@@ -9,6 +9,7 @@ import type { Codec } from '../../codec/index.js'
 import { headNames, type HeadName } from '../../contract/index.js'
 import type { HeadColumn, HeadPorts, MatrixWidths } from './head-ports.js'
 import { ModelError } from '../model.js'
+import type { MostlyOnCpu } from './placement.js'
 import { featureNames, headGraphs, headsOf, namedGraphs } from '../package/parse-manifest.js'
 import {
   headSettings,
@@ -37,6 +38,8 @@ export interface GraphPlan extends FilePlan {
   /** Tried in this order, each alone. */
   readonly providers: readonly string[]
   readonly intraOpThreads: number
+  /** Default `refuse`. */
+  readonly mostlyOnCpu?: MostlyOnCpu
   /** Rows of each run. Default: any number. */
   readonly batch?: number
   /** Files of weights. Default: there are none. */
@@ -72,6 +75,8 @@ export interface PlanOptions {
   readonly executionProviders: readonly string[]
   /** Default: the manifest's number, else 2, or 1 on a single core. */
   readonly intraOpThreads?: number
+  /** Default `refuse`. */
+  readonly mostlyOnCpu?: MostlyOnCpu
   readonly log: Log
 }
 
@@ -120,6 +125,7 @@ export function planModel(
     providers: providers.get(graph) as readonly string[],
     intraOpThreads:
       options.intraOpThreads ?? graph.intra_op_threads ?? manifest.intra_op_threads ?? intraOpThreadsDefault,
+    ...(options.mostlyOnCpu === undefined ? {} : { mostlyOnCpu: options.mostlyOnCpu }),
     ...(graph.batch === undefined ? {} : { batch: graph.batch }),
   })
   const { text, image } = manifest

@@ -3,10 +3,11 @@
  * sessions when it ends.
  */
 import type { Log } from '../../base/index.js'
+import type { Placement } from './placement.js'
 
 export interface Program<Request, Reply> {
-  /** Execution provider that serves, such as `cpu`; for several graphs, the distinct providers joined by `+`. */
-  readonly provider: string
+  /** Of each graph. */
+  readonly placements: readonly Placement[]
   /**
    * One batch; the next begins when this one has settled. Rejects when the session fails: then the program is of no
    * further use. A text or an image that cannot be encoded is not such a failure.
@@ -16,8 +17,8 @@ export interface Program<Request, Reply> {
 
 /**
  * Opens a program: reads and hashes its files, creates the sessions, compares the graphs with the plan. Rejects with an
- * error whose message a model engineer can act on. Logs each provider that cannot serve. `onOpened` is called before a
- * first run of the graphs, which has a separate time limit.
+ * error whose message a model engineer can act on. Logs each provider that cannot serve. `onOpened` is called before the
+ * first runs of a graph with a provider, which have a separate time limit.
  */
 export type OpenProgram<Plan, Request, Reply> = (
   plan: Plan,

@@ -1,8 +1,9 @@
 /**
  * The headers of the messages between a child process and its parent. Types only.
- * The parent sends `open`. The child sends `log` lines, `opened` before a first run of its graphs, and then `ready` or
+ * The parent sends `open`. The child sends `log` lines, `opened` before the first runs of a graph, and then `ready` or
  * `failed`. After that the reply to each `batch` is one `done`, or `failed`, after which the child cannot be used.
  */
+import type { Placement } from './placement.js'
 import type { GraphPlan, ServingPlan } from './plans.js'
 
 export type ProcessPlan = ServingPlan | PortsPlan
@@ -31,8 +32,8 @@ export type ChildHeader =
 
 export interface ReadyHeader {
   readonly kind: 'ready'
-  /** Execution provider that serves, such as `cpu`; for several graphs, the distinct providers joined by `+`. */
-  readonly provider: string
+  /** Of each graph. */
+  readonly placements: readonly Placement[]
   /** What a `ports` process has found. */
   readonly report?: unknown
 }

@@ -33,7 +33,7 @@ const plan: ServingPlan = {
 describe('a session host', () => {
   test('sends requests and returns the replies, one after the other', async () => {
     const { host } = await open(stubProgram())
-    expect(host).toMatchObject({ available: true, provider: 'stand-in' })
+    expect(host).toMatchObject({ available: true, placements: [{ provider: 'stand-in' }] })
     const requests = [{ at: 1 }, 'x'.repeat(1_000_000), [1, 2]]
     expect(await Promise.all(requests.map((request) => host.run(request, 10_000)))).toEqual(requests)
   })
@@ -208,7 +208,7 @@ function stubProgram(first = ''): (options: SpawnOptions) => ChildProcess {
     const send = (header) => messages.write({ header, parts: [] })
     messages.next()
     ${first}
-    send({ kind: 'ready', provider: 'stand-in' })
+    send({ kind: 'ready', placements: [{ file: '', provider: 'stand-in', refused: [], nodes: null }] })
     for (let message = messages.next(); message !== null; message = messages.next()) {
       const [part] = message.parts
       const request = JSON.parse(Buffer.from(part).toString())

@@ -5,6 +5,7 @@
 import { inBackground } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { ModelDownError, ModelError, type Vectors } from '../model.js'
+import { placementText, providersOf, type Placement } from './placement.js'
 import type { HeadsPlan, ImagePlan, Role, ServingPlan, TextPlan } from './plans.js'
 import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
 import type { OwnerFormat } from './messages.js'
@@ -37,7 +38,7 @@ export type EncoderHost = SessionHost<EncoderRequest, Vectors>
 export class SessionHost<Request, Reply> {
   readonly #options: HostOptions<Request, Reply>
   #process: SessionProcess | null = null
-  #provider = ''
+  #placements: readonly Placement[] = []
   /** Why no process serves, while none does. */
   #absence: ModelError
   #restartMs = restartMsMin
@@ -67,9 +68,9 @@ export class SessionHost<Request, Reply> {
     return this.#process !== null
   }
 
-  /** The provider of the process that serves, or that served last. */
-  get provider(): string {
-    return this.#provider
+  /** Of the graphs in the process that serves, or that served last. */
+  get placements(): readonly Placement[] {
+    return this.#placements
   }
 
   /** Id of the serving process; null while there is none. */
@@ -130,7 +131,7 @@ export class SessionHost<Request, Reply> {
       'model process',
       process.exited.then(() => this.#running.delete(process)),
     )
-    const { provider } = await process.starting(async () => {
+    const { placements } = await process.starting(async () => {
       // `close` stops the processes that have been started.
       if (this.#closed) throw this.#absence
       const ready = await process.open()
@@ -138,9 +139,12 @@ export class SessionHost<Request, Reply> {
       return ready
     })
     assert(this.#process === null, 'one process serves at a time')
-    this.#provider = provider
+    this.#placements = placements
     this.#process = process
-    log.info({ provider, role: plan.role, pid: process.pid }, 'execution provider selected')
+    const provider = providersOf(placements)
+    const graphs = placements.filter(({ nodes }) => nodes !== null).map(placementText)
+    const more = graphs.length === 0 ? {} : { graphs }
+    log.info({ provider, role: plan.role, pid: process.pid, ...more }, 'execution provider selected')
     inBackground(
       'model process',
       process.ended.then((reason) => this.#lose(process, reason)),

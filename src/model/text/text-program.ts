@@ -13,10 +13,17 @@ import { planBatches } from './batches.js'
 import type { EncoderRequest } from '../sessions/batches.js'
 import { explainHiddenBatch } from '../sessions/hidden-batch.js'
 import { filledUp } from '../sessions/fixed-batch.js'
-import { openGraph, PortError, runEncoder, type Session } from '../sessions/graph-session.js'
+import {
+  openGraph,
+  PortError,
+  runEncoder,
+  type OpenedGraph,
+  type Session,
+} from '../sessions/graph-session.js'
 import { isolateErrors } from '../sessions/isolate-errors.js'
 import { itemReasonOf, reasonOf } from '../sessions/onnx-errors.js'
-import type { OpenProgram, Program } from '../sessions/program.js'
+import type { Ports } from '../sessions/ports.js'
+import type { OpenProgram } from '../sessions/program.js'
 
 /**
  * Tokens of one run, padding included. Small on a CPU: the activations stay in its caches (8 rows of 128 tokens are as
@@ -43,26 +50,33 @@ export const openTextProgram: OpenProgram<TextPlan, EncoderRequest, Vectors> = a
   onOpened,
 ) => {
   const reader = await openTextReader(plan)
-  const { session, provider } = await openGraph(plan, (ports) => textPortProblems(ports, plan), log)
-  const program = new TextProgram(plan, reader, session, provider)
+  const problemsOf = (ports: Ports): string[] => textPortProblems(ports, plan)
+  const trial = async (opened: OpenedGraph): Promise<void> => {
+    onOpened?.()
+    await new TextEncoding(plan, reader, opened).probe()
+  }
+  const { session, placement } = await openGraph(plan, { problemsOf, trial }, log)
+  const encoding = new TextEncoding(plan, reader, { session, provider: placement.provider })
   onOpened?.()
-  await program.probe()
-  await program.probeRows()
-  const unknown = await program.unknownIds()
+  await encoding.probe()
+  await encoding.probeRows()
+  const unknown = await encoding.unknownIds()
   if (unknown !== null) log.warn({ check: 'text' }, unknown)
-  return program
+  return { placements: [placement], run: (request) => encoding.run(request) }
 }
 
-class TextProgram implements Program<EncoderRequest, Vectors> {
-  readonly provider: string
+class TextEncoding {
   readonly #plan: TextPlan
   readonly #reader: TextReader
   readonly #session: Session
   readonly #hasTypeIds: boolean
   readonly #batchTokens: number
 
-  constructor(plan: TextPlan, reader: TextReader, session: Session, provider: string) {
-    this.provider = provider
+  constructor(
+    plan: TextPlan,
+    reader: TextReader,
+    { session, provider }: Pick<OpenedGraph, 'session' | 'provider'>,
+  ) {
     this.#plan = plan
     this.#reader = reader
     this.#session = session

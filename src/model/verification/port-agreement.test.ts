@@ -246,7 +246,7 @@ async function verdictOf(
   const plan = { head: heads.graphs[0], text, image }[place]
   if (plan === undefined || plan === null) throw new Error(`there is no plan of ${place}`)
   try {
-    const { ports } = await openGraph(plan, () => [], silentLog)
+    const { ports } = await openGraph(plan, { problemsOf: () => [] }, silentLog)
     return portProblems(manifest, place, ports)
   } catch (error) {
     return [String(error)]

@@ -5,6 +5,13 @@
 import { availableParallelism } from 'node:os'
 import { type Log, sizeText } from '../../base/index.js'
 import { loadPackage, type LoadedModel } from '../loaded-model.js'
+import {
+  isMostlyOnCpu,
+  isPartial,
+  placementText,
+  providersOf,
+  type Placement,
+} from '../sessions/placement.js'
 import type { LoadOptions } from '../sessions/plans.js'
 import { headsOf } from '../package/parse-manifest.js'
 import { readHashed } from '../package/read-file.js'
@@ -21,6 +28,7 @@ import {
   pass,
   sentenceOf,
   skip,
+  warn,
   type Check,
   type CheckLine,
   type Outcome,
@@ -116,8 +124,10 @@ async function* loadedChecks(
   try {
     facts.provider = model.provider
     const readyS = ((performance.now() - startedAt) / 1000).toFixed(1)
-    const ready = `Ready after ${readyS} s, served by ${model.provider}, on ${availableParallelism()} cores.`
+    const ready = `Ready after ${readyS} s, served by ${providersOf(model.placements)}, on ${availableParallelism()} cores.`
     yield { check: 'load', ...pass(ready) }
+    if (model.placements.some((one) => isPartial(one) || one.nodes !== null))
+      yield { check: 'placement', ...describePlacements(model.placements) }
     for await (const line of runChecks(model, modelPackage, options))
       yield line.check === 'text' && line.state === 'pass' && textWarnings.length > 0
         ? { ...line, state: 'warn', sentence: `${textWarnings.join('; ')}. ${line.sentence}` }
@@ -144,6 +154,14 @@ async function compare(
   } finally {
     await onCpu.close()
   }
+}
+
+/** A provider of choice that does not serve, or serves in name only, is a warning. */
+function describePlacements(placements: readonly Placement[]): Outcome {
+  const sentence = `${placements.map(placementText).join('. ')}.`
+  return placements.some((one) => one.refused.length > 0 || isMostlyOnCpu(one))
+    ? warn(sentence)
+    : pass(sentence)
 }
 
 function warnOfGuesses(members: readonly string[]): Outcome {
