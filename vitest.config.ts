@@ -1,4 +1,4 @@
-// The tests in three projects: `quick` (npm test), `system` and `alone` (npm run test:system). All run on the sources, with
+// The tests in four projects: `quick` (npm test), `system` and `alone` (npm run test:system), `gpu` (npm run test:gpu). All run on the sources, with
 // the typia transform that the build uses; processes that they start run `dist`, which the global setup keeps up to date.
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
@@ -31,6 +31,9 @@ const alone = ['test/{hostile,overload,soak}/**/*.test.ts']
 
 /** A minute or more, mostly of waiting: started first, so that none of them runs on alone at the end. */
 const longest = ['test/failover/failover.test.ts', 'bench/bench.test.ts', 'test/system/tutorial.test.ts']
+
+/** They need a Vulkan driver. */
+const gpu = ['test/gpu/**/*.test.ts']
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -69,12 +72,13 @@ export default defineConfig({
       project(
         'quick',
         ['src/**/*.test.{ts,tsx}', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
-        [...system, ...alone],
+        [...system, ...alone, ...gpu],
         '100%',
       ),
       project('system', system, [], '100%'),
       // With one worker, vitest runs the files after those of the other projects.
       project('alone', alone, [], 1),
+      project('gpu', gpu, [], 1),
     ],
   },
 })
