@@ -33,6 +33,16 @@ test('the table has a row per operation, a column per number of connections, and
   expect(throughputTable([])).toBe('')
 })
 
+test('the table begins with the cycle scenarios whose floor was measured, and the plot lacks them', () => {
+  const floor = { transportMs: 1, walkMs: 1, walkNote: '', inferMs: 1, writeMs: 1, totalMs: 4, ratio: 4 }
+  const cycle = { ...row('', 1, 50, 0), scenario: 'max', details: { floor } }
+  const withoutFloor = { ...cycle, scenario: 'full', details: {} }
+  const [, , ...lines] = throughputTable([...rows, cycle, withoutFloor]).split('\n')
+  expect(lines).toHaveLength(3)
+  expect(lines[0]).toMatch(/^\| max cycle \| 50 \(0\.25\) · 2 \/ \d+ \| {2}\|$/)
+  expect(throughputSvg([cycle, ...rows], 'origin')).toBe(throughputSvg(rows, 'origin'))
+})
+
 test('the plot has a mark per measurement, a line and a dashed line per operation, and escapes its texts', () => {
   const svg = throughputSvg(rows, 'commit & machine')
   expect(svg.match(/<circle/g)).toHaveLength(3)

@@ -1,5 +1,6 @@
 /**
- * The figures of the throughput scenario as a table, one row per operation, and as a plot.
+ * The table of docs/performance.md, one row per cycle scenario and per operation of the throughput scenario, and the plot of the
+ * latter.
  */
 import type { Measurement, ThroughputFigures } from './measurement.js'
 import { escapeXml } from './plot.js'
@@ -10,7 +11,17 @@ interface Row extends ThroughputFigures {
   readonly p99Ms: number
 }
 
-/** Rows of the scenario by operation, in their order. */
+/** Cycle scenarios whose floor was measured: cycles one after the other over one connection. */
+function cycleRows(measurements: readonly Measurement[]): [string, readonly Row[]][] {
+  return measurements.flatMap(({ scenario, details: { floor }, perSecond, latencyMs }) => {
+    if (floor === undefined) return []
+    const operation = `${scenario} cycle`
+    const row = { operation, connectionCount: 1, floorPerSecond: perSecond * floor.ratio, perSecond }
+    return [[operation, [{ ...row, p50Ms: latencyMs.p50, p99Ms: latencyMs.p99 }]]]
+  })
+}
+
+/** Rows of the throughput scenario by operation, in their order. */
 function byOperation(measurements: readonly Measurement[]): ReadonlyMap<string, readonly Row[]> {
   const rows = measurements.flatMap(({ details, perSecond, latencyMs }): Row[] =>
     details.throughput === undefined
@@ -20,14 +31,15 @@ function byOperation(measurements: readonly Measurement[]): ReadonlyMap<string, 
   return Map.groupBy(rows, ({ operation }) => operation)
 }
 
-/** In Markdown: requests per second, and in parentheses their part of what the bare server does. '' without the scenario. */
+/** In Markdown: requests per second, in parentheses their part of the floor, and p50 / p99. '' without rows. */
 export function throughputTable(measurements: readonly Measurement[]): string {
-  const operations = byOperation(measurements)
-  if (operations.size === 0) return ''
-  const steps = [...new Set([...operations.values()].flat().map(({ connectionCount }) => connectionCount))]
-  const lines = [...operations].map(([operation, rows]) => {
+  const operations = [...cycleRows(measurements), ...byOperation(measurements)]
+  if (operations.length === 0) return ''
+  const rows = operations.flatMap(([, points]) => points)
+  const steps = [...new Set(rows.map(({ connectionCount }) => connectionCount))]
+  const lines = operations.map(([operation, points]) => {
     const cells = steps.map((step) => {
-      const row = rows.find(({ connectionCount }) => connectionCount === step)
+      const row = points.find(({ connectionCount }) => connectionCount === step)
       if (row === undefined) return ''
       const { perSecond, floorPerSecond, p50Ms, p99Ms } = row
       const share = (perSecond / floorPerSecond).toFixed(2)
