@@ -61,6 +61,20 @@ test('the commands explain the post that the model had longest before the operat
   expect(demoScreen(nothingToCompare, 80)).toContain(`npx understudy explain cat 597000001 ${data}\n`)
 })
 
+test('a few saved posts are too few for a verdict: the screen says so once, and compares from ten posts on', () => {
+  const screenWith = (n: number): string => {
+    const few = { ...model!, rank_percentile: { ...model!.rank_percentile, n } }
+    return demoScreen({ ...nothingToCompare, report: { ...reportFixture, rankers: [few, ...others] } }, 80)
+  }
+  expect(screenWith(1).replace(/\s+/g, ' ')).toContain(
+    'nothing to compare yet: the model has ranked only one post that the operators saved.',
+  )
+  expect(screenWith(9).match(/only 9 posts/g)).toHaveLength(1)
+  expect(screenWith(9)).not.toMatch(/──|better|worse/)
+  expect(screenWith(10)).not.toContain('nothing to compare')
+  expect(screenWith(10)).toContain('ranks below')
+})
+
 test('without a saved post the screen says once that there is nothing to compare, and shows no table', () => {
   const text = demoScreen(nothingToCompare, 80)
   expect(text.match(/nothing to compare|cannot be compared/g)).toEqual(['nothing to compare'])

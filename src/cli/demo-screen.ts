@@ -19,6 +19,8 @@ import { fitCells, formatTable } from './text-table.js'
 
 /** Cells of a title. */
 const titleCellsMax = 60
+/** A demo of an hour has a few saved posts: a verdict on them would say nothing. */
+const comparedPostsMin = 10
 
 export interface Demo {
   /** Address of the page with its token; null if the demo runs without the page. */
@@ -48,8 +50,8 @@ export function demoScreen(demo: Demo, columns: number | undefined): string {
       columns,
     ),
     postTable('Saved by the operators, and not picked by the model:', 'saved (KST)', posts.missed, columns),
-    [windowSentence(report), ...pickSentences(report)].map(paragraph).join(''),
-    isComparable(report) ? comparisonOf(report, columns) : '',
+    [windowSentence(report), ...pickSentences(report, comparedPostsMin)].map(paragraph).join(''),
+    isComparable(report, comparedPostsMin) ? comparisonOf(report, columns) : '',
     paragraph(`The server at ${demo.url} runs until Ctrl-C. Its log: ${join(demo.dataDir, 'server.log')}`),
     commandsOf(demo),
   ]

@@ -41,6 +41,6 @@ async function explain(
       { gall_id, post_no },
       { cycleId: cycleOf('cycle'), againstId: cycleOf('against'), texts: flags['texts'] === true },
     )
-    printResult(context, flags, explanation, () => explanationText(explanation))
+    printResult(context, flags, explanation, () => explanationText(explanation, context.columns()))
   })
 }

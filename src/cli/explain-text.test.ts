@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { explanationFixture } from '../../test/helpers/report-fixtures.js'
 import type { Explanation } from '../contract/index.js'
 import { explanationText, sparkline } from './explain-text.js'
+import { cellWidth } from './text-table.js'
 
 const { explained } = explanationFixture
 const cycle = (n: number) => ({
@@ -100,4 +101,16 @@ test('a sparkline has one bar per value, from the lowest to the highest', () => 
   expect(sparkline(Array.from({ length: 120 }, (_, n) => (n < 60 ? 0 : 1)))).toBe(
     '▁'.repeat(30) + '█'.repeat(30),
   )
+})
+
+test('every table fits a terminal of 80 cells: a narrow one shows the cycles without the heads, then one value per line', () => {
+  const tablesAt = (columns: number): string[] =>
+    explanationText(explanation, columns)
+      .split('\n')
+      .filter((line) => !/^(Cycle|Since|Score|The |Inputs|Placed|▸| {2}visit| visit)/.test(line))
+  for (const columns of [60, 80])
+    for (const line of tablesAt(columns)) expect(cellWidth(line), line).toBeLessThanOrEqual(columns)
+  const narrow = tablesAt(60).map((line) => line.trimEnd().replace(/ {2,}/g, '  '))
+  expect(narrow).toContain('cycle  status  score  rank  weights  model')
+  expect(narrow).toContain('20260302T1223  scored  0.5300  43 of 413  w-13  m-13')
 })

@@ -12,21 +12,22 @@ import {
   type Weights,
 } from '../contract/index.js'
 import { kstTime } from './format.js'
-import { formatTable } from './text-table.js'
+import { formatTable, tableCells } from './text-table.js'
 
 /** Cycles of the table; all are in the JSON. */
 const cyclesShown = 12
 const sparklineCells = 60
 
-export function explanationText(explanation: Explanation): string {
+/** For a terminal of `columns` cells. */
+export function explanationText(explanation: Explanation, columns?: number): string {
   const { gall_id, post_no, candidate, visits, visit, cycles, explained, against, outcomes } = explanation
   const sections = [
     `${gall_id}/${post_no}${candidate === null ? '' : `  ${candidate.title}`}\n` +
       visits.map((each, index) => visitText(each, index, index === visit)).join(''),
-    cyclesText(cycles),
-    explained === null ? 'No stored cycle of this visit scored the post.\n' : cycleText(explained),
-    against === null || explained === null ? '' : againstText(against, explained),
-    outcomesText(outcomes),
+    cyclesText(cycles, columns),
+    explained === null ? 'No stored cycle of this visit scored the post.\n' : cycleText(explained, columns),
+    against === null || explained === null ? '' : againstText(against, explained, columns),
+    outcomesText(outcomes, columns),
   ]
   return sections.filter((section) => section !== '').join('\n')
 }
@@ -47,30 +48,40 @@ function decidedText({ decided_at }: VisitSummary): string {
   return decided_at === null ? '?' : `${kstTime(decided_at)} KST`
 }
 
-function cyclesText(cycles: readonly CycleSummary[]): string {
+function cyclesText(cycles: readonly CycleSummary[], columns: number | undefined): string {
   const scores = cycles.flatMap(({ score }) => (score === null ? [] : [score]))
   if (cycles.length === 0) return 'No stored cycle has a result for this visit.\n'
-  const heads = headNames.filter((name) => cycles.some((cycle) => cycle.heads[name] !== undefined))
-  const rows = cycles
-    .slice(-cyclesShown)
-    .map((cycle) => [
-      cycle.cycle_id,
-      cycle.reason ?? cycle.status,
-      cycle.score === null ? '' : cycle.score.toFixed(4),
-      cycle.rank === null ? '' : `${cycle.rank} of ${cycle.scored}`,
-      ...heads.map((name) => cycle.heads[name]?.toFixed(4) ?? ''),
-      cycle.weights_version,
-      cycle.model_version,
-    ])
-  const more = cycles.length - rows.length
+  const shown = cycles.slice(-cyclesShown)
+  const more = cycles.length - shown.length
   return (
     (scores.length === 0
       ? ''
       : `Score in ${scores.length} of ${cycles.length} cycles, ${Math.min(...scores).toFixed(4)} to ` +
         `${Math.max(...scores).toFixed(4)}:  ${sparkline(scores)}\n\n`) +
-    formatTable(['cycle', 'status', 'score', 'rank', ...heads, 'weights', 'model'], rows) +
+    cyclesTable(shown, columns) +
     (more > 0 ? `${more} earlier cycles are in the output of --json.\n` : '')
   )
+}
+
+/** In a narrow terminal without the heads, which are in the JSON. */
+function cyclesTable(cycles: readonly CycleSummary[], columns: number | undefined): string {
+  const heads = headNames.filter((name) => cycles.some((cycle) => cycle.heads[name] !== undefined))
+  const tableWith = (shownHeads: typeof heads): { head: string[]; rows: string[][] } => ({
+    head: ['cycle', 'status', 'score', 'rank', ...shownHeads, 'weights', 'model'],
+    rows: cycles.map((cycle) => [
+      cycle.cycle_id,
+      cycle.reason ?? cycle.status,
+      cycle.score === null ? '' : cycle.score.toFixed(4),
+      cycle.rank === null ? '' : `${cycle.rank} of ${cycle.scored}`,
+      ...shownHeads.map((name) => cycle.heads[name]?.toFixed(4) ?? ''),
+      cycle.weights_version,
+      cycle.model_version,
+    ]),
+  })
+  const whole = tableWith(heads)
+  const isWide = columns !== undefined && tableCells(whole.head, whole.rows) > columns
+  const { head, rows } = isWide ? tableWith([]) : whole
+  return formatTable(head, rows, { cellsMax: columns })
 }
 
 const bars = '▁▂▃▄▅▆▇█'
@@ -90,7 +101,7 @@ export function sparkline(values: readonly number[]): string {
     .join('')
 }
 
-function cycleText(explained: ExplainedCycle): string {
+function cycleText(explained: ExplainedCycle, columns: number | undefined): string {
   const { cycle_id, score, rank, scored, model_version, weights, weights_version, problem } = explained
   const now = explained.score_now
   const head =
@@ -103,7 +114,7 @@ function cycleText(explained: ExplainedCycle): string {
       : `The recorded inputs give ${now.toFixed(6)} here: another provider, or inputs that are not recorded.\n`,
   ]
   if (explained.inputs.length === 0) return head + notes.join('')
-  return `${head}${notes.join('')}\n${inputsTable(explained.inputs)}`
+  return `${head}${notes.join('')}\n${inputsTable(explained.inputs, columns)}`
 }
 
 const differenceShown = 1e-4
@@ -114,7 +125,7 @@ function weightsText(weights: Weights): string {
     .join(', ')
 }
 
-function inputsTable(inputs: readonly ExplainedInput[]): string {
+function inputsTable(inputs: readonly ExplainedInput[], columns: number | undefined): string {
   const rows = inputs.map((input) => [
     input.name,
     input.missing ? 'missing' : input.value === null ? 'present' : number(input.value),
@@ -124,7 +135,7 @@ function inputsTable(inputs: readonly ExplainedInput[]): string {
     change(input.over_missing),
   ])
   const head = ['input', 'value', 'percentile', 'median', 'over median', 'over missing']
-  return formatTable(head, rows)
+  return formatTable(head, rows, { cellsMax: columns })
 }
 
 function number(value: number): string {
@@ -136,7 +147,11 @@ function change(value: number | null): string {
   return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(4)}`
 }
 
-function againstText(against: ExplainedAgainst, explained: ExplainedCycle): string {
+function againstText(
+  against: ExplainedAgainst,
+  explained: ExplainedCycle,
+  columns: number | undefined,
+): string {
   const total = (explained.score ?? NaN) - (against.score ?? NaN)
   const head =
     `Since cycle ${against.cycle_id}: score ${against.score?.toFixed(4) ?? ''} → ${explained.score?.toFixed(4) ?? ''} ` +
@@ -153,7 +168,7 @@ function againstText(against: ExplainedAgainst, explained: ExplainedCycle): stri
     `${head}Inputs ${change(by_inputs)}, weights${weights} ${change(by_weights)}, model${model} ${change(by_model)}.\n` +
     (rows.length === 0
       ? ''
-      : `\n${formatTable(['input that differs', 'from', 'to', 'score if only it changes'], rows)}`)
+      : `\n${formatTable(['input that differs', 'from', 'to', 'score if only it changes'], rows, { cellsMax: columns })}`)
   )
 }
 
@@ -161,7 +176,7 @@ function versionChange(from: string, to: string): string {
   return from === to ? '' : ` (${from} → ${to})`
 }
 
-function outcomesText(outcomes: Explanation['outcomes']): string {
+function outcomesText(outcomes: Explanation['outcomes'], columns: number | undefined): string {
   return outcomes
     .map((outcome) => {
       const readings = (outcome['readings'] ?? []) as readonly Record<string, number | null>[]
@@ -174,7 +189,9 @@ function outcomesText(outcomes: Explanation['outcomes']): string {
       const rows = readings.map((reading) =>
         ['age_h', 'views', 'up', 'down', 'comment_cnt'].map((name) => String(reading[name] ?? '')),
       )
-      return rows.length === 0 ? head : head + formatTable(['hours', 'views', 'up', 'down', 'comments'], rows)
+      return rows.length === 0
+        ? head
+        : head + formatTable(['hours', 'views', 'up', 'down', 'comments'], rows, { cellsMax: columns })
     })
     .join('\n')
 }

@@ -133,7 +133,7 @@ async function query(statement: string, flags: SqlFlags, context: CommandContext
       }
       return queryExport(directory, statement, { rowsMax, scratch: join(scratch, 'intermediate') })
     })
-    context.print(flags['json'] === true ? jsonLines(result) : tableText(result))
+    context.print(flags['json'] === true ? jsonLines(result) : tableText(result, context.columns()))
     if (result.truncated)
       context.printMessage(`understudy: output limited to ${rowsMax} rows; use --rows to print more\n`)
   } catch (error) {
@@ -153,11 +153,11 @@ function jsonLines({ names, rows }: QueryResult): string {
     .join('')
 }
 
-function tableText({ names, rows }: QueryResult): string {
+function tableText({ names, rows }: QueryResult, columns: number | undefined): string {
   const cells = rows.map((row) =>
     row.map((value) =>
       value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value),
     ),
   )
-  return formatTable(names, cells)
+  return formatTable(names, cells, { cellsMax: columns })
 }

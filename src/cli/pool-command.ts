@@ -32,7 +32,10 @@ async function printPool(flags: PoolFlags, context: CommandContext): Promise<voi
     const { posts, ...summary } = listPool(store, flags.cycle)
     const rows: readonly object[] = flags.digest === true ? [summary] : posts
     if (flags.json === true) context.print(rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
-    else context.print(digestLine(summary) + (flags.digest === true ? '' : `\n${tableOf(posts)}`))
+    else
+      context.print(
+        digestLine(summary) + (flags.digest === true ? '' : `\n${tableOf(posts, context.columns())}`),
+      )
   })
 }
 
@@ -40,12 +43,12 @@ function digestLine({ cycle_id, pending, digest }: Omit<PoolListing, 'posts'>): 
   return `${cycle_id ?? 'no cycle'}  ${pending} pending  ${digest}\n`
 }
 
-function tableOf(posts: readonly PendingPostRow[]): string {
+function tableOf(posts: readonly PendingPostRow[], columns: number | undefined): string {
   const rows = posts.map(({ gall_id, post_no, status, reason, score }) => [
     gall_id,
     String(post_no),
     reason ?? status,
     score === null ? '' : score.toFixed(4),
   ])
-  return formatTable(['gallery', 'post', 'status', 'score'], rows)
+  return formatTable(['gallery', 'post', 'status', 'score'], rows, { cellsMax: columns })
 }

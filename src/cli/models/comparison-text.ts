@@ -16,8 +16,8 @@ export function comparisonText(comparison: Comparison, columns: number | undefin
   const blocks = [
     summary(comparison),
     ...(median === null ? [] : [agreementTable(median)]),
-    ...(pooled === null ? [] : [scoresTable(comparison, pooled)]),
-    sourcesTable(comparison),
+    ...(pooled === null ? [] : [scoresTable(comparison, pooled, columns)]),
+    sourcesTable(comparison, columns),
     ...(movers.length === 0 ? [] : [moversTable(movers.slice(0, moversShown), columns)]),
     `${versionsSentence(quality.difference)}\n`,
   ]
@@ -64,7 +64,11 @@ function agreementTable(median: AgreementFigures): string {
   )
 }
 
-function scoresTable(versions: Comparison, pooled: NonNullable<Comparison['pooled']>): string {
+function scoresTable(
+  versions: Comparison,
+  pooled: NonNullable<Comparison['pooled']>,
+  columns: number | undefined,
+): string {
   const names = quantileShares.map((share) =>
     share === 0 ? 'minimum' : share === 1 ? 'maximum' : share === 0.5 ? 'median' : `${share * 100} %`,
   )
@@ -73,15 +77,15 @@ function scoresTable(versions: Comparison, pooled: NonNullable<Comparison['poole
     number(pooled[side].mean, 4),
     ...quantileShares.map((share) => number(pooled[side].quantiles[share] ?? null, 4)),
   ])
-  return formatTable(['scores', 'mean', ...names], rows)
+  return formatTable(['scores', 'mean', ...names], rows, { cellsMax: columns })
 }
 
-function sourcesTable(comparison: Comparison): string {
+function sourcesTable(comparison: Comparison, columns: number | undefined): string {
   const rows = (['first', 'second'] as const).map((side) => [
     comparison[side],
     ...scoreSources.map((source) => String(comparison.sources[side][source])),
   ])
-  return formatTable(['source of scores, in cycles', ...scoreSources], rows)
+  return formatTable(['source of scores, in cycles', ...scoreSources], rows, { cellsMax: columns })
 }
 
 function moversTable(movers: readonly MoverFigures[], columns: number | undefined): string {

@@ -39,19 +39,24 @@ export function windowSentence({ window }: Report): string {
   )
 }
 
-/** Whether the model has ranked a post that the operators saved. */
-export function isComparable({ rankers: [model] }: Pick<Report, 'rankers'>): boolean {
-  return model !== undefined && model.same_budget.picks > 0 && model.rank_percentile.mean !== null
+/** Whether the model has ranked at least `savedMin` posts that the operators saved. */
+export function isComparable({ rankers: [model] }: Pick<Report, 'rankers'>, savedMin = 1): boolean {
+  if (model === undefined || model.same_budget.picks === 0) return false
+  const { mean, n } = model.rank_percentile
+  return mean !== null && n >= savedMin
 }
 
-/** What happened to the posts, and what the model would have done with the operators' budget. */
-export function pickSentences({ visits, rankers }: Report): string[] {
+/** What happened to the posts, and what the model would have done with the operators' budget. `savedMin`: as `isComparable`. */
+export function pickSentences({ visits, rankers }: Report, savedMin?: number): string[] {
   const posts =
     `${count(visits.total)} posts were pending. The operators saved ${count(visits.saved)}, hid ${count(visits.hidden)} and ` +
     `deleted ${count(visits.deleted)}; ${count(visits.aged_out)} aged out, ${count(visits.open)} are still pending.`
   const model = rankers[0]
-  if (model === undefined || !isComparable({ rankers }))
-    return [posts, 'There is nothing to compare yet: the model has ranked no post that the operators saved.']
+  if (model === undefined || !isComparable({ rankers }, savedMin)) {
+    const ranked = model?.rank_percentile.n ?? 0
+    const few = ranked === 0 ? 'no post' : ranked === 1 ? 'only one post' : `only ${count(ranked)} posts`
+    return [posts, `There is nothing to compare yet: the model has ranked ${few} that the operators saved.`]
+  }
   const { picks, saved, hidden, deleted, aged_out, open, lead_minutes } = model.same_budget
   const decided = saved + hidden + deleted + aged_out
   const earlier =
