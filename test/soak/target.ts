@@ -42,6 +42,8 @@ export class SoakTarget extends Target {
       SOAK_CLOCK_FILE: clockFile,
       UNDERSTUDY_MODELS_DIR: modelsDir,
       UNDERSTUDY_CONFIG: join(directory, configName),
+      // On a busy machine the check of the latency would refuse the model.
+      UNDERSTUDY_MODEL_LATENCY_MS_MAX: '60000',
     })
     target.setClock(startAtMs)
     target.#writeConfig(keptDays)

@@ -110,6 +110,13 @@ export async function year(plan: YearPlan, onSample: (day: number, sample: Sampl
     await target.server.kill('SIGKILL')
     const restoration = await restore(target, { backup, directory: join(scratch, 'empty'), after, verdicts })
     return { checkpoints, restoration, verdicts, counts: client.counts }
+  } catch (error) {
+    throw new Error(
+      `${client.totals.cycles} cycles; the server's last lines: ${target.server.log.slice(-4000)}`,
+      {
+        cause: error,
+      },
+    )
   } finally {
     await target.dispose()
     rmSync(scratch, { recursive: true, force: true })
