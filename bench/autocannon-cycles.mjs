@@ -1,6 +1,7 @@
-// New cycles under load with autocannon: node bench/autocannon-cycles.mjs [--url URL] [--key-file FILE] [--posts N]
-// [--connections N] [--seconds N]. The first request adds the posts; each later one has the next five-minute boundary and a
-// reading of every post, so each is scored. Give it a server of its own: its cycles follow the last one that the server has.
+// New cycles under load with autocannon, then repeats of the last one and health: node bench/autocannon-cycles.mjs [--url URL]
+// [--key-file FILE] [--posts N] [--connections N] [--seconds N]. The first request adds the posts; each later one has the next
+// five-minute boundary and a reading of every post, so each is scored. Give it a server of its own: its cycles follow the last
+// one that the server has.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
@@ -62,14 +63,30 @@ const first = await globalThis.fetch(url, { method: 'POST', headers, body: nextB
 if (!first.ok) throw new Error(`the first cycle: ${first.status} ${await first.text()}`)
 const { counts } = await first.json()
 
-const run = autocannon({
-  url,
+/** Prints the figures of a load on one path. */
+async function measure(name, path, load) {
+  const options = { connections: Number(values.connections), duration: Number(values.seconds), headers }
+  const {
+    '2xx': accepted,
+    non2xx,
+    requests,
+    latency,
+  } = await autocannon({
+    ...options,
+    ...load,
+    url: values.url + path,
+  })
+  console.log(
+    `${name}: ${accepted} accepted, ${non2xx} refused, ${requests.average} per second, ` +
+      `p50 ${latency.p50} ms, p99 ${latency.p99} ms`,
+  )
+}
+
+let body = ''
+await measure(`new cycles, ${counts.scored_now} posts scored`, '/v1/cycles', {
   method: 'POST',
-  headers,
-  connections: Number(values.connections),
-  duration: Number(values.seconds),
-  requests: [{ setupRequest: (request) => ({ ...request, body: nextBody() }) }],
+  requests: [{ setupRequest: (request) => ({ ...request, body: (body = nextBody()) }) }],
 })
-autocannon.track(run, { renderProgressBar: false })
-const { '2xx': scored, non2xx } = await run
-console.log(`${scored} new cycles of ${counts.scored_now} posts scored, ${non2xx} refused`)
+// The last body may not have been answered, so it may be new once.
+await measure('repeats of the last one', '/v1/cycles', { method: 'POST', body })
+await measure('health', '/v1/health', {})
