@@ -17,7 +17,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   cycle: 4950,
   history: 5650,
   images: 500,
-  model: 11250,
+  model: 11300,
   page: 7550,
   pool: 1450,
   records: 450,

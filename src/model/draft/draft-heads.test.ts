@@ -91,7 +91,7 @@ function drafted(file: string, outputs: Readonly<Record<string, readonly number[
     place: 'head',
     inputs: {},
     isRunnable: true,
-    needsBatchOfOne: false,
+    batchOfOne: null,
   }
   const results = Object.entries(outputs).map(([name, dims]): TrialOutput => {
     const count = dims.reduce((product, size) => product * size, 1)

@@ -23,8 +23,8 @@ export interface HeadGraph {
   readonly inputs: DraftedInputs
   /** Whether every input has a meaning: then the graph can be run. */
   readonly isRunnable: boolean
-  /** The results of the graph depend on the other rows of a batch. */
-  readonly needsBatchOfOne: boolean
+  /** Why the graph must run each row alone; null: it need not. */
+  readonly batchOfOne: string | null
 }
 
 /** A value that a graph computes, and the head that it may be. */
@@ -142,9 +142,8 @@ export function draftHeads(
     })
     const { graph, inputs } = owner
     takeBatch(owner.place, graph, findings)
-    if (owner.needsBatchOfOne)
-      findings.take(`${owner.place}.batch`, read(1, 'a row has other values alone than in a batch'))
-    const batch = owner.needsBatchOfOne ? { batch: 1 } : {}
+    if (owner.batchOfOne !== null) findings.take(`${owner.place}.batch`, read(1, owner.batchOfOne))
+    const batch = owner.batchOfOne === null ? {} : { batch: 1 }
     return { ...graph.entry, ...batch, inputs, outputs: Object.fromEntries(outputs) }
   })
 }

@@ -89,6 +89,22 @@ test('a graph whose rows depend on each other is run one row at a time', async (
   ).not.toHaveProperty('batch')
 })
 
+test('a graph that declares any number of rows and runs one is run one row at a time', async () => {
+  const graphOf = (rows: bigint) =>
+    smallGraph({
+      inputs: [feature('x')],
+      constants: [{ name: 'shape', shape: [2], values: BigInt64Array.of(rows, 1n) }],
+      operators: [{ type: 'Reshape', inputs: ['x', 'shape'], outputs: ['sum'] }, sigmoid],
+    })
+  const draft = await draftOf(graphOf(1n), 'views_log')
+  expect(draft.manifest).toMatchObject({ head: { batch: 1, outputs: { p_views: { name: 'probs' } } } })
+  expect(draft.findings.find(({ member }) => member === 'head.batch')?.source).toBe(
+    'a hidden batch of one: it runs one row, and fails on more',
+  )
+  expect(needs(draft)).toEqual([])
+  expect(needs(await draftOf(graphOf(2n), 'views_log'))).toEqual(['head.outputs'])
+})
+
 test('a graph that cannot be opened is not used, and without another one there is no manifest', async () => {
   const draft = await draftOf(Buffer.from('PK not a graph'))
   expect(draft).toMatchObject({ manifest: null, findings: [{ member: 'head', state: 'needed' }] })

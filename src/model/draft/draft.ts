@@ -145,7 +145,7 @@ function headGraphs(
   return heads.map((graph, index) => {
     const place = heads.length === 1 ? 'head' : `head[${index}]`
     const inputs = draftInputs(graph.ports.inputs, dims, place, findings)
-    return { graph, place, inputs: inputs ?? {}, isRunnable: inputs !== null, needsBatchOfOne: false }
+    return { graph, place, inputs: inputs ?? {}, isRunnable: inputs !== null, batchOfOne: null }
   })
 }
 
@@ -184,7 +184,7 @@ async function draftHeadPart(
   return { features: featureMembers(chosen, widths.features, findings), missing, galleries, head }
 }
 
-/** The graph with its results; one whose rows depend on each other is run for each row alone. */
+/** The graph with its results; one that needs it is run for each row alone. */
 async function tryHead(
   head: HeadGraph,
   batch: TrialBatch,
@@ -192,11 +192,20 @@ async function tryHead(
   findings: Findings,
 ): Promise<{ readonly head: HeadGraph; readonly result: TrialResult | null }> {
   if (!head.isRunnable) return { head, result: null }
+  const inRunsOfOne = async (why: string) => ({
+    head: { ...head, batchOfOne: why },
+    result: await runBatch(head, batch, widths, 1),
+  })
   try {
     const result = await runBatch(head, batch, widths)
     if (!(await dependsOnBatch(head, batch, widths, result))) return { head, result }
-    return { head: { ...head, needsBatchOfOne: true }, result: await runBatch(head, batch, widths, 1) }
+    return await inRunsOfOne('a row has other values alone than in a batch')
   } catch (error) {
+    if (head.graph.entry.batch === undefined) {
+      const alone = inRunsOfOne('a hidden batch of one: it runs one row, and fails on more')
+      const tried = await alone.catch(() => null)
+      if (tried !== null) return tried
+    }
     const problem = (error as Error).message
     findings.need(`${head.place}.outputs`, `the graph fails on a trial batch of ${batch.origin}: ${problem}`)
     return { head, result: null }
