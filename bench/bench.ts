@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { buildRevision, compareCycles, type Comparison } from './compare.js'
 import { measureCycles } from './cycles.js'
+import { measureEncoders } from './encoders.js'
 import { FloorProbe } from './floor/floor-probe.js'
 import type { Measurement } from './measurement.js'
 import { measureMixed } from './mixed.js'
@@ -90,6 +91,8 @@ async function measure(scenario: ScenarioName, options: BenchOptions): Promise<M
       return measureWithReport(options)
     case 'with-admin':
       return measureWithAdmin(options)
+    case 'encoders':
+      return measureEncoders(options)
     default: {
       const { shape, cycleCount } = cycleScenarios[scenario]
       return [

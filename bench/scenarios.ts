@@ -50,6 +50,7 @@ export const scenarioNames = [
   'shadow',
   'with-report',
   'with-admin',
+  'encoders',
 ] as const
 export type ScenarioName = (typeof scenarioNames)[number]
 
@@ -65,6 +66,8 @@ export interface RunSize {
   readonly seconds: number
   /** Part of the pending posts of each scenario, 0 to 1. Below 1, a scenario does not have its nominal size. */
   readonly scale: number
+  /** Execution provider of the encoders. Default cpu. */
+  readonly provider?: string
 }
 
 export function scaledShape(shape: WorldShape, scale: number): WorldShape {

@@ -23,14 +23,7 @@ export interface TransformerShape {
 export function transformerGraph(shape: TransformerShape): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(shape.seed))
   const mask = maskTerm(graph)
-  let state = embeddings(graph, shape)
-  for (let layer = 0; layer < shape.layerCount; layer++) {
-    const isLast = layer === shape.layerCount - 1
-    const attended = graph.add('Add', [state, attention(graph, shape, state, mask)])
-    const normalised = layerNorm(graph, shape, attended)
-    const sum = graph.add('Add', [normalised, feedForward(graph, shape, normalised)])
-    state = layerNorm(graph, shape, sum, isLast ? 'last_hidden_state' : undefined)
-  }
+  transformerLayers(graph, shape, { state: embeddings(graph, shape), mask, output: 'last_hidden_state' })
   const tokens = (name: string) => ({ name, shape: ['batch', 'sequence'], element: 'int64' }) as const
   return graph.write({
     name: 'transformer',
@@ -38,6 +31,28 @@ export function transformerGraph(shape: TransformerShape): Uint8Array {
     inputs: ['input_ids', 'attention_mask', ...(shape.hasTypeIds ? ['token_type_ids'] : [])].map(tokens),
     outputs: [{ name: 'last_hidden_state', shape: ['batch', 'sequence', shape.width] }],
   })
+}
+
+export type LayerShape = Pick<TransformerShape, 'layerCount' | 'width' | 'headCount' | 'hiddenWidth'>
+
+/** Layers from `state` [N, tokens, width] to `output`, of the same shape. `mask`: added to the attention scores; null: none. */
+export function transformerLayers(
+  graph: GraphBuilder,
+  shape: LayerShape,
+  {
+    state: input,
+    mask,
+    output,
+  }: { readonly state: string; readonly mask: string | null; readonly output: string },
+): void {
+  let state = input
+  for (let layer = 0; layer < shape.layerCount; layer++) {
+    const isLast = layer === shape.layerCount - 1
+    const attended = graph.add('Add', [state, attention(graph, shape, state, mask)])
+    const normalised = layerNorm(graph, shape, attended)
+    const sum = graph.add('Add', [normalised, feedForward(graph, shape, normalised)])
+    state = layerNorm(graph, shape, sum, isLast ? output : undefined)
+  }
 }
 
 /** The additive attention mask [N, 1, 1, tokens]: 0 for tokens, a large negative number for padding. */
@@ -60,7 +75,7 @@ function embeddings(graph: GraphBuilder, shape: TransformerShape): string {
   return layerNorm(graph, shape, graph.add('Add', [sum, types]))
 }
 
-function attention(graph: GraphBuilder, shape: TransformerShape, state: string, mask: string): string {
+function attention(graph: GraphBuilder, shape: LayerShape, state: string, mask: string | null): string {
   const { width, headCount } = shape
   const headWidth = width / headCount
   const projection = (...order: number[]): string => {
@@ -70,7 +85,9 @@ function attention(graph: GraphBuilder, shape: TransformerShape, state: string, 
   const [queries, keys, values] = [projection(0, 2, 1, 3), projection(0, 2, 3, 1), projection(0, 2, 1, 3)]
   const scale = graph.floats([1], Float32Array.of(1 / Math.sqrt(headWidth)))
   const scores = graph.add('Mul', [graph.add('MatMul', [queries, keys]), scale])
-  const probabilities = graph.add('Softmax', [graph.add('Add', [scores, mask])], { axis: { int: -1 } })
+  const probabilities = graph.add('Softmax', [mask === null ? scores : graph.add('Add', [scores, mask])], {
+    axis: { int: -1 },
+  })
   const mixed = graph.add('Transpose', [graph.add('MatMul', [probabilities, values])], {
     perm: { ints: [0, 2, 1, 3] },
   })
@@ -78,7 +95,7 @@ function attention(graph: GraphBuilder, shape: TransformerShape, state: string, 
 }
 
 /** Two linear layers with GELU between them, decomposed as exporters do: x / 2 times (1 + erf(x / sqrt 2)). */
-function feedForward(graph: GraphBuilder, { width, hiddenWidth }: TransformerShape, state: string): string {
+function feedForward(graph: GraphBuilder, { width, hiddenWidth }: LayerShape, state: string): string {
   const scalar = (value: number): string => graph.floats([1], Float32Array.of(value))
   const hidden = graph.linear(state, width, hiddenWidth)
   const error = graph.add('Erf', [graph.add('Div', [hidden, scalar(Math.SQRT2)])])
@@ -87,7 +104,7 @@ function feedForward(graph: GraphBuilder, { width, hiddenWidth }: TransformerSha
   return graph.linear(active, hiddenWidth, width)
 }
 
-function layerNorm(graph: GraphBuilder, { width }: TransformerShape, state: string, name?: string): string {
+function layerNorm(graph: GraphBuilder, { width }: LayerShape, state: string, name?: string): string {
   const inputs = [state, graph.weights([width], 0.02, 1), graph.weights([width], 0.02)]
   return graph.add('LayerNormalization', inputs, { axis: { int: -1 }, epsilon: { float: 1e-12 } }, name)
 }
