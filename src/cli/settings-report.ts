@@ -7,11 +7,9 @@ import type { EffectiveSettings } from './read-settings.js'
 import {
   defaultTextOf,
   fileKeyOf,
-  flagOf,
   valueText,
   otherVariables,
   path,
-  helpTextOf,
   settingNames,
   settingsTable,
   variableOf,
@@ -47,14 +45,13 @@ export function settingsAsText(report: Readonly<Record<string, SettingReport>>, 
 export function settingsAsMarkdown(): string {
   const rows = settingNames.map((name) => [
     `\`${fileKeyOf(name)}\``,
-    flagOf(name) === null ? '' : `\`${flagOf(name)}\``,
     `\`${variableOf(name)}\``,
     escapeCell(defaultTextOf(name)),
     escapeCell(descriptionOf(name)),
   ])
   const others = otherVariables.map(({ name, description }) => [`\`${name}\``, escapeCell(description)])
   return [
-    markdownTable(['Key in the file', 'Flag', 'Variable', 'Default', 'What it is'], rows),
+    markdownTable(['Key', 'Variable', 'Default', 'What it is'], rows),
     markdownTable(['Other variables', 'What it is'], others),
   ].join('\n')
 }
@@ -75,9 +72,10 @@ function valueInWords(name: SettingName, value: unknown): string {
 }
 
 function descriptionOf(name: SettingName): string {
-  const { kind } = settingsTable[name]
-  const words = helpTextOf(name)
-  return kind === path ? words : `${words} Must be ${kind.rule}.`
+  const { kind, description, needsRestart } = settingsTable[name]
+  const rule = kind === path ? '' : ` Must be ${kind.rule}.`
+  const restart = needsRestart === 'change' ? ' **Restart.**' : ' **Restart** to set or remove it.'
+  return `${description}${rule}${needsRestart === undefined ? '' : restart}`
 }
 
 function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {

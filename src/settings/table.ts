@@ -67,14 +67,13 @@ const rows = {
     group: 'High availability',
     kind: text('a postgres:// address', /^postgres(ql)?:\/\/\S{1,2000}$/),
     description:
-      'Address of a PostgreSQL database that holds the data of the environment: `postgres://user@host1,host2/database`. The data directory is then a view of it. Without it, the data directory holds the data.',
+      'Address of a PostgreSQL database that holds the data, of which the data directory is then a view: `postgres://user@host1,host2/database`.',
     needsRestart: 'change',
     secret: true,
   },
   environment: {
     kind: text('1 to 40 letters, digits, dots, hyphens or underscores', /^[A-Za-z0-9._-]{1,40}$/),
-    description:
-      'Name of the environment in the journal. All processes of one environment have the same name.',
+    description: 'Name of the environment in the journal, the same for all its processes.',
     needsRestart: 'change',
   },
   host: {
@@ -135,13 +134,13 @@ const rows = {
   cyclesWaitingMax: {
     kind: integer(1, 64),
     defaultValue: () => 4,
-    description: 'Cycles that may wait behind the one being processed. The next one gets 503.',
+    description: 'Cycles that may wait behind the one being processed. The next one returns 503.',
   },
   pendingPostsMax: {
     kind: integer(1000, 2_000_000),
     defaultValue: () => pendingPostsMax,
     description:
-      'Posts that may be pending. A cycle that would leave more of them, and more than before, gets 422 and changes nothing.',
+      'Posts that may be pending. A cycle that would leave more, and more than before, returns 422 and changes nothing.',
   },
   connectionsMax: {
     kind: integer(16, 1_000_000),
@@ -157,7 +156,7 @@ const rows = {
     kind: integer(bodiesBytesMin, 64 * gibibyte),
     defaultValue: () => 256 * mebibyte,
     description:
-      'Memory for request bodies, compressed and decompressed, and the same again for responses. A request that exceeds it gets 503. Images that wait to be decoded may take half of it.',
+      'Memory for request bodies, compressed and decompressed, and as much again for responses; beyond it a request returns 503. Images that wait may take half of it.',
   },
   shutdownMsMax: {
     kind: integer(100, 600_000),
@@ -194,8 +193,7 @@ const rows = {
   modelLatencyMsMax: {
     kind: integer(1, 600_000),
     defaultValue: () => 1000,
-    description:
-      'Time that a model may take for a batch of 5000 rows, as a median. A slower version fails verification.',
+    description: 'Median time that a model may take for 5000 rows. A slower version fails verification.',
     needsRestart: 'change',
   },
   modelProcessBytesMax: {
@@ -208,13 +206,13 @@ const rows = {
     kind: integer(0, 1000),
     defaultValue: () => 3,
     description:
-      'Consecutive cycles that a model may fail. After as many, the version that served before takes over until a version is activated. 0: never.',
+      'Consecutive failed cycles after which the version that served before takes over, until a version is activated. 0: never.',
   },
   textEncodeMsMax: {
     kind: integer(1, 600_000),
     defaultValue: () => 2000,
     description:
-      'Time for encoding the texts that enter with one cycle. After it, posts are scored without embeddings.',
+      'Time for encoding the texts that enter with one cycle; then posts are scored without embeddings.',
     needsRestart: 'change',
   },
   initialWeights: {
@@ -232,19 +230,19 @@ const rows = {
     kind: integer(0, 36_500),
     defaultValue: () => 14,
     description:
-      'Days that a cycle, its request and its response are kept; 0 keeps them forever, and 1 to 7 count as 8. Records that a pending post needs are kept.',
+      'Days that a cycle, its request and its response are kept, at least 8; 0: forever. What a pending post needs is kept.',
   },
   retainImagesDays: {
     kind: integer(0, 36_500),
     defaultValue: () => 7,
     description:
-      'Days that an image is kept after its arrival; 0 keeps it forever. Images of posts that are pending or have left the pool in the last 7 days are kept.',
+      'Days that an image is kept after its arrival; 0: forever. Images of posts that are pending, or left in the last 7 days, are kept.',
   },
   retainOutcomesDays: {
     kind: integer(0, 36_500),
     defaultValue: () => 90,
     description:
-      'Days that an outcome is kept after its placement, or after it was last received if that is later; also days that the record of a cycle and its shadow scores are kept, which `understudy report` reads; a record has the titles of the posts that entered, but never fewer than the cycle itself; 0 keeps them forever.',
+      'Days that an outcome is kept after its placement or its last report, and the record of a cycle, which `understudy report` reads; 0: forever.',
   },
   logLevel: {
     group: 'Log and codec',
@@ -285,7 +283,7 @@ export const adminTokenVariable = 'UNDERSTUDY_ADMIN_TOKEN'
 export const otherVariables: readonly { readonly name: string; readonly description: string }[] = [
   {
     name: adminTokenVariable,
-    description: `Token of the admin listener: ${apiKeyRule}. Default: generated at the first start, in the file \`admin-token\` of the data directory.`,
+    description: `Token of the admin listener: ${apiKeyRule}. Default: generated, in the file \`admin-token\` of the data directory.`,
   },
   { name: 'UNDERSTUDY_CONFIG', description: 'JSON file with settings; the same as `--config`.' },
   { name: 'UNDERSTUDY_DEBUG', description: 'With any value, errors are printed with their stack.' },
