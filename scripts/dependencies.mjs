@@ -27,15 +27,25 @@ function problemOf([path, entry]) {
 
 const purposesFile = 'scripts/dependency-purposes.json'
 
+/** Packages of one purpose share a row. */
 function tableOf(dependencies, purposes) {
-  const rows = Object.entries(dependencies).map(([name, range]) => {
-    const { version, license } = packages[`node_modules/${name}`]
-    const alias = /^npm:(.+)@/.exec(range)?.[1]
+  const groups = new Map()
+  for (const [name, range] of Object.entries(dependencies)) {
     const purpose = purposes.get(name)
     if (purpose === undefined) throw new Error(`${purposesFile} does not say what ${name} is for`)
-    return [`\`${name}\`${alias === undefined ? '' : ` (\`${alias}\`)`}`, version, license, purpose]
+    groups.set(purpose, [...(groups.get(purpose) ?? []), [name, range]])
+  }
+  const rows = [...groups].map(([purpose, members]) => {
+    const entries = members.map(([name, range]) => ({ ...packages[`node_modules/${name}`], name, range }))
+    const named = entries.map(({ name, range, version }) => {
+      const alias = /^npm:(.+)@/.exec(range)?.[1]
+      return `\`${name}\`${alias === undefined ? '' : ` (\`${alias}\`)`} ${version}`
+    })
+    const licences = entries.map(({ license }) => license)
+    const isOne = new Set(licences).size === 1
+    return [named.join(', '), isOne ? licences[0] : licences.join(', '), purpose]
   })
-  const lines = [['Package', 'Version', 'Licence', 'What it is for'], ['---', '---', '---', '---'], ...rows]
+  const lines = [['Package', 'Licence', 'What it is for'], ['---', '---', '---'], ...rows]
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
@@ -70,8 +80,7 @@ const text = `# Dependencies
 
 <!-- prettier-ignore-start -->
 
-This page lists every direct dependency with its version, licence and purpose. \`package-lock.json\` pins all ${entries.length}
-packages by version and SHA-512, from the npm registry, and \`npm ci\` installs nothing else.
+\`package-lock.json\` pins all ${entries.length} packages by version and SHA-512, from the npm registry, and \`npm ci\` installs nothing else.
 
 ## Dependencies of the running service
 
