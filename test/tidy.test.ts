@@ -18,7 +18,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   history: 5650,
   images: 500,
   model: 11300,
-  page: 7550,
+  page: 7720,
   pool: 1450,
   records: 450,
   server: 2800,

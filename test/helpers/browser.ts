@@ -113,12 +113,34 @@ export function settled(page: Page): Promise<void> {
   )
 }
 
-/** What is wider than its frame: the page, a panel, or a cell of the checks. */
+/**
+ * What does not fit its frame: the page and a view that is one long list, whose parts scroll; in its width a panel, a cell of the
+ * checks, and a table, which may scroll sideways below 1024 pixels if it has more than four columns.
+ */
 export function overflows(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(
-    `[document.documentElement, ...document.querySelectorAll('.panel, .check, .notice')]
-      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+    `[document.documentElement, ...document.querySelectorAll('main, .panel, .check, .notice, .wide-scroll')]
+      .filter((box) => innerWidth >= 1024 || !box.querySelector(':scope > table :is(th:nth-child(5), .interval)'))
+      .filter((box) => box.scrollWidth > box.clientWidth ||
+        (box.matches('html, main:has(.fills)') && box.scrollHeight > box.clientHeight))
       .map(({ className, innerText }) => className + ': ' + innerText.slice(0, 80))`,
+  )
+}
+
+/** Rows with an interval that is drawn on another scale, or at another place, than the axis above it. */
+export function misplacedIntervals(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll('table')].flatMap((table) =>
+      [...table.querySelectorAll('thead th')].flatMap((head, column) => {
+        const axis = head.querySelector('.axis')?.getScreenCTM()
+        if (axis === undefined) return []
+        return [...table.querySelectorAll('tbody tr')].flatMap((row) => {
+          const drawing = row.cells[column].querySelector('svg')?.getScreenCTM()
+          if (drawing === undefined) return []
+          const isSame = Math.abs(drawing.e - axis.e) < 1 && Math.abs(drawing.a / axis.a - 1) < 0.01
+          return isSame ? [] : [row.innerText]
+        })
+      }))`,
   )
 }
 

@@ -9,6 +9,7 @@ import {
   browserMissing,
   launch,
   leave,
+  misplacedIntervals,
   namelessControls,
   open,
   overflows,
@@ -69,6 +70,10 @@ describe.skipIf(browserMissing)('the page', () => {
 
   test('says in Korean what the service refuses', async () => {
     const visitor = await visit(browser, admin, { locale: 'ko-KR' })
+    await open(visitor.page, 'posts/baseball/999')
+    await visitor.page
+      .getByText(/대기 이력 불러오기 실패: 저장된 cycle 중에 이 글\(baseball\/999\)/)
+      .waitFor()
     const json = { error: { code: 'server_error', message: 'too busy' } }
     await visitor.page.route('**/api/models', (route) => route.fulfill({ status: 503, json }))
     await open(visitor.page, 'models')
@@ -76,7 +81,26 @@ describe.skipIf(browserMissing)('the page', () => {
     await leave(visitor)
   })
 
-  test.each(['now', 'picks', 'posts/baseball/1', 'report', 'models', 'cycles'])(
+  test('shows a call and a stored cycle in Korean, within the page', async () => {
+    const visitor = await visit(browser, admin, { locale: 'ko-KR' })
+    const { page } = visitor
+    await open(page, 'cycles')
+    for (const list of ['호출', '저장됨']) {
+      await page.getByRole('button', { name: list, exact: true }).click()
+      await page.locator('.rows-body .row-link').first().click()
+      const warnings = page.locator('.details .warnings li')
+      await warnings.first().waitFor()
+      for (const warning of await warnings.allInnerTexts()) expect(warning).toMatch(/[가-힣]/)
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 600 })
+        await settled(page)
+        expect(await overflows(page), `${list} at ${width} px`).toEqual([])
+      }
+    }
+    await leave(visitor)
+  })
+
+  test.each(['now', 'picks', 'posts', 'posts/baseball/1', 'report', 'models', 'cycles'])(
     'in Korean %s fits its frame, has a name for each control, and breaks no rule of accessibility',
     async (view) => {
       const visitor = await visit(browser, admin, { locale: 'ko-KR' })
@@ -87,6 +111,7 @@ describe.skipIf(browserMissing)('the page', () => {
         await page.setViewportSize({ width, height: 900 })
         await settled(page)
         expect(await overflows(page), `at ${width} px`).toEqual([])
+        expect(await misplacedIntervals(page), `at ${width} px`).toEqual([])
       }
       expect(await violations(page)).toEqual([])
       expect(await namelessControls(page)).toEqual([])

@@ -82,7 +82,7 @@ describe.skipIf(browserMissing)('the page', () => {
       .waitFor()
     await page.route('**/api/posts/**', (route) => route.fulfill(unavailable))
     await open('posts/g/1')
-    await page.getByText('No visits of this post').waitFor()
+    await page.getByText(/^No visits:/).waitFor()
     await page.unrouteAll()
     await page.getByRole('table', { name: 'Score and rank by cycle' }).waitFor()
   })

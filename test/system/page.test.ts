@@ -214,7 +214,7 @@ describe.skipIf(browserMissing)('the page', () => {
       .getByText('saved')
       .waitFor()
     await open('posts/g1/999999')
-    await page.getByText(/No visits of this post/).waitFor()
+    await page.getByText(/No visits: no stored cycle/).waitFor()
     // The browser reports each 404 on its console.
     expect(visitor.problems.splice(0).every((text) => text.includes('404'))).toBe(true)
   })

@@ -36,6 +36,7 @@ export const serviceEn = {
     kind: 'Kind',
     heads: 'Heads',
     reads: 'Reads',
+    features: 'features',
     runsOn: 'Runs on',
     memory: 'Memory',
     timePerCycle: 'Time per cycle',

@@ -117,11 +117,13 @@ export const en = {
     picks: 'picks',
     posts: 'post',
     history: 'visits',
-    postHistory: 'visits of this post; the service reads its stored cycles',
+    historyRead: 'visits of this post; the service reads its stored cycles',
     report: 'report',
     models: 'models',
-    checks: 'checks; the service verifies the package',
-    comparison: 'comparison; the service reads its stored cycles',
+    checks: 'checks',
+    checksRun: 'checks; the service verifies the package',
+    comparison: 'comparison',
+    comparisonRead: 'comparison; the service reads its stored cycles',
     calls: 'calls',
     cycles: 'cycles',
     stored: 'stored cycles',
@@ -132,13 +134,14 @@ export const en = {
     silent: 'the service does not respond',
     silentWithin: (seconds: string) => `the service does not respond within ${seconds} s`,
     status: (status: number) => `the service responded with status ${status}`,
-    /** The words of the service, which are English. */
+    /** What the service says, which is English: as an error, and quoted. */
     said: (_code: string, message: string) => message,
+    quoted: (sentence: string) => sentence,
   },
 
   now: {
     checks: 'Health checks',
-    /** In other languages than English: what a check says when it is `ok`, and what one that is not means. */
+    /** In other languages than English: with what a check that is not `ok` means. */
     checkSays: (_check: string, _status: string, reason: string) => reason,
     lastCycleNone: 'no cycle has arrived yet',
     lastCycleArrived: (ago: string) => `arrived ${ago}`,

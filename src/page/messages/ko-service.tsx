@@ -18,7 +18,7 @@ export const serviceKo: typeof serviceEn = {
         <strong>
           {time}부터 {failed} 대신 사용 중.
         </strong>{' '}
-        {failed}이(가) 채점에 실패해, 다른 버전을 활성화할 때까지 대신합니다: {problem}
+        {failed} 버전이 채점에 실패해, 다른 버전을 활성화할 때까지 대신합니다: {problem}
       </>
     ),
     changed: (how) => (
@@ -31,12 +31,13 @@ export const serviceKo: typeof serviceEn = {
     kind: '종류',
     heads: '예측 항목',
     reads: '입력',
+    features: '계산된 입력값',
     runsOn: '실행 장치',
     memory: '메모리',
     timePerCycle: 'cycle당 시간',
     times: (median, p99, cycles) => `중앙값 ${median}, p99 ${p99} (${cycles})`,
     checks: '점검: 파일, 그래프, 한계, 비용',
-    agreement: (version) => `${version}과(와)의 일치도와 품질`,
+    agreement: (version) => `${version} 대비 일치도와 품질`,
     nothingShared: '두 버전이 모두 채점한 cycle이 없습니다.',
     overlap: (share, depth) => `상위 ${depth}건 중 ${share}`,
     cycles: 'cycle',

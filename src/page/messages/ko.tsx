@@ -2,17 +2,11 @@
 import type { Messages } from './en.js'
 import { inputsKo } from './ko-inputs.js'
 import { reportKo } from './ko-report.js'
+import { koreanOf } from './ko-said.js'
 import { serviceKo } from './ko-service.js'
 import { words } from './ko-words.js'
 
-/** What a health check says when it is well. */
-const well: Readonly<Record<string, string>> = {
-  service: 'cycle을 받고 있음',
-  model: '모델이 점수를 내고 있음',
-  storage: '저장 가능',
-}
-
-/** What a check that is not well means; the words of the service follow. */
+/** What a check that is not well means; what the service says follows. */
 const unwell: Readonly<Record<string, string>> = {
   service: 'cycle을 받지 못함',
   model: '모델 이상',
@@ -22,7 +16,7 @@ const unwell: Readonly<Record<string, string>> = {
   disk: '디스크 공간 부족',
 }
 
-/** What the error codes of the service mean; its own words follow. */
+/** What an error code means, with a message that `ko-said.ts` lacks. */
 const errors: Readonly<Record<string, string>> = {
   bad_request: '잘못된 요청입니다',
   unauthorized: '로그인이 필요합니다',
@@ -141,11 +135,13 @@ export const ko: Messages = {
     picks: '추천 순위',
     posts: '글',
     history: '대기 이력',
-    postHistory: '이 글의 이력(저장된 cycle에서 읽음)',
+    historyRead: '이 글의 대기 이력(저장된 cycle에서 읽음)',
     report: '보고서',
     models: '모델',
-    checks: '점검 결과(패키지를 검증함)',
-    comparison: '비교 결과(저장된 cycle에서 읽음)',
+    checks: '점검 결과',
+    checksRun: '점검 결과(패키지를 검증함)',
+    comparison: '비교 결과',
+    comparisonRead: '비교 결과(저장된 cycle에서 읽음)',
     calls: '호출 기록',
     cycles: 'cycle',
     stored: '저장된 cycle',
@@ -158,16 +154,17 @@ export const ko: Messages = {
     status: (status) => `서비스가 상태 코드 ${status}로 응답했습니다`,
     said: (code, message) => {
       const meaning = errors[code]
-      return meaning === undefined ? message : `${meaning} (${message})`
+      return koreanOf(message) ?? (meaning === undefined ? message : `${meaning} (${message})`)
     },
+    quoted: (sentence) => koreanOf(sentence) ?? sentence,
   },
 
   now: {
     checks: '상태 점검',
     checkSays: (check, status, reason) => {
-      if (status === 'ok') return well[check] ?? reason
+      const korean = koreanOf(reason) ?? reason
       const meaning = unwell[check]
-      return meaning === undefined ? reason : `${meaning}: ${reason}`
+      return status === 'ok' || meaning === undefined ? korean : `${meaning}: ${korean}`
     },
     lastCycleNone: '받은 cycle 없음',
     lastCycleArrived: (ago) => `${ago} 도착`,
@@ -210,8 +207,8 @@ export const ko: Messages = {
     failed: (what, version, time) =>
       `${{ model: '모델 채점 실패', activation: '모델 활성화 실패', shadow: '섀도 불러오기 실패' }[what]}: ${version}, ${time}.`,
     noneServes: '사용 중인 모델이 없어 cycle에 503으로 응답합니다. 서비스가 계속 다시 시도합니다.',
-    servesInstead: (version) => `다른 버전을 활성화할 때까지 직전 버전 ${version}이(가) 대신 채점합니다.`,
-    keepsServing: (version) => `${version}이(가) 계속 채점합니다. 서비스가 계속 다시 시도합니다.`,
+    servesInstead: (version) => `다른 버전을 활성화할 때까지 직전에 쓰던 ${version} 버전이 대신 채점합니다.`,
+    keepsServing: (version) => `${version} 버전이 계속 채점합니다. 서비스가 계속 다시 시도합니다.`,
     seeChecks: '패키지의 점검 결과를 모두 보려면:',
     seeChecksOrStay: '패키지의 점검 결과를 모두 보거나, 지금 버전을 계속 쓰려면:',
     overTime: 'cycle 추이',
@@ -243,7 +240,7 @@ export const ko: Messages = {
     noScores: '아직 채점 전',
     noScore: '점수 없음',
     pending: (count, source) => `대기 ${count}건, ${source}`,
-    scoredIn: (count, cycle, version) => `cycle ${cycle}에서 ${version}이(가) ${count}건 채점`,
+    scoredIn: (count, cycle, version) => `cycle ${cycle}에서 ${count}건 채점(${version})`,
     short: (age, views, comments) => `${age} · 조회 ${views} · 댓글 ${comments}`,
     saves: '최근 등록',
     savesCount: (count) => `최근 등록 (${count})`,

@@ -43,7 +43,7 @@ test('each language has every message, and no message is empty', () => {
 const untranslated = [
   /^(words\.cycle|cycles\.cycle|post\.cycle|frame\.cycles|data\.cycles|models\.cycles|report\.cycles|cycles\.cycleTitle|cycles\.ofCycle)$/,
   /^units\.(kst|range|points|countOf|ofCount)$/,
-  /^(language\.(tag|other)|frame\.reason|errors\.said)$/,
+  /^(language\.(tag|other)|frame\.reason|errors\.(said|quoted))$/,
   /^now\.(checkSays|dueAt|failed)$/,
   /^models\.cycleRange$/,
   /^inputs\.(forms\.count|measures\.laughs)$/,

@@ -45,6 +45,16 @@ const height = 150
 /** Distances between the lines of an axis of counts. */
 const countSteps = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power))
 
+const minuteS = 60
+const hourS = 60 * minuteS
+const dayS = 24 * hourS
+/** Distances between the labels of the time axis, which have no seconds. */
+const timeSteps = [
+  ...[1, 5, 10, 15, 30].map((count) => count * minuteS),
+  ...[1, 2, 3, 4, 6, 8, 12].map((count) => count * hourS),
+  ...[1, 2, 5, 10, 30].map((count) => count * dayS),
+]
+
 export function Chart(props: ChartProps) {
   const { title, times, series, format } = props
   const [pointed, setPointed] = useState<number | null>(null)
@@ -153,6 +163,7 @@ function plotOptions(
         size: 22,
         gap: 4,
         space: 60,
+        incrs: timeSteps,
         grid: { show: false },
         values: (_plot, splits) => splits.map((seconds) => tick(seconds * 1000)),
       },
@@ -174,13 +185,20 @@ function plotOptions(
           label,
           stroke: canvasColor(element, colorOf(color)),
           width: isStacked ? 1 : 1.5,
-          points: { show: false },
+          points: { show: false, ...(isStacked ? {} : { size: 4, filter: isolatedIn }) },
           ...(isStacked ? { fill: canvasColor(element, area) } : {}),
         }
       }),
     ],
     hooks: { setCursor: [(plot) => onPointed(plot.cursor.idx ?? null)] },
   }
+}
+
+/** The values that no line shows: both neighbours are missing. They are drawn as points. */
+export function isolatedIn({ data }: Pick<uPlot, 'data'>, seriesIndex: number): number[] {
+  const values = data[seriesIndex] ?? []
+  const isMissing = (index: number): boolean => (values[index] ?? null) === null
+  return [...values.keys()].filter((i) => !isMissing(i) && isMissing(i - 1) && isMissing(i + 1))
 }
 
 /** `14:05`; midnight has its date. */

@@ -135,9 +135,16 @@ export function Disclosure({ title, isInitiallyOpen = false, children }: Disclos
   )
 }
 
+interface MissingProps {
+  readonly error: ApiError | null
+  readonly what: string
+  /** `what` while it is loading, if that takes the service long: with what it does. */
+  readonly loading?: string
+}
+
 /** A placeholder until data has been read: it is loading, or the request failed. */
-export function Missing({ error, what }: { readonly error: ApiError | null; readonly what: string }) {
-  if (error === null) return <p class="empty">{t.parts.loading(what)}</p>
+export function Missing({ error, what, loading = what }: MissingProps) {
+  if (error === null) return <p class="empty">{t.parts.loading(loading)}</p>
   return (
     <p class="notice fail">
       <strong>{t.parts.missing(what)}</strong> {error.message}

@@ -4,7 +4,7 @@ import { renderToString } from 'preact-render-to-string'
 import { describe, expect, test } from 'vitest'
 import { pointFixture } from '../../../test/helpers/page-fixtures.js'
 import { merge } from '../views/now-charts.js'
-import { plotData } from './chart.js'
+import { isolatedIn, plotData } from './chart.js'
 import { Sparkline } from './sparkline.js'
 import { rowRange } from './virtual-table.js'
 
@@ -70,4 +70,14 @@ test('the rows of a long table that exist are the visible ones and six above and
   expect(range(0, 3)).toEqual([0, 3])
   // The table has become shorter.
   expect(range(5000, 10)).toEqual([10, 10])
+})
+
+test.each([
+  [[null, 0.4, null], [1]],
+  [[0.4], [0]],
+  [[0.4, 0.5, null, 0.6], [3]],
+  [[0.4, 0.5, 0.6], []],
+  [[null, null], []],
+])('of the values %j of a line, those at %j are drawn as points', (values, points) => {
+  expect(isolatedIn({ data: [values.map((_, i) => i), values] }, 1)).toEqual(points)
 })

@@ -78,7 +78,7 @@ export function CallDetails({ call, onClose }: { readonly call: Call; readonly o
     <Details label={t.cycles.callDetails} title={title} onClose={onClose}>
       {problem !== null && (
         <p class="notice warn">
-          <strong>{call.code ?? call.status}</strong> <Text>{problem}</Text>
+          <strong>{call.code ?? call.status}</strong> <Text>{t.errors.quoted(problem)}</Text>
         </p>
       )}
       <Facts facts={factsOf(call)} />
@@ -156,7 +156,7 @@ function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
       <ul class="warnings">
         {warnings.map((warning, i) => (
           <li key={i}>
-            <Text>{warning}</Text>
+            <Text>{t.errors.quoted(warning)}</Text>
           </li>
         ))}
       </ul>

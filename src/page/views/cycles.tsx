@@ -184,8 +184,8 @@ function ResultCell({ call: { result, status, is_late, warnings, problem } }: { 
       {is_late && <Badge tone="warn">{t.cycles.late}</Badge>}
       {warnings.length > 0 && <Badge tone="warn">{counted(warnings.length, t.units.warnings)}</Badge>}
       {problem !== null && (
-        <span class="clip muted" title={problem}>
-          {status} <Text>{problem}</Text>
+        <span class="clip muted" title={t.errors.quoted(problem)}>
+          {status} <Text>{t.errors.quoted(problem)}</Text>
         </span>
       )}
     </>

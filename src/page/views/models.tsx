@@ -119,7 +119,7 @@ function factsOf(model: ModelFacts): readonly Fact[] {
   return [
     [t.models.kind, kind === undefined ? '–' : word(kind)],
     [t.models.heads, heads.join(', ') || '–'],
-    [t.models.reads, ['features', ...reads].map(word).join(', ')],
+    [t.models.reads, [t.models.features, ...reads.map(word)].join(', ')],
     [t.models.runsOn, providers.join(', ') || null],
     [t.models.memory, memory_bytes && bytes(memory_bytes)],
     [
@@ -139,7 +139,7 @@ const checkTones: Readonly<Record<string, Tone>> = { pass: 'ok', warn: 'warn', f
 
 export function ChecksOf({ version }: { readonly version: string }) {
   const { data, error } = useQuery<VerificationReport>(`/api/models/${version}/checks`)
-  if (data === null) return <Missing error={error} what={t.data.checks} />
+  if (data === null) return <Missing error={error} what={t.data.checks} loading={t.data.checksRun} />
   return (
     <Facts
       isLong
@@ -155,7 +155,7 @@ export function ChecksOf({ version }: { readonly version: string }) {
 
 export function ComparisonOf({ version }: { readonly version: string }) {
   const { data, error } = useQuery<Comparison>(`/api/models/${version}/comparison`)
-  if (data === null) return <Missing error={error} what={t.data.comparison} />
+  if (data === null) return <Missing error={error} what={t.data.comparison} loading={t.data.comparisonRead} />
   const { cycles, posts, median, quality } = data
   const nameOf = rankerNames([quality.first, quality.second])
   if (median === null) return <p class="empty">{t.models.nothingShared}</p>

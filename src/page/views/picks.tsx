@@ -41,7 +41,7 @@ const columnsOf = (): readonly VirtualColumn<Pick>[] => [
   { title: t.picks.age, class: 'number', width: '52px', from: 0, cell: ageText },
   counterColumn(t.picks.views, 'views', 0),
   counterColumn(t.picks.up, 'up', 0),
-  counterColumn(t.picks.down, 'down', 840),
+  counterColumn(t.picks.down, 'down', 960),
   counterColumn(t.picks.comments, 'comment_cnt', 0),
 ]
 

@@ -33,7 +33,7 @@ function OnePost({ gallId, postNo }: PostKey) {
   const pending = useQuery<Post>(path, { refreshOn: ['cycle'] })
   const history = useQuery<Explanation>(`${path}/history`, { refreshOn: ['cycle'] })
   const post = pending.error?.status === 404 ? null : pending.data
-  const title = post?.candidate.title ?? history.data?.candidate?.title
+  const title = post?.candidate.title ?? history.data?.candidate?.title ?? ''
   const isKnown = post !== null || history.data !== null
   const { data: explanation } = history
   const isLeft = pending.error?.status === 404
@@ -43,7 +43,7 @@ function OnePost({ gallId, postNo }: PostKey) {
         <p class="crumbs">
           <a href="#/picks">← {t.post.back}</a> <a href="#/posts">{t.post.find}</a>
         </p>
-        <h1>{title === undefined || title === '' ? t.post.untitled : <Text isKorean>{title}</Text>}</h1>
+        <h1>{title !== '' ? <Text isKorean>{title}</Text> : isKnown ? t.post.untitled : t.frame.posts}</h1>
         <p class="muted">
           <Text isKorean>{gallId}</Text> · {postNo}{' '}
           {isLeft && isKnown && <Badge tone="plain">{t.post.notPending}</Badge>}
@@ -63,7 +63,7 @@ function OnePost({ gallId, postNo }: PostKey) {
         </>
       ) : (
         (post === null || history.error?.status !== 404) && (
-          <Missing error={history.error} what={t.data.postHistory} />
+          <Missing error={history.error} what={t.data.history} loading={t.data.historyRead} />
         )
       )}
     </>
