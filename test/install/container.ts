@@ -35,7 +35,7 @@ export interface ContainerOptions {
   readonly processesMax: number
 }
 
-const waitMsMax = 60_000
+const waitMsMax = 180_000
 const cgroups = '/sys/fs/cgroup'
 
 /** $1 root, then `PATH=DIRECTORY` and `-` for the writable and for the readable mounts, then the program. */

@@ -8,7 +8,7 @@ export interface Called {
   readonly body: string
 }
 
-const waitMsMax = 60_000
+const waitMsMax = 180_000
 
 export class InstalledUnit {
   readonly #machine: Machine
@@ -66,7 +66,7 @@ export class InstalledUnit {
     const end = performance.now() + waitMsMax
     while (!holds()) {
       if (performance.now() > end)
-        throw new Error(`after a minute: not ${what}; ${this.journal().slice(-2000)}`)
+        throw new Error(`after three minutes: not ${what}; ${this.journal().slice(-2000)}`)
       await delay(100)
     }
   }

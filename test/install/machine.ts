@@ -5,7 +5,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { childrenOf } from '../crash/processes.js'
 
-const bootMsMax = 60_000
+const bootMsMax = 180_000
 const pollMs = 100
 const environment = [
   'HOME=/root',

@@ -67,7 +67,7 @@ export async function checkUnit({ machine, root, check }: Installed): Promise<vo
       .filter((message) => message.startsWith('{'))
       .map((message) => JSON.parse(message) as { msg: string })
     const scored = logged.filter(({ msg }) => msg === 'cycle scored').length
-    if (scored < 240) throw new Error(`${scored} cycles are in the journal`)
+    if (scored < 280) throw new Error(`${scored} cycles are in the journal`)
     return `${messages.length} lines, ${scored} cycles`
   })
 
@@ -210,7 +210,7 @@ export async function checkUnit({ machine, root, check }: Installed): Promise<vo
 
 function simulate(hours: string, ...options: string[]): string[] {
   const keys = ['--api-keys-file', '/etc/understudy/api-keys']
-  return ['understudy', 'simulate', '--json', '--hours', hours, ...keys, ...options]
+  return ['understudy', 'simulate', '--json', '--retry-timeout', '300', '--hours', hours, ...keys, ...options]
 }
 
 function expectStatus({ status, body }: Called, expected: number): void {
