@@ -13,6 +13,7 @@ const system = [
   'test/system/**/*.test.ts',
   'test/{crash,faults}/**/*.test.ts',
   'test/failover/failover.test.ts',
+  'test/patroni/patroni.test.ts',
   'test/year/year.test.ts',
   'bench/{bench,difference,journal}.test.ts',
   'test/{build,deploy-containers,package}.test.ts',
@@ -30,7 +31,12 @@ const system = [
 const alone = ['test/{hostile,overload,soak}/**/*.test.ts']
 
 /** A minute or more, mostly of waiting: started first, so that none of them runs on alone at the end. */
-const longest = ['test/failover/failover.test.ts', 'bench/bench.test.ts', 'test/system/tutorial.test.ts']
+const longest = [
+  'test/patroni/patroni.test.ts',
+  'test/failover/failover.test.ts',
+  'bench/bench.test.ts',
+  'test/system/tutorial.test.ts',
+]
 
 /** They need a Vulkan driver. */
 const gpu = ['test/gpu/**/*.test.ts']

@@ -11,6 +11,8 @@ import { contentOf, operationOf, sha256Of, type Attempt, type Operation } from '
 
 export interface Endpoint {
   readonly name: string
+  /** Default: this machine. */
+  readonly host?: string
   readonly port: number
 }
 
@@ -83,6 +85,13 @@ export class FailoverClient {
     }
   }
 
+  /** The longest time without the acknowledgement of a new cycle since `sinceMs`. */
+  longestGapMs(sinceMs: number): number {
+    const ends = this.#newCycles.map(({ endedMs }) => endedMs).filter((endedMs) => endedMs > sinceMs)
+    const instants = [sinceMs, ...ends.sort((a, b) => a - b)]
+    return Math.max(...instants.slice(1).map((instant, index) => instant - (instants[index] as number)))
+  }
+
   /** The cycle that was acknowledged last. */
   get newestCycle(): string | null {
     return [...this.#cycleIds].at(-1) ?? null
@@ -109,7 +118,7 @@ export class FailoverClient {
       ...{ endedMs: null, status: null, content: null },
     }
     this.attempts.push(attempt)
-    const response = await this.#fetch(call, endpoint.port)
+    const response = await this.#fetch(call, endpoint)
     attempt.endedMs = performance.now()
     attempt.status = response?.status ?? null
     attempt.content = response === null ? null : contentOf(operation, response)
@@ -120,13 +129,13 @@ export class FailoverClient {
     return response
   }
 
-  #fetch({ method, path, body }: Call, port: number): Promise<Reply | null> {
+  #fetch({ method, path, body }: Call, { host = '127.0.0.1', port }: Endpoint): Promise<Reply | null> {
     const { key } = this.#options
     const type = path.startsWith('/v1/images/') ? 'image/jpeg' : 'application/json'
     return new Promise((resolve) => {
       const request = http.request(
         {
-          ...{ host: '127.0.0.1', port, method, path, agent: this.#agent, timeout: attemptMsMax },
+          ...{ host, port, method, path, agent: this.#agent, timeout: attemptMsMax },
           headers: {
             Authorization: key,
             ...(body === undefined ? {} : { 'Content-Type': type, 'Content-Length': body.byteLength }),

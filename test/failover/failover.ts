@@ -1,20 +1,13 @@
 /**
- * Rounds of faults while a client sends cycles, images, outcomes and weights without a pause. After each round everything that
- * was acknowledged is read again, and the recorded history is checked.
+ * Rounds of faults on a site of this machine, in the order of a plan, with a new environment after some rounds.
  */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { Load, Violation } from '../crash/load.js'
-import { verifyOverHttp } from '../crash/verify.js'
+import { Load } from '../crash/load.js'
 import { Random } from '../fuzz/random.js'
 import { cycleMs } from '../helpers/bodies.js'
 import { smallJpeg } from '../helpers/jpegs.js'
-import { projectDir } from '../helpers/server-process.js'
-import { checkHistory } from './checker.js'
-import { FailoverClient } from './client.js'
-import type { Fault, Round } from './faults.js'
-import type { History, Outage } from './history.js'
+import { EnvironmentRun, wordsOf, type RoundCounts } from './environment-run.js'
+import type { Fault } from './faults.js'
+import type { Outage } from './history.js'
 import { Site } from './site.js'
 
 export interface FailoverPlan {
@@ -34,23 +27,11 @@ export interface FailoverPlan {
 export interface FailoverFigures {
   readonly violations: readonly string[]
   readonly outages: readonly Outage[]
-  readonly counts: Readonly<
-    Record<'rounds' | 'cycles' | 'attempts' | 'images' | 'outcomes' | 'weights', number>
-  >
+  readonly counts: Readonly<RoundCounts & { rounds: number }>
 }
-
-/** The history of a run with a violation, for debugging. */
-export const historyFile = join(projectDir, 'build/failover-history.json')
 
 /** Cycles of one environment are all read again after each round, so the next rounds begin with an empty one. */
 const roundsPerEnvironment = 12
-/** Between cycles while nothing is broken, so that they are not too many to read again. */
-const pauseMs = 30
-const probeMs = 100
-/** Before and after a fault. */
-const calmMsMax = 3000
-/** An outage that does not end ends the test. */
-const outageMsMax = 90_000
 
 export async function failover(plan: FailoverPlan): Promise<FailoverFigures> {
   const { bin, print, isSynchronous = true, hasClocks = false } = plan
@@ -107,187 +88,11 @@ function usableFaults({ faults, print }: FailoverPlan, site: Site): Fault[] {
   })
 }
 
-/** The rounds of one environment. */
-class EnvironmentRun {
-  readonly #site: Site
-  readonly #load: Load
-  readonly #random: Random
-  readonly #outages: Outage[] = []
-  readonly #staleReads: { fromMs: number; toMs: number }[] = []
-  #client: FailoverClient | null = null
-  #timeMs = -Infinity
-  #isCalm = true
-  #traffic: Promise<void> = Promise.resolve()
-  #stopped = new AbortController()
-  #problem: Error | null = null
-
-  constructor(site: Site, load: Load, random: Random) {
-    this.#site = site
-    this.#load = load
-    this.#random = random
-  }
-
-  start(): void {
-    const { services, port } = this.#site
-    this.#client = new FailoverClient({
-      key: services[0]?.server.key ?? '',
-      balancer: { name: 'balancer', port },
-      processes: services,
-      random: this.#random,
-      onCycle: (cycleId) => this.#setClocks(cycleId),
-    })
-  }
-
-  /** Injects a fault under traffic, then reads everything again. Resolves with its outages, and what is wrong. */
-  async round(fault: Fault): Promise<{ outages: readonly Outage[]; violations: readonly string[] }> {
-    const first = this.#outages.length
-    this.#resume()
-    await delay(this.#random.below(calmMsMax))
-    const round: Round = {
-      site: this.#site,
-      random: this.#random,
-      outage: (limitMs, act) => this.#outage(fault.name, limitMs, act),
-      withWrongClock: async (act) => {
-        const fromMs = performance.now()
-        await act()
-        this.#staleReads.push({ fromMs, toMs: performance.now() })
-      },
-    }
-    try {
-      await fault.run(round)
-      await this.#site.settle()
-      await delay(this.#random.below(calmMsMax))
-    } finally {
-      await this.#pause()
-    }
-    const outages = this.#outages.slice(first)
-    const violations = await this.#verify()
-    return { outages, violations }
-  }
-
-  async end(): Promise<void> {
-    this.#client?.close()
-    await this.#pause()
-  }
-
-  count(counts: Record<keyof FailoverFigures['counts'], number>): void {
-    counts.cycles += this.#load.cycles.size
-    counts.images += this.#load.images.size
-    counts.outcomes += this.#load.outcomes.size
-    counts.weights += this.#load.weights.length
-    counts.attempts += this.#client?.attempts.length ?? 0
-  }
-
-  async #outage(fault: string, limitMs: number, act: () => Promise<void> | void): Promise<void> {
-    const outage: Outage = { fault, startedMs: performance.now(), limitMs, readyMs: null }
-    this.#outages.push(outage)
-    this.#isCalm = false
-    await act()
-    const ready = this.#throughout(this.#connected.nextCycle(outage.startedMs, outageMsMax))
-    outage.readyMs = await ready.catch((error: unknown) => {
-      throw this.#problem ?? error
-    })
-    this.#isCalm = true
-  }
-
-  /** Rejects early if the traffic has ended with a violation. */
-  async #throughout<Result>(work: Promise<Result>): Promise<Result> {
-    const failed = this.#traffic.then(() => {
-      throw this.#problem ?? new Error('the traffic has ended')
-    })
-    failed.catch(() => undefined)
-    return Promise.race([work, failed])
-  }
-
-  get #connected(): FailoverClient {
-    if (this.#client === null) throw new Error('the client was not started')
-    return this.#client
-  }
-
-  #resume(): void {
-    this.#stopped = new AbortController()
-    const { signal } = this.#stopped
-    this.#isCalm = true
-    this.#traffic = Promise.all([this.#sendLoad(signal), this.#probe(signal)]).then(
-      () => undefined,
-      (error: unknown) => {
-        this.#problem = error as Error
-      },
-    )
-  }
-
-  async #pause(): Promise<void> {
-    this.#stopped.abort()
-    await this.#traffic
-  }
-
-  async #sendLoad(signal: AbortSignal): Promise<void> {
-    const client = this.#connected
-    while (!signal.aborted) {
-      await this.#load.step(client)
-      if (this.#load.unacknowledgedCount > 0) throw new Violation('calls had no response for a long time')
-      if (this.#isCalm) await delay(pauseMs)
-    }
-  }
-
-  /** Reads the newest acknowledged data from each process in turn, regardless of the load balancer. */
-  async #probe(signal: AbortSignal): Promise<void> {
-    const client = this.#connected
-    for (let count = 0; !signal.aborted; count++) {
-      const service = this.#site.services[count % this.#site.services.length]
-      const cycleId = client.newestCycle
-      if (service !== undefined && cycleId !== null) {
-        void client.probe(service, { method: 'GET', path: `/v1/scores/${cycleId}` })
-        void client.probe(service, { method: 'GET', path: '/v1/weights' })
-      }
-      await delay(probeMs)
-    }
-  }
-
-  async #verify(): Promise<readonly string[]> {
-    if (this.#problem !== null) return [wordsOf(this.#problem)]
-    const client = this.#connected
-    const readAgainMs = performance.now()
-    const found: string[] = []
-    try {
-      await verifyOverHttp(this.#load, client)
-    } catch (error) {
-      found.push(wordsOf(error))
-    }
-    const history: History = {
-      attempts: client.attempts,
-      outages: this.#outages,
-      staleReads: this.#staleReads,
-      readAgainMs,
-      stored: await this.#site.stored(),
-    }
-    const violations = [...found, ...checkHistory(history)]
-    if (violations.length > 0) writeFileSync(historyFile, JSON.stringify(history, null, 1))
-    return violations
-  }
-
-  /** The clocks follow the cycles, so that weights apply to the next cycle after they are set. */
-  #setClocks(cycleId: string): void {
-    const [, year, month, day, hour, minute] = /^(....)(..)(..)T(..)(..)$/.exec(cycleId)?.map(Number) ?? []
-    const kstMs = Date.UTC(year ?? 0, (month ?? 0) - 1, day, hour, minute)
-    this.#timeMs = Math.max(this.#timeMs, kstMs - 9 * 3_600_000 + 1000)
-    for (const service of this.#site.services) service.timeMs = this.#timeMs
-  }
-}
-
 function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
   const rest = [...items]
   return items.map(() => rest.splice(random.below(rest.length), 1)[0] as Item)
 }
 
-function outageText({ startedMs, readyMs }: Outage): string {
+export function outageText({ startedMs, readyMs }: Outage): string {
   return readyMs === null ? 'not ready' : `ready after ${((readyMs - startedMs) / 1000).toFixed(1)} s`
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Violation
-    ? error.message
-    : error instanceof Error
-      ? (error.stack ?? '')
-      : String(error)
 }

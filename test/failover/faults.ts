@@ -15,8 +15,8 @@ const handOverMsMax = 10_000
 /** Longer than the lease of 20 s, with the time for which a process looks at it. */
 const longerThanLeaseMs = 25_000
 
-export interface Round {
-  readonly site: Site
+export interface Round<RunSite = Site> {
+  readonly site: RunSite
   readonly random: Random
   /** Runs `act`, then waits until a new cycle is acknowledged. The time counts from the start of `act`. */
   readonly outage: (limitMs: number, act: () => Promise<void> | void) => Promise<void>
@@ -24,11 +24,11 @@ export interface Round {
   readonly withWrongClock: (act: () => Promise<void>) => Promise<void>
 }
 
-export interface Fault {
+export interface Fault<RunSite = Site> {
   readonly name: string
   /** Why this site skips the fault; null: it does not. */
-  readonly skipReason?: (site: Site) => string | null
-  readonly run: (round: Round) => Promise<void>
+  readonly skipReason?: (site: RunSite) => string | null
+  readonly run: (round: Round<RunSite>) => Promise<void>
 }
 
 const serviceFaults: readonly Fault[] = [

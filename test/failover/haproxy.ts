@@ -28,10 +28,14 @@ export class HaProxy {
   }
 
   /** Resolves when it listens on `port`. */
-  static async start(port: number, backends: readonly Backend[]): Promise<HaProxy> {
+  static start(port: number, backends: readonly Backend[]): Promise<HaProxy> {
+    return HaProxy.startWith(port, testConfiguration(port, backends))
+  }
+
+  static async startWith(port: number, configuration: string): Promise<HaProxy> {
     const directory = mkdtempSync(join(tmpdir(), 'understudy-haproxy-'))
     const file = join(directory, 'haproxy.cfg')
-    writeFileSync(file, testConfiguration(port, backends))
+    writeFileSync(file, configuration)
     const child = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
     const proxy = new HaProxy(port, child, directory)
     while (!(await isListening(port))) {
@@ -50,20 +54,28 @@ export class HaProxy {
 
 /** deploy/haproxy.cfg without TLS, on a local port, in front of local processes. */
 export function testConfiguration(port: number, backends: readonly Backend[]): string {
-  let text = readFileSync(join(projectDir, 'deploy/haproxy.cfg'), 'utf8')
-  const replace = (shipped: string | RegExp, tested: string): void => {
-    const replaced = text.replace(shipped, tested)
-    if (replaced === text) throw new Error(`deploy/haproxy.cfg lacks ${String(shipped)}`)
-    text = replaced
-  }
-  replace(/bind :443 .*/, `bind 127.0.0.1:${port}`)
-  replace('check port 8081 ', 'check ')
-  for (const [index, backend] of backends.entries())
-    replace(
-      new RegExp(`server understudy${index + 1} .*`),
-      `server understudy${index + 1} 127.0.0.1:${backend.port} port ${backend.adminPort}`,
-    )
-  return text
+  const local = replaced(shippedConfiguration(port), 'check port 8081 ', 'check ')
+  return backends.reduce(
+    (text, backend, index) =>
+      replaced(
+        text,
+        new RegExp(`server understudy${index + 1} .*`),
+        `server understudy${index + 1} 127.0.0.1:${backend.port} port ${backend.adminPort}`,
+      ),
+    local,
+  )
+}
+
+/** deploy/haproxy.cfg without TLS, on a local port, with the addresses of its processes as they are. */
+export function shippedConfiguration(port: number): string {
+  const text = readFileSync(join(projectDir, 'deploy/haproxy.cfg'), 'utf8')
+  return replaced(text, /bind :443 .*/, `bind 127.0.0.1:${port}`)
+}
+
+function replaced(text: string, shipped: string | RegExp, tested: string): string {
+  const result = text.replace(shipped, tested)
+  if (result === text) throw new Error(`deploy/haproxy.cfg lacks ${String(shipped)}`)
+  return result
 }
 
 function isListening(port: number): Promise<boolean> {

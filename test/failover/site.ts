@@ -56,6 +56,10 @@ export class Site {
     await this.settle()
   }
 
+  get key(): string {
+    return this.services[0]?.server.key ?? ''
+  }
+
   /** The process that is ready; waits until there is one. */
   async owner(): Promise<Service> {
     const deadline = performance.now() + settleMsMax

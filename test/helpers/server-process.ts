@@ -17,14 +17,21 @@ export class ServerProcess extends CalledServer {
   readonly dataDir: string
   log = ''
   readonly #env: Record<string, string>
+  readonly #command: readonly [string, ...string[]]
   readonly #listeners = new Set<() => void>()
   #child: ChildProcess | null = null
   #exit: Promise<number | null> = Promise.resolve(null)
 
-  constructor(env: Record<string, string> = {}, dataDir = mkdtempSync(join(tmpdir(), 'understudy-'))) {
+  /** `command`: the program, or what runs it. */
+  constructor(
+    env: Record<string, string> = {},
+    dataDir = mkdtempSync(join(tmpdir(), 'understudy-')),
+    command: readonly [string, ...string[]] = [executable],
+  ) {
     super()
     this.dataDir = dataDir
     this.#env = env
+    this.#command = command
   }
 
   /** Starts the process and waits until it listens. Rejects with its output if it exits first. */
@@ -42,7 +49,8 @@ export class ServerProcess extends CalledServer {
   }
 
   async #startOnPort(): Promise<this> {
-    const child = spawn(executable, ['serve'], {
+    const [program, ...args] = this.#command
+    const child = spawn(program, [...args, 'serve'], {
       env: {
         ...process.env,
         UNDERSTUDY_PORT: String(this.port),

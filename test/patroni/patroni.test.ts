@@ -1,0 +1,30 @@
+/**
+ * A short form of `npm run test:patroni`: the loss of the leader's machine and a switchover lose nothing that was acknowledged.
+ */
+import { execFile, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { projectDir } from '../helpers/server-process.js'
+
+const programs = ['patroni', 'etcd', 'haproxy', 'unshare', 'ip', 'psql']
+const isMissing =
+  process.getuid?.() !== 0 ||
+  spawnSync('unshare', ['--net', '--mount', '--pid', '--fork', 'true']).status !== 0 ||
+  programs.some((program) => spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0)
+if (isMissing) console.log(`skipped: test/patroni/patroni.test.ts needs root and ${programs.join(', ')}`)
+
+const faults = ["the leader's machine is lost", 'patronictl switchover']
+
+test.skipIf(isMissing)(
+  'a Patroni cluster that loses its leader, and changes it, loses nothing that was acknowledged',
+  async () => {
+    const env = { ...process.env, PATRONI_FAULT: faults.join() }
+    const { stdout } = await promisify(execFile)(join(projectDir, 'test/patroni/run.sh'), { env })
+    console.log(stdout)
+    for (const fault of faults)
+      expect(stdout).toMatch(new RegExp(`^${fault}: refused for [\\d.]+ s, ready`, 'm'))
+    expect(stdout).toMatch(/^no violations, /m)
+  },
+  600_000,
+)
