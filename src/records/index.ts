@@ -11,4 +11,10 @@ export {
   type CycleTables,
 } from './cycle-record.js'
 export { packRows, unpackRows, type ColumnType, type Rows, type TableDeclaration } from './table.js'
-export { cycleTableNames, cycleTables, type CycleTableName } from './tables.js'
+export {
+  cycleColumn,
+  cycleTableNames,
+  cycleTables,
+  type CycleColumnName,
+  type CycleTableName,
+} from './tables.js'

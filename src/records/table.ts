@@ -13,16 +13,15 @@ import { packTable, unpackTable } from '../codec/index.js'
 import { assert } from '../contract/index.js'
 
 /**
- * number: NaN for null. sequence: a number that rises by little from row to row. text: few distinct ones, null for none.
- * float32: in a table of its own; null for a column without values.
+ * number: an integer, NaN for null. sequence: one that rises by little from row to row. instant: milliseconds since 1970 with
+ * a fraction, NaN for null. code: index in `values`, 255 if absent. text: few distinct ones, null for none. float32: in a
+ * table of its own; null for a column without values.
  */
-export type ColumnType = 'number' | 'sequence' | 'text' | 'float32'
-
-export interface ColumnDeclaration {
-  readonly name: string
-  readonly type: ColumnType
-  readonly meaning: string
-}
+export type ColumnDeclaration = { readonly name: string; readonly meaning: string } & (
+  | { readonly type: 'number' | 'sequence' | 'instant' | 'text' | 'float32' }
+  | { readonly type: 'code'; readonly values: readonly string[] }
+)
+export type ColumnType = ColumnDeclaration['type']
 
 export interface TableDeclaration {
   /** What one row is. */
@@ -33,6 +32,8 @@ export interface TableDeclaration {
 interface ValuesByType {
   readonly number: Float64Array
   readonly sequence: Float64Array
+  readonly instant: Float64Array
+  readonly code: Float64Array
   readonly text: readonly (string | null)[]
   readonly float32: Float32Array | null
 }
@@ -101,8 +102,9 @@ function isFloats({ columns }: TableDeclaration): boolean {
 }
 
 function noRows({ columns }: TableDeclaration): Record<string, Values | number> {
-  const empty = { number: new Float64Array(0), sequence: new Float64Array(0), text: [], float32: null }
-  return { count: 0, ...Object.fromEntries(columns.map(({ name, type }) => [name, empty[type]])) }
+  const emptyOf = (type: ColumnType): Values =>
+    type === 'float32' ? null : type === 'text' ? [] : new Float64Array(0)
+  return { count: 0, ...Object.fromEntries(columns.map(({ name, type }) => [name, emptyOf(type)])) }
 }
 
 interface NamedValues {

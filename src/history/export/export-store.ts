@@ -214,14 +214,15 @@ class CycleExporter {
     { removals, galleries }: CycleColumns,
     { json, record }: { readonly json: Uint8Array; readonly record: Uint8Array },
   ): void {
-    const { count, reason, tier, decidedAtMs } = removals
+    const recorded = readCycleTable(record, 'removals')
+    const { count, reason, tier, decided_at } = recorded
     this.#staging.append('removals', count, {
       ...this.#keys(position, removals, galleries),
-      entered: this.#visits.enteredOf(readCycleTable(record, 'removals')),
+      entered: this.#visits.enteredOf(recorded),
       reason_code: reasonCodes(json, count),
       reason,
       tier,
-      decided_at: decidedAtMs,
+      decided_at,
     })
   }
 

@@ -1,11 +1,15 @@
 /**
- * Stages the visits of an export, with the candidates as received.
+ * Stages the visits of an export: what the record of the cycle has of the candidate, and the rest from the request.
  */
 import type { Candidate } from '../../contract/index.js'
 import { readCandidates } from '../../cycle/index.js'
+import { readCycleTable } from '../../records/index.js'
 import type { Position, Store } from '../../store/index.js'
+import { recordAt } from '../records.js'
 import type { StoredVisit } from '../stored-visits.js'
-import type { Staging } from './staging.js'
+import type { StagedRow, Staging } from './staging.js'
+
+const recordedNames = ['created_at', 'extracted_at', 'source', 'gallery_type'] as const
 
 /** `texts`: whether the bodies of the posts are exported. */
 export async function exportVisits(
@@ -15,13 +19,10 @@ export async function exportVisits(
   texts: boolean,
 ): Promise<void> {
   for (const [position, some] of Map.groupBy(visits, ({ entered }) => entered?.position)) {
-    const candidates = await candidatesOf(store, position, some)
-    for (const [index, { gallId, postNo, left }] of some.entries()) {
-      const { image_positions, body_html, ...candidate }: Partial<Candidate> = candidates[index] ?? {}
+    const candidates = position === undefined ? [] : await candidatesOf(store, position, some, texts)
+    for (const [index, { gallId, postNo, left }] of some.entries())
       staging.add('visits', {
-        ...candidate,
-        images_expected: image_positions?.length,
-        body_html: texts ? body_html : null,
+        ...candidates[index],
         post: staging.postNumber(gallId, postNo),
         entered: position ?? -1,
         position: left?.cycle.position ?? -1,
@@ -29,22 +30,33 @@ export async function exportVisits(
         tier: left?.tier,
         decided_at: left?.decidedMs,
       })
-    }
     if (staging.isFull) await staging.flush()
   }
 }
 
-/** The candidates, as received, of visits that began with one cycle; none if its request has expired. */
+/** The candidates of visits that began with one cycle. */
 async function candidatesOf(
   store: Store,
-  position: Position | undefined,
+  position: Position,
   visits: readonly StoredVisit[],
-): Promise<Candidate[]> {
-  if (position === undefined) return []
-  const records = await readCandidates(
-    store,
-    position,
-    visits.flatMap(({ entered }) => entered?.row ?? []),
-  )
-  return records.map((record) => JSON.parse(Buffer.from(record).toString()) as Candidate)
+  texts: boolean,
+): Promise<StagedRow[]> {
+  const rows = visits.flatMap(({ entered }) => entered?.row ?? [])
+  const recorded = readCycleTable(recordAt(store, position), 'candidates')
+  const received = await readCandidates(store, position, rows)
+  return rows.map((row, index) => {
+    // A late cycle can make a row that did not enter the first of a visit: the record lacks its title.
+    const { title, manual_flag, category_id, images_in_post, image_positions, body_html } = JSON.parse(
+      Buffer.from(received[index] ?? []).toString(),
+    ) as Candidate
+    return {
+      ...Object.fromEntries(recordedNames.map((name) => [name, recorded[name][row]])),
+      title,
+      manual_flag,
+      category_id,
+      images_in_post,
+      images_expected: image_positions?.length,
+      body_html: texts ? body_html : null,
+    }
+  })
 }

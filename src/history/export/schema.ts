@@ -1,16 +1,16 @@
 /**
  * The tables of an export: names, types and meaning of their columns, and how each is computed from the staged columns, which
- * are numbers where possible. Names and types are stable; docs/export.md lists them, and a test compares the two.
+ * are numbers where possible. A column that the record of a cycle has too is declared in src/records. Names and types are
+ * stable; docs/export.md lists them, and a test compares the two.
  */
 import {
   counterNames,
   engagementStatusCodes,
   headNames,
   outcomeCodes,
-  removalReasonCodes,
   snapshotNames,
-  tierCodes,
 } from '../../contract/index.js'
+import { cycleColumn, type CycleColumnName, type CycleTableName } from '../../records/index.js'
 
 /** Raised when a column of an existing name changes its type or meaning, or disappears. */
 export const exportSchemaVersion = 1
@@ -83,6 +83,29 @@ function text(name: string, meaning: string): ExportColumn {
   return { name, type: 'VARCHAR', meaning, sql: `s.${name}`, staged: { [name]: 'VARCHAR' } }
 }
 
+/** A column of the record of a cycle, as it is declared there, or under another name with another meaning. */
+function recorded<Table extends CycleTableName>(
+  table: Table,
+  column: CycleColumnName<Table>,
+  renamed: { readonly name?: string; readonly meaning?: string } = {},
+): ExportColumn {
+  const declared = cycleColumn(table, column)
+  const { name, meaning } = { ...declared, ...renamed }
+  switch (declared.type) {
+    case 'text':
+      return text(name, meaning)
+    case 'instant':
+      return time(name, meaning)
+    case 'code':
+      return code(name, declared.values, meaning)
+    case 'float32':
+      return real(name, 'FLOAT', meaning)
+    case 'number':
+    case 'sequence':
+      return integer(name, 'BIGINT', meaning)
+  }
+}
+
 /** By which staged column a row names its post, its cycle, and the cycle with which its post entered. */
 const namedBy = { p: 'post', c: 'position', e: 'entered' } as const
 
@@ -97,10 +120,10 @@ function joinedColumn(
   return { name, type, meaning, sql, staged: { [namedBy[from[0] as keyof typeof namedBy]]: 'INTEGER' } }
 }
 
-const postColumns = [
-  joinedColumn('gall_id', 'VARCHAR', 'p.gall_id', 'Key of the post.'),
-  joinedColumn('post_no', 'BIGINT', 'p.post_no', 'Key of the post.'),
-]
+const postColumns = (['gall_id', 'post_no'] as const).map((name) => {
+  const { type, meaning } = recorded('candidates', name)
+  return joinedColumn(name, type, `p.${name}`, meaning)
+})
 const cycleColumns = [
   joinedColumn('cycle_id', 'VARCHAR', 'c.cycle_id', 'The cycle, in KST.'),
   joinedColumn('cycle_time', timestamp, 'c.cycle_ms', 'Its `cycle_time`.'),
@@ -147,19 +170,22 @@ const visits = table(
     ...postColumns,
     enteredColumn,
     joinedColumn('entered_cycle_time', timestamp, 'e.cycle_ms', 'Its `cycle_time`.'),
-    text('title', 'As received.'),
-    time('created_at', 'As received.'),
-    time('extracted_at', 'As received.'),
-    text('source', 'As received.'),
+    recorded('candidates', 'title', { meaning: 'As received.' }),
+    recorded('candidates', 'created_at'),
+    recorded('candidates', 'extracted_at'),
+    recorded('candidates', 'source'),
     integer('manual_flag', 'INTEGER', 'As received.'),
-    text('gallery_type', 'As received.'),
+    recorded('candidates', 'gallery_type'),
     integer('category_id', 'BIGINT', 'As received.'),
     integer('images_in_post', 'BIGINT', 'As received.'),
     integer('images_expected', 'INTEGER', 'Length of `image_positions`.'),
     text('body_html', 'As received; only with `--texts`.'),
-    code('fate', removalReasonCodes, 'Reason of the removal; null while the post is pending.'),
-    code('tier', tierCodes, 'Board of a saved post.'),
-    time('decided_at', 'When the operators decided.'),
+    recorded('removals', 'reason', {
+      name: 'fate',
+      meaning: '`reason` of the removal; null while the post is pending.',
+    }),
+    recorded('removals', 'tier'),
+    recorded('removals', 'decided_at'),
     joinedColumn('left_cycle_id', 'VARCHAR', 'c.cycle_id', 'The cycle with the removal.'),
     joinedColumn('fate_known_at', timestamp, 'c.received_ms', 'When that cycle arrived.'),
   ],
@@ -176,7 +202,7 @@ function scoreColumns(meaning: string, key: string): ExportColumn[] {
       meaning: 'Place among the scored posts, 1 for the highest; ties share their average.',
       sql: `case when isnan(s.score) then null else ${above} + (${tied} - 1) / 2 end`,
     },
-    ...headNames.map((name) => real(name, 'FLOAT', 'Head of the model; null if it has none.')),
+    ...headNames.map((name) => recorded('heads', name)),
   ]
 }
 
@@ -236,10 +262,10 @@ const removals = table(
     ...cycleColumns,
     ...postColumns,
     enteredColumn,
-    code('reason', removalReasonCodes, '`saved`, `hidden`, `deleted` or `aged_out`.'),
-    code('tier', tierCodes, 'Board of a saved post.'),
+    recorded('removals', 'reason'),
+    recorded('removals', 'tier'),
     text('reason_code', "The operator's reason."),
-    time('decided_at', 'When the operators decided.'),
+    recorded('removals', 'decided_at'),
     joinedColumn('known_at', timestamp, 'c.received_ms', 'When the cycle arrived.'),
   ],
 )
