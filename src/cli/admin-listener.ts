@@ -31,9 +31,9 @@ export interface AdminListenerOptions {
  */
 export function ensureAdminToken(env: NodeJS.ProcessEnv, settings: Settings): AdminToken {
   const token = tokenOfEnvironment(env)
-  const found = token === null ? tokenOfFile(settings.dataDir) : { token, file: null }
-  refuseKeyAsToken(found, settings)
-  return found
+  const adminToken = token === null ? tokenOfFile(settings.dataDir) : { token, file: null }
+  refuseKeyAsToken(adminToken, settings)
+  return adminToken
 }
 
 /** Throws a `UsageError` for a token that is one of the API keys. */

@@ -27,7 +27,7 @@ const host = '127.0.0.1'
 const healthCheckEveryMs = 50
 /** Enough for a day to show how the model compares with the counters. */
 const postsPerDayDefault = 4000
-/** Of each kind on the last screen. */
+/** Posts of each kind on the last screen. */
 const notablePostsMax = 5
 const logName = 'server.log'
 const program = fileURLToPath(new URL('./main.js', import.meta.url))

@@ -17,7 +17,6 @@ import {
 } from './report/wording.js'
 import { fitCells, formatTable } from './text-table.js'
 
-/** Cells of a title. */
 const titleCellsMax = 60
 /** A demo of an hour has a few saved posts: a verdict on them would say nothing. */
 const comparedPostsMin = 10

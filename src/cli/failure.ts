@@ -31,7 +31,6 @@ export function reportFailure(error: unknown, env: NodeJS.ProcessEnv, print: (te
   return error instanceof CommandError ? error.exitCode : exitCode.failure
 }
 
-/** The message of an error, on one line. */
 export function messageLine(error: unknown): string {
   const message = messageOf(error).trim()
   return message.replace(/\s*\n\s*/g, '; ') || 'failed without a message'

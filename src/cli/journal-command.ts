@@ -77,8 +77,8 @@ async function detach(flags: Flags, context: CommandContext): Promise<void> {
 }
 
 async function status(flags: Flags, context: CommandContext): Promise<void> {
-  const found = await journalStatus(urlOf(flags, context))
-  printResult(context, flags, found, () => statusText(found, context.columns()))
+  const status = await journalStatus(urlOf(flags, context))
+  printResult(context, flags, status, () => statusText(status, context.columns()))
 }
 
 async function importData(flags: Flags, context: CommandContext): Promise<void> {

@@ -88,11 +88,9 @@ class ComparisonFigures {
   readonly #versions: readonly [first: string, second: string]
   readonly #cycles: Comparison['per_cycle'][number][] = []
   readonly #scores: Both<Float64Array[]> = { first: [], second: [] }
-  /** By name. */
   readonly #posts = new Set<string>()
   readonly #lacking = { first: new Set<HeadName>(), second: new Set<HeadName>() }
   readonly #skipped = { first: { texts: 0, images: 0 }, second: { texts: 0, images: 0 } }
-  /** By the name of the post. */
   readonly #movers = new Map<string, FoundMover>()
 
   constructor(versions: readonly [first: string, second: string]) {

@@ -43,7 +43,7 @@ export interface RecordedScores extends Pick<
 }
 
 export class RecordedCycles {
-  /** By cycle_time. */
+  /** Ordered by cycle_time. */
   readonly cycles: readonly StoredCycle[]
   readonly entries: RecordedEntries
   readonly #store: Store

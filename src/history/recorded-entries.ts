@@ -65,21 +65,20 @@ export class RecordedEntries {
     return (entries[row] ??= this.#addUnknown(position, row))
   }
 
-  /** The entries of the rows of a cycle. */
   ofRows({ count, entered_position, entered_row }: CycleRows<'results'>): Int32Array {
-    const found = new Int32Array(count)
+    const entryOfRow = new Int32Array(count)
     let position = NaN
     let entries: readonly number[] = []
-    for (let row = 0; row < found.length; row++) {
+    for (let row = 0; row < entryOfRow.length; row++) {
       // Pending posts are in order of entry: one look-up serves many rows.
       if (entered_position[row] !== position) {
         position = entered_position[row] as number
         entries = this.#entriesAt(position)
       }
-      const place = entered_row[row] as number
-      found[row] = entries[place] ?? this.at(position, place)
+      const candidate = entered_row[row] as number
+      entryOfRow[row] = entries[candidate] ?? this.at(position, candidate)
     }
-    return found
+    return entryOfRow
   }
 
   /** Names the post of an entry, if no record did and the name is not that of another post. Returns the post. */

@@ -10,7 +10,6 @@ import { readCycleTable } from '../records/index.js'
 import type { Position, Store } from '../store/index.js'
 import { recordAt } from './records.js'
 
-/** A replayed cycle. */
 export interface ReplayedCycle {
   readonly position: Position
   readonly cycle: CycleColumns

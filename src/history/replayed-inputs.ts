@@ -33,7 +33,7 @@ export interface ExcludedInput {
 }
 
 export interface ReplayEncoding {
-  /** For all texts of the rows. */
+  /** The limit for all texts of the rows together. */
   readonly encodeMsMax: number
   /** One for all cycles that are replayed with a model. */
   readonly quarantine: Quarantine

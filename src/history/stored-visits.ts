@@ -33,7 +33,7 @@ export class StoredVisits {
   readonly #store: Store
   readonly #recorded: RecordedCycles
   readonly #visits: Visits
-  /** By position: whether the request is stored. */
+  /** Whether the request of a position is stored. */
   readonly #isStored = new Map<Position, boolean>()
 
   constructor(store: Store) {
@@ -49,16 +49,16 @@ export class StoredVisits {
 
   /** In order of beginning. `only`: the visits of one post. */
   list(only: PostKey | null = null): StoredVisit[] {
-    const found: StoredVisit[] = []
+    const visits: StoredVisit[] = []
     const { gallIds, postNos } = this.#recorded.entries
     for (const [visit, post] of this.#visits.post.entries()) {
       const [gallId, postNo] = [gallIds[post] ?? null, postNos[post] ?? null]
       // The record that named the post has expired.
       if (gallId === null || postNo === null) continue
       if (only === null || (postNo === only.post_no && gallId === only.gall_id))
-        found.push({ gallId, postNo, ...this.#stay(visit) })
+        visits.push({ gallId, postNo, ...this.#stay(visit) })
     }
-    return found
+    return visits
   }
 
   /** Position of the cycle that began the visit of each row; -1 for none, and if its request has expired. */

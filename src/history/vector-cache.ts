@@ -10,7 +10,7 @@ import { candidateRows, postName } from './records.js'
 
 export class VectorCache {
   readonly #store: Store
-  /** By the name of a text, or the hash of an image. */
+  /** The key is the name of a text, or the hash of an image. */
   readonly #made = new Map<string, Float32Array>()
   readonly #rows = new Map<Position, Map<string, number>>()
 

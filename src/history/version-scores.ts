@@ -37,7 +37,7 @@ export interface SourcedCycle {
   readonly cycle: StoredCycle
   /** The scored rows. */
   readonly posts: readonly { readonly gallId: string; readonly postNo: number }[]
-  /** By version. */
+  /** One for each version. */
   readonly sides: readonly SourcedScores[]
 }
 
@@ -55,7 +55,7 @@ const encodeMsMax = 60 * minuteMs
 
 /** Scores of replayed cycles. */
 export class ReplayedScores {
-  /** By version and store position. */
+  /** The keys are version and position. */
   readonly #scores = new Map<string, Map<Position, Float32Array>>()
 
   add({ cycle, sides }: SourcedCycle): void {

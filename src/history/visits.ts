@@ -24,11 +24,11 @@ export class Visits {
   readonly tier: number[] = []
   /** Outcome of the latest row without a score up to the deadline of the first score; `absentCode` for none. */
   readonly waitingOutcome: number[] = []
-  /** By visit, NaN if unknown. */
+  /** One for each visit; NaN if unknown. */
   readonly deadlineMs: number[] = []
   readonly #entries: RecordedEntries
   readonly #stored: Pick<RecordedCycles, 'entries' | 'isExpired'>
-  /** By an entry of a post that was pending: the entry that began the visit. */
+  /** The entry that began the visit, for each entry of a post that was pending. */
   readonly #began = new Map<number, number>()
   /** The candidate rows of the posts that were pending before the window, by post. */
   readonly #pendingBefore = new Map<number, number>()

@@ -44,7 +44,7 @@ export interface EncodedTexts {
 
 /** Everything that one cycle makes durable, in one transaction. Columns are packed; the store does not interpret them. */
 export interface CycleRecord extends CycleHeader {
-  /** For which it was planned; absent: the next one. */
+  /** The position for which it was planned; absent: the next one. */
   readonly position?: Position
   readonly request: StoredRequest
   readonly response: Uint8Array
@@ -108,7 +108,6 @@ export interface OutcomeEntry {
   readonly arrivedAtMs: number
 }
 
-/** Records of models. */
 export interface ModelRecords {
   /** `encoder`: its hash, 64 hex characters. A vector that is already stored is replaced. */
   putEmbeddings(encoder: string, entries: readonly Embedding[]): Promise<void>
@@ -124,7 +123,6 @@ export interface ModelRecords {
   readIdentity(modelVersion: string): string | undefined
 }
 
-/** When an image arrived. */
 export interface ImageArrival {
   readonly key: ImageKey
   readonly arrivedAtMs: number
@@ -194,7 +192,7 @@ export interface CycleRecords {
   findCycle(cycleId: string): StoredCycle | undefined
   /** Whether there is a cycle at a position. Cheaper than `lastCycle`: no record is read. */
   hasCycle(position: Position): boolean
-  /** The last cycle to arrive. */
+  /** The cycle that arrived last. */
   lastCycle(): StoredCycle | undefined
   readRequest(position: Position): StoredRequest | undefined
   /** A copy of the stored response, which belongs to the caller. */

@@ -98,12 +98,12 @@ async function withGolden(
 
 /** A directory by its path, or by the name of a version. */
 function packageDirectory(given: string, modelsDir: string, { directory }: CommandContext): string {
-  const found = [resolve(directory, given), resolve(modelsDir, given)].find(
+  const packageDir = [resolve(directory, given), resolve(modelsDir, given)].find(
     (path) => existsSync(path) && statSync(path).isDirectory(),
   )
-  if (found === undefined)
+  if (packageDir === undefined)
     throw new CommandError(`${given} is not a directory, and ${modelsDir} has none of that name`)
-  return found
+  return packageDir
 }
 
 function featuresFlag(given: string, { directory }: CommandContext) {

@@ -36,7 +36,7 @@ interface GraphView {
   readonly file: string
   readonly bytes: number
   readonly sha256: string
-  /** As in the manifest; null without one. */
+  /** What the manifest states; null without a manifest. */
   readonly sha256Expected: string | null
   readonly graph: Ports | null
   /** Why the graph cannot be opened. */

@@ -25,7 +25,6 @@ export function percentWithInterval({ mean, ci95 }: Pick<Estimate, 'mean' | 'ci9
   return `${percent(mean, digits)} (${ci95.map((end) => (100 * end).toFixed(digits)).join(' to ')})`
 }
 
-/** The window in one sentence. */
 export function windowSentence({ window }: Report): string {
   if (window.cycles === 0) return 'No cycle is stored in this window.'
   const { from, to, cycles, days, versions } = window

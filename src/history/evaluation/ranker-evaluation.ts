@@ -54,7 +54,6 @@ export class DecisionCycles {
 export interface CyclePool {
   readonly rows: Int32Array
   readonly negatives: Int32Array
-  /** By row. */
   readonly isPick: Uint8Array
   readonly picks: readonly number[]
   /** Rows whose decision cycle this is. */

@@ -9,13 +9,13 @@ import { budgets, DecisionCycles, type ScoredCycle, type VisitFates } from './ra
 import { Visits } from '../visits.js'
 
 export interface EvaluationWindow {
-  /** By cycle_time. */
+  /** Ordered by cycle_time. */
   readonly cycles: readonly StoredCycle[]
   readonly scored: readonly ScoredCycle[]
   readonly visits: Visits
   readonly fates: VisitFates
   readonly decisions: DecisionCycles
-  /** By cycle: how many visits the operators picked. */
+  /** How many visits the operators picked, for each cycle. */
   readonly budget: Uint32Array
   readonly entries: RecordedEntries
 }

@@ -33,7 +33,7 @@ import { cyclesOf, imagesOf, lastReading, outcomesOf, scoredCycle } from './post
 import { cycleInputs, type CycleInputs, type Scorer } from './scored-inputs.js'
 
 export interface ExplainOptions {
-  /** By default the last cycle of the last visit that scored the post. */
+  /** Null: the last cycle of the last visit that scored the post. */
   readonly cycleId: string | null
   /** Include the body of the post. */
   readonly texts: boolean
@@ -84,8 +84,8 @@ export async function explainPost(
 /** Index of the visit that holds a cycle, or of the last one. */
 function chosenVisit(store: Store, visits: readonly StoredVisit[], cycleId: string | null): number {
   const cycle = cycleId === null ? undefined : store.findCycle(cycleId)
-  const found = visits.findIndex((visit) => cycle !== undefined && isPendingAt(visit, cycle))
-  return found < 0 ? visits.length - 1 : found
+  const holding = visits.findIndex((visit) => cycle !== undefined && isPendingAt(visit, cycle))
+  return holding < 0 ? visits.length - 1 : holding
 }
 
 /** Rejects with a `ModelError` for a version that cannot be loaded, or whose files are not those of the server. */
@@ -112,7 +112,6 @@ interface LoadedScorer {
   readonly problem: string | null
 }
 
-/** Loads each version once. */
 function loadOnce(load: (version: string) => Promise<Scorer>): (version: string) => Promise<LoadedScorer> {
   const loaded = new Map<string, Promise<LoadedScorer>>()
   return (version) => {
@@ -191,25 +190,25 @@ async function replayedInputsOf(
   }: { readonly cycles: readonly CycleSummary[]; readonly scorers: readonly LoadedScorer[] },
 ): Promise<InputsOf> {
   const nameOf = (cycleId: string, version: string): string => `${cycleId} ${version}`
-  const found = new Map<string, CycleInputs>()
+  const byName = new Map<string, CycleInputs>()
   const positions = cycles.map(({ cycle_id }) => (store.findCycle(cycle_id) as StoredCycle).position)
   const range = { from: Math.min(...positions), to: Math.max(...positions), codec }
   for await (const replayed of replayCycles(store, range)) {
     if (!positions.includes(replayed.position)) continue
     for (const { version, scorer } of new Set(scorers)) {
       const inputs = await cycleInputs(store, codec, scorer ?? withoutModel, replayed, key)
-      if (inputs !== null) found.set(nameOf(replayed.cycle.cycleId, version), inputs)
+      if (inputs !== null) byName.set(nameOf(replayed.cycle.cycleId, version), inputs)
     }
   }
-  return ({ cycle_id }, { version }) => found.get(nameOf(cycle_id, version))
+  return ({ cycle_id }, { version }) => byName.get(nameOf(cycle_id, version))
 }
 
 function withoutKey<Row extends PostKey, Name extends keyof Row>(
   row: Row,
   others: readonly Name[],
 ): Omit<Row, keyof PostKey | Name> {
-  const left = Object.entries(row).filter(([name]) => !['gall_id', 'post_no', ...others].includes(name))
-  return Object.fromEntries(left) as Omit<Row, keyof PostKey | Name>
+  const kept = Object.entries(row).filter(([name]) => !['gall_id', 'post_no', ...others].includes(name))
+  return Object.fromEntries(kept) as Omit<Row, keyof PostKey | Name>
 }
 
 function visitSummary({ begin, left }: StoredVisit): VisitSummary {

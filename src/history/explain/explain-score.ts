@@ -74,7 +74,7 @@ function effectOf(change: number | null | undefined): number | null {
   return change === null || change === undefined ? null : 0 - change
 }
 
-/** As the page and the command draw it. */
+/** How far page and command draw its bar. */
 function sizeOf({ over_median, over_missing }: ExplainedInput): number {
   return Math.abs(over_median ?? over_missing ?? 0)
 }

@@ -26,9 +26,9 @@ export function cyclesOf(store: Store, visit: StoredVisit, key: PostKey): CycleS
 /** A cycle that scored the post. Throws a `HistoryError` for another one. */
 export function scoredCycle(store: Store, cycleId: string, key: PostKey): CycleSummary {
   const cycle = store.findCycle(cycleId)
-  const found = cycle === undefined ? null : cycleSummary(store, cycle, key)
-  if (found?.status === 'scored') return found
-  const why = found === null ? 'it was not pending' : (found.reason ?? found.status)
+  const summary = cycle === undefined ? null : cycleSummary(store, cycle, key)
+  if (summary?.status === 'scored') return summary
+  const why = summary === null ? 'it was not pending' : (summary.reason ?? summary.status)
   throw new HistoryError(
     'not_found',
     `the post cannot be explained: cycle ${cycleId} has no score of ${key.gall_id}/${key.post_no}: ${why}`,
@@ -38,23 +38,23 @@ export function scoredCycle(store: Store, cycleId: string, key: PostKey): CycleS
 /** Null if the cycle has no result for the post. */
 function cycleSummary(store: Store, cycle: StoredCycle, { gall_id, post_no }: PostKey): CycleSummary | null {
   const { results } = readResponse(store, cycle.cycleId)
-  const own = results.find((row) => row.post_no === post_no && row.gall_id === gall_id)
-  if (own === undefined || own.reason === 'unknown_post') return null
+  const result = results.find((row) => row.post_no === post_no && row.gall_id === gall_id)
+  if (result === undefined || result.reason === 'unknown_post') return null
   let [above, tied, scored] = [0, 0, 0]
   for (const { status, score } of results) {
     if (status !== 'scored') continue
     scored++
-    if (own.score === null || score === null) continue
-    if (score > own.score) above++
-    else if (score === own.score) tied++
+    if (result.score === null || score === null) continue
+    if (score > result.score) above++
+    else if (score === result.score) tied++
   }
-  const heads = headNames.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]]]))
+  const heads = headNames.flatMap((name) => (result[name] === undefined ? [] : [[name, result[name]]]))
   return {
     cycle_id: cycle.cycleId,
-    status: own.status,
-    reason: own.reason ?? null,
-    score: own.score,
-    rank: own.status === 'scored' ? above + (tied + 1) / 2 : null,
+    status: result.status,
+    reason: result.reason ?? null,
+    score: result.score,
+    rank: result.status === 'scored' ? above + (tied + 1) / 2 : null,
     scored,
     heads: Object.fromEntries(heads) as CycleSummary['heads'],
     weights_version: cycle.weightsVersion,
@@ -74,8 +74,8 @@ export async function lastReading(
   for (const { cycle_id } of cycles.slice(-readingCyclesMax).reverse()) {
     const { position } = store.findCycle(cycle_id) as StoredCycle
     const { engagement } = JSON.parse(Buffer.from(await readBody(store, position)).toString()) as CycleRequest
-    const found = engagement.find((row) => row.post_no === post_no && row.gall_id === gall_id)
-    if (found?.status === 'ok') return found
+    const reading = engagement.find((row) => row.post_no === post_no && row.gall_id === gall_id)
+    if (reading?.status === 'ok') return reading
   }
   return null
 }
@@ -91,15 +91,14 @@ export function imagesOf(
   })
 }
 
-/** The outcome records of a post, as stored. */
 export function outcomesOf(store: Store, { gall_id, post_no }: PostKey): Record<string, unknown>[] {
-  const found: Record<string, unknown>[] = []
+  const outcomes: Record<string, unknown>[] = []
   const part = `"post_no":${post_no},`
   for (const { record, arrivedAtMs } of store.outcomes()) {
     if (!Buffer.from(record.buffer, record.byteOffset, record.length).includes(part)) continue
     const outcome = JSON.parse(Buffer.from(record).toString()) as Record<string, unknown>
     if (outcome['gall_id'] === gall_id && outcome['post_no'] === post_no)
-      found.push({ ...outcome, arrived_at: formatInstant(arrivedAtMs) })
+      outcomes.push({ ...outcome, arrived_at: formatInstant(arrivedAtMs) })
   }
-  return found
+  return outcomes
 }

@@ -70,20 +70,20 @@ export async function cycleInputs(
 ): Promise<CycleInputs | null> {
   const { scoring, next } = replayed.plan
   const slots = scoring.slots.subarray(0, scoring.count)
-  const own = slots.findIndex((slot) => next.postNo[slot] === post_no && gallIdAt(next, slot) === gall_id)
-  if (own < 0) return null
+  const row = slots.findIndex((slot) => next.postNo[slot] === post_no && gallIdAt(next, slot) === gall_id)
+  if (row < 0) return null
   const cache = new VectorCache(store)
   const encoding = { quarantine: new Quarantine(), onExcluded: () => undefined, cache }
   const inputsOf = async (rows: readonly number[], encodeMsMax: number) =>
     (await replayedInputs(store, model, replayed, rows, { ...encoding, encodeMsMax })).inputs
-  await inputsOf([own], ownEncodeMsMax)
+  await inputsOf([row], ownEncodeMsMax)
   const inputs = await inputsOf([...slots.keys()], othersEncodeMsMax)
   const matrix = new Float32Array(inputs.count * features.length)
   if (features.length > 0) compileFeatures(features, { codec, missing: 'nan' })(inputs, matrix)
-  const slot = slots[own] as number
+  const slot = slots[row] as number
   return {
     own: {
-      features: matrix.slice(own * features.length, (own + 1) * features.length),
+      features: matrix.slice(row * features.length, (row + 1) * features.length),
       text: vectorAt(inputs.text, slot),
       image: vectorAt(inputs.image, slot),
       galleryIndex: galleries.indexOf(gall_id) + 1,

@@ -31,7 +31,6 @@ import { Staging } from './staging.js'
 
 export interface ExportOptions {
   readonly codec: Codec
-  /** Where the files are written. */
   readonly directory: string
   /** Cycles with `fromMs` ≤ `cycle_time` ≤ `toMs`, and what belongs to them. */
   readonly fromMs: number
@@ -46,7 +45,7 @@ export interface ExportOptions {
 
 export interface ExportedCounts {
   readonly cycles: number
-  /** By table. */
+  /** Rows of each table. */
   readonly rows: Readonly<Record<string, number>>
   /** The cycle that arrived last; null in an empty store. */
   readonly last_hash: CycleHash | null

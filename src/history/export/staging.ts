@@ -26,7 +26,7 @@ export function createDuck(duck: typeof Duck, scratch: string): Promise<DuckDBIn
   })
 }
 
-/** In the directory of the export, while it is written: rows that exceed the memory limit. */
+/** The folder in the directory of the export that has the rows that exceed the memory limit, while it is written. */
 const spillName = '.spill'
 
 /** A staged column: numbers with NaN for null, or texts. */
@@ -126,7 +126,6 @@ export class Staging {
     appender.endRow()
   }
 
-  /** Stages a row. */
   add(name: TableName, row: StagedRow): void {
     if (!this.#tables.has(name)) return
     const rows = this.#waiting.get(name) ?? []

@@ -96,7 +96,6 @@ function feedsOf(
   })
 }
 
-/** Rows that are run alone. */
 const aloneRows = 8
 const aloneTolerance = 1e-5
 

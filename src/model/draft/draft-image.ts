@@ -12,7 +12,7 @@ import { takeBatch, trialType, type TrialGraph } from './trial-graph.js'
 const trialRows = 2
 const sizeDefault = 224
 const imageNet = { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] } as const
-/** Of Pillow, by number. */
+/** Pillow's filters by their number. */
 const resamplings = ['nearest', 'lanczos3', 'bilinear', 'bicubic'] as const
 
 type Triple = [number, number, number]

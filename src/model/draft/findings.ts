@@ -9,7 +9,6 @@ export interface Finding {
   /** The path in the manifest, such as `text.pooling`. */
   readonly member: string
   readonly state: FindingState
-  /** As text. */
   readonly value: string
   /** The source of what was read, the reason of a guess, or how to supply what is needed. */
   readonly source: string

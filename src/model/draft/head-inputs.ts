@@ -68,11 +68,11 @@ export function draftInputs(
   const [rest] = open
   if (rest !== undefined && inputs.features === undefined)
     assign('features', rest, false, ports.length === 1 ? 'the only input' : 'the other input')
-  const left = [...open]
-  if (left.length === 0) return inputs
+  const unassigned = [...open]
+  if (unassigned.length === 0) return inputs
   findings.need(
     `${place}.inputs`,
-    `nothing here has values for ${left.map(({ name }) => name).join(', ')}: a head reads features, the vector of a text encoder, that ` +
+    `nothing here has values for ${unassigned.map(({ name }) => name).join(', ')}: a head reads features, the vector of a text encoder, that ` +
       'of an image encoder, and a gallery_index, an input each, and the graphs of these encoders belong into the package',
   )
   return null

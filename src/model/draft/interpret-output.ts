@@ -12,7 +12,7 @@ export interface HeadCandidate {
   readonly activation: Known<Activation>
 }
 
-/** Of a share or a sum of shares, by rounding. */
+/** What rounding adds to a share or to a sum of shares. */
 const tolerance = 1e-5
 /** A regression of shares is seldom further outside 0 to 1, a logit nearly always. */
 const outsideShareMax = 0.1

@@ -7,7 +7,6 @@ import type { ScoringInputs } from '../../pool/index.js'
 /** Writes an index for each row: from 1 in the order of the list; 0 for a gallery that is not in it. A `matrix` without columns stays empty. */
 export type FillGalleryIndexes = (inputs: ScoringInputs, matrix: Float32Array) => void
 
-/** The index of a gallery in the list. */
 export function galleryIndex(galleries: readonly string[]): (gallId: string) => number {
   const indexes = new Map(galleries.map((id, index) => [id, index + 1]))
   return (gallId) => indexes.get(gallId) ?? 0

@@ -57,7 +57,7 @@ interface ImageInput {
 class ImageEncoding {
   readonly #plan: ImagePlan
   readonly #session: Session
-  /** Of pixels that are normalised; the others are bytes. */
+  /** The type of pixels that are normalised; the others are bytes. */
   readonly #inputType: FloatType
   readonly #preprocessor: Preprocessor
   readonly #runImages: number

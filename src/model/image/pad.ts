@@ -53,7 +53,7 @@ function containedSize(image: Size, { width, height }: Size): Size {
   return { width, height }
 }
 
-/** As Python rounds. */
+/** Python's rounding. */
 function roundHalfToEven(value: number): number {
   const below = Math.floor(value)
   const isHalf = value - below === 0.5

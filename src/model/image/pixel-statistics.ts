@@ -8,14 +8,14 @@ import type { PixelValues } from './preprocess.js'
 export interface PixelStatistics {
   /** Shape of the tensor of this image: [1, 3, height, width] or [1, height, width, 3]. */
   readonly shape: readonly number[]
-  /** In the order of the tensor. */
+  /** Their order is that of the tensor. */
   readonly channels: readonly ChannelStatistics[]
 }
 
 export interface ChannelStatistics {
   readonly channel: 'red' | 'green' | 'blue'
   readonly mean: number
-  /** Of the population, as `numpy.std` computes it. */
+  /** The population's, as `numpy.std` computes it. */
   readonly std: number
   readonly min: number
   readonly max: number

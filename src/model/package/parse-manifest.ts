@@ -28,7 +28,6 @@ export function validateManifest(value: unknown): IValidation<Manifest> {
   return { ...report, errors }
 }
 
-/** The head graphs, one or more. */
 export function headGraphs({ head }: Manifest): readonly HeadManifest[] {
   return Array.isArray(head) ? head : [head]
 }

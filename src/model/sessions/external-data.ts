@@ -21,12 +21,12 @@ const pathBytesMax = 4096
 /** Where a graph keeps weights, as it writes the paths, each once. */
 export function externalLocations(graph: Uint8Array): string[] {
   const bytes = Buffer.from(graph.buffer, graph.byteOffset, graph.length)
-  const found = new Set<string>()
+  const paths = new Set<string>()
   for (let at = bytes.indexOf(locationKey); at >= 0; at = bytes.indexOf(locationKey, at + 1)) {
     const path = lengthDelimited(bytes, at + locationKey.length)
-    if (path !== null) found.add(path)
+    if (path !== null) paths.add(path)
   }
-  return [...found]
+  return [...paths]
 }
 
 /** Rejects with an Error if the manifest does not list the files that the graph names, and with a `ModelError` if one has another hash. */

@@ -98,7 +98,7 @@ function halfOf(bits: number): number {
 }
 
 const float = new Float32Array(1)
-/** Of 0.5, as a float32. */
+/** The float32 of 0.5. */
 const bitsOfHalf = 0x3f000000
 const word = new Uint32Array(float.buffer)
 

@@ -131,13 +131,13 @@ export async function runEncoder(
   sizes: readonly number[],
   problemsOf: (port: Port) => readonly string[],
 ): Promise<EncoderOutput> {
-  const found = (await session.run(feeds, [name], quietly))[name]
-  const { dims = [], type = null } = found ?? {}
+  const output = (await session.run(feeds, [name], quietly))[name]
+  const { dims = [], type = null } = output ?? {}
   const port = { name, dtype: type, shape: dims }
   const [problem] = problemsOf(port)
   if (problem !== undefined) throw new PortError(`${problem}, in a batch of ${sizes[0]}`)
   const isOfBatch = dims.slice(0, -1).every((size, index) => size === (sizes[index] ?? size))
-  const values = float32Of(found)
+  const values = float32Of(output)
   if (!isOfBatch || values === null)
     throw new PortError(`output ${name} is ${portText(port)} for a batch of [${sizes.join(', ')}]`)
   return { values, dims }

@@ -144,7 +144,6 @@ export function planModel(
   }
 }
 
-/** The files of a graph. */
 export type GraphFiles = FilePlan & Pick<GraphPlan, 'externalData'>
 
 export function planGraphFiles(graph: GraphManifest, planFile: (file: FilePlan) => FilePlan): GraphFiles {

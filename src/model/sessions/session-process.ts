@@ -42,7 +42,7 @@ export interface ProcessOptions {
   readonly log: Log
   /** Time limit of each warm-up run. Default: `startMsMax`. */
   readonly warmUpMsMax?: number
-  /** For tests that need access to the process. */
+  /** Tests set it that need access to the process. */
   readonly startChild?: () => Promise<StartedChild>
 }
 

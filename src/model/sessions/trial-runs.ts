@@ -78,12 +78,12 @@ export async function runTrial(
   const feeds = Object.fromEntries(inputs.map((input) => [input.name, tensorOf(input)]))
   const names = outputs.filter(({ dtype }) => isFloat(dtype)).map(({ name }) => name)
   try {
-    const found = await session.run(feeds, names, quietly)
+    const outputs = await session.run(feeds, names, quietly)
     return {
       outputs: names.map((name) => ({
         name,
-        dims: found[name]?.dims ?? [],
-        values: float32Of(found[name]) ?? new Float32Array(0),
+        dims: outputs[name]?.dims ?? [],
+        values: float32Of(outputs[name]) ?? new Float32Array(0),
       })),
       failure: null,
     }

@@ -57,9 +57,9 @@ export function packChanges(changes: readonly Change[]): { bytes: Buffer; column
 }
 
 function kindOf(number: number): Kind {
-  const found = kinds.find((kind) => databaseTable[kind].kindNumber === number)
-  if (found === undefined) throw new StoreError('unusable', `the journal has records of kind ${number}`)
-  return found
+  const kind = kinds.find((each) => databaseTable[each].kindNumber === number)
+  if (kind === undefined) throw new StoreError('unusable', `the journal has records of kind ${number}`)
+  return kind
 }
 
 /** Numbers are four bytes, big endian: bytes sort as numbers. */

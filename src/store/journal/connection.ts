@@ -15,7 +15,7 @@ const connectMsMax = 5000
 const successCode = '00000'
 const serverVersionMin = 150_000
 
-/** By SQLSTATE: what is known beyond the server's message. */
+/** What is known of a SQLSTATE beyond the server's message. */
 const remedies = new Map([
   [
     '23505',

@@ -122,8 +122,8 @@ function claimWhenOwner(store: Store, replica: Replica): void {
   replica.onFollowed(async () => {
     if (!replica.mayWrite) return
     for (const [modelVersion, identity] of waiting) {
-      const found = await claim(modelVersion, identity)
-      if (found !== identity)
+      const claimed = await claim(modelVersion, identity)
+      if (claimed !== identity)
         throw new StoreError('unusable', `the version ${modelVersion} has different files in the journal`)
       waiting.delete(modelVersion)
     }

@@ -48,7 +48,7 @@ export class Refusal extends StoreError {
 /** The lease, as everyone can read it. */
 export interface EnvironmentState extends Lease {
   readonly owner: string | null
-  /** On the database's clock; negative: it has expired. */
+  /** Measured on the database's clock; negative: it has expired. */
   readonly leaseMsLeft: number
   /** Whether `acquire` would succeed now. */
   readonly isFree: boolean
@@ -73,7 +73,7 @@ export type FollowResult =
  */
 export interface Journal {
   readonly environment: string
-  /** Of the environment: another one of the same name, in another database, has another id. */
+  /** Names the environment: another one of the same name, in another database, has another id. */
   readonly id: string
   /** Commits an entry. False: another process has become the owner, or other entries follow `after`; nothing is stored. */
   append(entry: NewEntry): Promise<boolean>

@@ -38,7 +38,7 @@ import {
 const statementMsMax = 10_000
 /** Rows of at most 1 MiB that are read at a time. */
 const rowsPerFetch = 16
-/** For a call in progress. */
+/** How long closing waits for a call in progress. */
 const closeMsMax = 1000
 /** Removals that are pruned in one statement. */
 const pruneCount = 5000

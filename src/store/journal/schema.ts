@@ -59,10 +59,10 @@ export const journalSchemaVersion = schemaVersionMin - 1 + migrations.length
 
 /** The version of the schema; 0 if there is none. */
 async function readSchemaVersion(connection: JournalConnection): Promise<number> {
-  const [found] = await connection.query(
+  const [table] = await connection.query(
     `select to_regclass('understudy.schema_version') is not null as exists`,
   )
-  if (found?.['exists'] !== true) return 0
+  if (table?.['exists'] !== true) return 0
   const [row] = await connection.query('select version from understudy.schema_version')
   return Number(row?.['version'] ?? 0)
 }
@@ -90,20 +90,20 @@ export async function migrateSchema(
 
 /** Throws a StoreError `unusable` for a schema of another version. */
 export async function checkSchemaVersion(connection: JournalConnection): Promise<void> {
-  const found = await readSchemaVersion(connection)
-  checkSupported(found)
-  if (found < journalSchemaVersion)
+  const version = await readSchemaVersion(connection)
+  checkSupported(version)
+  if (version < journalSchemaVersion)
     throw new StoreError(
       'unusable',
-      `the journal has ${found === 0 ? 'no schema' : `schema version ${found}`}; run: understudy journal migrate`,
+      `the journal has ${version === 0 ? 'no schema' : `schema version ${version}`}; run: understudy journal migrate`,
     )
 }
 
 /** 0: there is no schema yet. */
-function checkSupported(found: number): void {
-  if (found > journalSchemaVersion || (found > 0 && found < schemaVersionMin))
+function checkSupported(version: number): void {
+  if (version > journalSchemaVersion || (version > 0 && version < schemaVersionMin))
     throw new StoreError(
       'unusable',
-      `the journal has schema version ${found}; this program supports ${journalSchemaVersion}`,
+      `the journal has schema version ${version}; this program supports ${journalSchemaVersion}`,
     )
 }

@@ -16,9 +16,9 @@ export const yieldMs = 5000
 export const unableMsMax = 8000
 /** The same for one that could not serve when it took the environment, which nobody else had taken. */
 export const neverAbleMsMax = 20_000
-/** After it could not prepare itself, a process leaves the lease to others for this long. */
+/** A process that could not prepare itself leaves the lease to others for this long. */
 export const holdOffMs = 30_000
 /** A server that starts waits this long for its role. */
 export const attemptMsMax = 3000
-/** For each step of a stop while the journal cannot be reached. */
+/** The time of each step of a stop while the journal cannot be reached. */
 export const stopMsMax = 1500

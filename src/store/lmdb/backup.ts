@@ -21,7 +21,7 @@ export interface BackupFacts {
   readonly counts: RecordCounts
   /** Null before the first cycle. */
   readonly lastCycleId: string | null
-  /** Of that cycle: see docs/data.md. */
+  /** The hash of that cycle: see docs/data.md. */
   readonly lastHash: string | null
   readonly bytes: number
 }
@@ -100,8 +100,8 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
   const partial = join(path, partialName)
   let isPlaced = false
   const place = async (): Promise<T> => {
-    const found = (await readdir(path)).find((name) => !isLeftover(name))
-    if (found !== undefined) throw new StoreError('unusable', `${path} is not empty: ${found} is in it`)
+    const entry = (await readdir(path)).find((name) => !isLeftover(name))
+    if (entry !== undefined) throw new StoreError('unusable', `${path} is not empty: ${entry} is in it`)
     await removePartial(partial)
     const result = await write(partial)
     flushFile(partial)

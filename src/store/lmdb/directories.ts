@@ -14,14 +14,14 @@ const ownerOnly = 0o700
  * StoreError `unusable`, which names `name`, when something else is in its place, and errors of the system.
  */
 export function makeDirectories(path: string, name = path): string | undefined {
-  const found = nearestExisting(path)
-  if (!found.stats.isDirectory()) {
-    const where = found.path === path ? '' : ` cannot be created: ${found.path}`
-    const what = found.stats.isSymbolicLink() ? 'a link to nothing' : 'not a directory'
+  const existing = nearestExisting(path)
+  if (!existing.stats.isDirectory()) {
+    const where = existing.path === path ? '' : ` cannot be created: ${existing.path}`
+    const what = existing.stats.isSymbolicLink() ? 'a link to nothing' : 'not a directory'
     throw new StoreError('unusable', `${name}${where} is ${what}`)
   }
   const levels: string[] = []
-  for (let level = path; level !== found.path; level = dirname(level)) levels.unshift(level)
+  for (let level = path; level !== existing.path; level = dirname(level)) levels.unshift(level)
   for (const level of levels) makeLevel(level)
   return levels[0]
 }

@@ -23,8 +23,8 @@ export async function lockDirectory(dataDir: string): Promise<DirectoryLock> {
   for (;;) {
     const fd = await openLockFile(path, dataDir)
     try {
-      const found = fstatSync(fd)
-      if (!found.isFile() || found.nlink > 1) throw notPlain(path)
+      const file = fstatSync(fd)
+      if (!file.isFile() || file.nlink > 1) throw notPlain(path)
       // Another process may have removed the file between the opening and the lock.
       if (!isSameFile(fd, path)) {
         closeSync(fd)
@@ -45,7 +45,7 @@ export async function lockDirectory(dataDir: string): Promise<DirectoryLock> {
   }
 }
 
-/** For the message of the next process. A full disk has no space for it; the lock is valid without it. */
+/** Writes what the message of the next process names. A full disk has no space for it; the lock is valid without it. */
 function writeHolder(fd: number): void {
   try {
     ftruncateSync(fd)

@@ -17,7 +17,6 @@ import { StoreError } from '../store-error.js'
 
 export type Root = RootDatabase<Uint8Array, Uint8Array>
 
-/** The databases of an open file. */
 export interface FileDatabases extends Databases {
   readonly root: Root
 }

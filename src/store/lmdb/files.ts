@@ -18,7 +18,7 @@ import { dirname } from 'node:path'
 import { codeOf, mebibyte } from '../../base/index.js'
 import { StoreError } from '../store-error.js'
 
-/** Of root without CAP_CHOWN or CAP_SETUID, in a user namespace without the owner, or on a file system without owners. */
+/** What root gets without CAP_CHOWN or CAP_SETUID, in a user namespace without the owner, or on a file system without owners. */
 const unableCodes = ['EPERM', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
 /** Opens a plain file. Rejects with a StoreError `unusable` for a link, a pipe or a directory. */
@@ -43,15 +43,15 @@ export function notPlain(path: string): StoreError {
 /** Whether `path` leads to the open file. */
 export function isSameFile(fd: number, path: string): boolean {
   const open = fstatSync(fd, { bigint: true })
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found !== undefined && found.dev === open.dev && found.ino === open.ino
+  const file = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return file !== undefined && file.dev === open.dev && file.ino === open.ino
 }
 
 /** Gives an open file to `owner` when this process is root. False if the owner must change and cannot. */
 export function changeOwner(fd: number, { uid, gid }: Pick<Stats, 'uid' | 'gid'>): boolean {
   if (process.getuid?.() !== 0) return true
-  const found = fstatSync(fd)
-  if (found.uid === uid && found.gid === gid) return true
+  const owner = fstatSync(fd)
+  if (owner.uid === uid && owner.gid === gid) return true
   try {
     fchownSync(fd, uid, gid)
     return true

@@ -30,7 +30,7 @@ const mapBytesDefault = 1024 * gibibyte
  * file, when the disk has no space for the first pages.
  */
 const newDatabaseBytes = 64 * kibibyte
-/** Between two checks for readers whose process has ended, such as commands that were killed. */
+/** The interval of the check for readers whose process has ended, such as commands that were killed. */
 const readerCheckMs = 60_000
 
 export interface LmdbStoreOptions {
@@ -71,13 +71,13 @@ export async function openLmdbParts(options: LmdbStoreOptions): Promise<RecordSt
   try {
     makeDirectories(dataDir)
     lock ??= await lockDirectory(dataDir)
-    const found = await checkDatabaseFile(databasePath(dataDir), 'write')
-    if (found !== 'whole') await checkRoom(dataDir, newDatabaseBytes, 'for a new database')
+    const state = await checkDatabaseFile(databasePath(dataDir), 'write')
+    if (state !== 'whole') await checkRoom(dataDir, newDatabaseBytes, 'for a new database')
     await prepareLockFile(databasePath(dataDir), { readOnly: false })
     await removeUnfinishedLockFiles(dataDir)
     databases = await openDatabases(dataDir, mapBytesMax)
     flushDirectory(dataDir)
-    if (found !== 'whole') options.onMade?.(databasePath(dataDir), found)
+    if (state !== 'whole') options.onMade?.(databasePath(dataDir), state)
     return partsOf(databases, { ...options, dataDir, mapBytesMax, lock })
   } catch (error) {
     await databases?.root.close()
@@ -138,14 +138,14 @@ function partsOf(
  */
 function fileCheck(path: string): () => void {
   const identify = (): string | null => {
-    const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-    return found === undefined ? null : `${found.dev} ${found.ino}`
+    const file = statSync(path, { bigint: true, throwIfNoEntry: false })
+    return file === undefined ? null : `${file.dev} ${file.ino}`
   }
   const opened = identify()
   return () => {
-    const found = identify()
-    if (found === opened) return
-    const event = found === null ? 'deleted' : 'replaced'
+    const current = identify()
+    if (current === opened) return
+    const event = current === null ? 'deleted' : 'replaced'
     throw new StoreError('failed', `${path} was ${event} while it was open; put it back and restart`)
   }
 }

@@ -17,7 +17,7 @@ import { readSync } from 'node:fs'
 import { viewOf } from '../../base/index.js'
 
 const magic = 0xbeefc0de
-/** In the low 16 bits of the version. */
+/** The version has it in its low 16 bits. */
 const formatVersion = 2
 const pageBytesMin = 256
 const pageBytesMax = 65_536
@@ -68,7 +68,7 @@ export interface PageHead {
 }
 
 export interface Node {
-  /** From the start of the page. */
+  /** Offset in the page. */
   readonly start: number
   readonly end: number
   readonly flags: number

@@ -17,7 +17,7 @@ export interface ChainLink {
   readonly hash: string
 }
 
-/** Before the first cycle. */
+/** The link before that of the first cycle. */
 const origin: ChainLink = { position: 0, hash: '0'.repeat(64) }
 const startKey = 0
 
@@ -57,7 +57,6 @@ export function moveChainStart({ chain, cycles }: Databases, position: Position)
     chain.putSync(startKey, packChainStart({ position, hash: readCycle(record).hash }))
 }
 
-/** The hash of the cycle before a position. */
 export function hashBefore(db: Databases, position: Position): string {
   const record = db.cycles.getBinary(position - 1)
   return record === undefined ? chainStart(db).hash : readCycle(record).hash

@@ -37,7 +37,7 @@ export interface RecordDatabase<Key> {
   getRange(range: KeyRange<Key>): Iterable<{ readonly key: Key; readonly value: Uint8Array }>
 }
 
-/** From `start` on, before `end`. */
+/** Keys from `start` on that are less than `end`. */
 export interface KeyRange<Key> {
   readonly start?: Key
   readonly end?: Key
@@ -96,11 +96,11 @@ export function pageAfter<Row>(
   count: number,
   read: (record: Uint8Array, key: Uint8Array) => Row,
 ): Page<Row> {
-  const found = [...database.getRange({ start: keyAfter(cursor), limit: count })]
-  const last = found.at(-1)
+  const entries = [...database.getRange({ start: keyAfter(cursor), limit: count })]
+  const last = entries.at(-1)
   return {
-    rows: found.map(({ key, value }) => read(value, key)),
-    cursor: last === undefined || found.length < count ? null : new Uint8Array(last.key),
+    rows: entries.map(({ key, value }) => read(value, key)),
+    cursor: last === undefined || entries.length < count ? null : new Uint8Array(last.key),
   }
 }
 

@@ -33,10 +33,10 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       return access.writes.write<PutImageResult>(bytesOf([identity, bytes]), () => {
         const stored = db.images.getBinary(imageKey)
         if (stored !== undefined) {
-          const found = identityOf(stored, key.gallId)
-          if (Buffer.compare(found.sha256, sha256) !== 0) return 'different'
-          if (!isFresh(found, sha256, arrivedAtMs))
-            db.images.putSync(imageKey, records.packImageIdentity({ ...found, arrivedAtMs }))
+          const known = identityOf(stored, key.gallId)
+          if (Buffer.compare(known.sha256, sha256) !== 0) return 'different'
+          if (!isFresh(known, sha256, arrivedAtMs))
+            db.images.putSync(imageKey, records.packImageIdentity({ ...known, arrivedAtMs }))
           return 'same'
         }
         db.images.putSync(imageKey, identity)
@@ -94,9 +94,9 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
   }
 }
 
-/** Whether `found`, as it is stored, has this hash and has arrived recently or in the future. */
-function isFresh(found: records.ImageIdentity, sha256: Uint8Array, nowMs: number): boolean {
-  return Buffer.compare(found.sha256, sha256) === 0 && nowMs - found.arrivedAtMs < freshMs
+/** Whether `known`, as it is stored, has this hash and has arrived recently or in the future. */
+function isFresh(known: records.ImageIdentity, sha256: Uint8Array, nowMs: number): boolean {
+  return Buffer.compare(known.sha256, sha256) === 0 && nowMs - known.arrivedAtMs < freshMs
 }
 
 function identityOf(record: Uint8Array, gallId: string): records.ImageIdentity {
