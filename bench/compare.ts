@@ -11,7 +11,6 @@ import { withGenerator, type CycleGenerator } from './cycle-generator.js'
 import { projectDir } from './project.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
 import { median, summarize } from './statistics.js'
-import type { RawConnection } from './raw-connection.js'
 import type { WorldShape } from './world.js'
 
 const outputTextMax = 2000
@@ -92,7 +91,7 @@ async function alternate(
     const cycle = await generator.next()
     if (i === uncountedCycleCount) cpuBeforeMs = servers.map((server) => server.usage().cpuMs)
     for (const side of i % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      const { tookMs } = await generator.post(connections[side] as RawConnection, cycle)
+      const { tookMs } = await generator.post(connections[side]!, cycle)
       if (i >= uncountedCycleCount) samplesMs[side].push(tookMs)
     }
   }
@@ -101,8 +100,8 @@ async function alternate(
     (server, side) => (server.usage().cpuMs ?? NaN) - (cpuBeforeMs[side] ?? NaN),
   )
   const [a, b] = samplesMs
-  const ratios = b.map((tookMs, i) => tookMs / (a[i] as number)).sort((x, y) => x - y)
-  const at = (part: number): number => ratios[Math.round(part * (ratios.length - 1))] as number
+  const ratios = b.map((tookMs, i) => tookMs / a[i]!).sort((x, y) => x - y)
+  const at = (part: number): number => ratios[Math.round(part * (ratios.length - 1))]!
   return {
     scenario,
     nameA: 'this tree',

@@ -26,7 +26,7 @@ export function differenceOf(rounds: readonly Round[], part: number): Difference
   const rng = new Rng('difference', rounds.length, part)
   const draws = Array.from({ length: drawCount }, () =>
     differenceIn(
-      rounds.map(() => rounds[Math.floor(rng.next() * rounds.length)] as Round),
+      rounds.map(() => rounds[Math.floor(rng.next() * rounds.length)]!),
       part,
     ),
   ).sort((x, y) => x - y)

@@ -77,7 +77,7 @@ export async function measureEnvironments(
       const stepMs = (periodS * 1000) / count
       for (let i = 0; i < rounds * count; i++) {
         await sleep(Math.max(0, startedAt + i * stepMs - performance.now()))
-        samples.push(await cycle(environments[i % count] as Environment))
+        samples.push(await cycle(environments[i % count]!))
       }
       const elapsedS = (performance.now() - startedAt) / 1000
       const memory = environments.map(({ server }) => memoryMib(server.pid))

@@ -63,5 +63,5 @@ export function fitLine(points: readonly (readonly [x: number, y: number])[]): L
 
 /** The nearest sample at or above the rank of the quantile, so a value that was measured. */
 export function quantileOfSorted(sorted: ArrayLike<number>, part: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(part * sorted.length) - 1))] as number
+  return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(part * sorted.length) - 1))]!
 }

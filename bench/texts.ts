@@ -36,7 +36,7 @@ export class TextCorpus {
     const parts: string[] = []
     let length = 0
     for (let at = rng.int(0, paragraphCount - 1); length < chars; at++) {
-      const { html } = this.#paragraphs[at % paragraphCount] as Paragraph
+      const { html } = this.#paragraphs[at % paragraphCount]!
       parts.push(html)
       length += html.length
     }
@@ -48,7 +48,7 @@ export class TextCorpus {
     const parts: string[] = []
     let left = bytes
     for (let at = rng.int(0, paragraphCount - 1); ; at++) {
-      const paragraph = this.#paragraphs[at % paragraphCount] as Paragraph
+      const paragraph = this.#paragraphs[at % paragraphCount]!
       if (paragraph.jsonBytes > left) break
       parts.push(paragraph.html)
       left -= paragraph.jsonBytes

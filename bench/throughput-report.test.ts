@@ -52,6 +52,6 @@ test('the plot has a mark per measurement, a line and a dashed line per operatio
   expect(svg).toContain('commit &amp; machine')
   // Ten times as many requests are one step of the scale higher, and nothing lies outside of it.
   const heights = [...svg.matchAll(/cy="([\d.]+)"/g)].map(([, y]) => Number(y))
-  expect(heights[0]).toBeLessThan(heights[2] as number)
+  expect(heights[0]).toBeLessThan(heights[2]!)
   for (const y of heights) expect(y).toSatisfy((at: number) => at >= 32 && at <= 336)
 })

@@ -58,7 +58,7 @@ test('no folder of src has more lines than its cap', () => {
   for (const name of readdirSync(join(projectDir, 'src'), { recursive: true, encoding: 'utf8' })) {
     const file = join('src', name)
     if (testPattern.test(file) || !statSync(join(projectDir, file)).isFile()) continue
-    const folder = name.split('/', 1)[0] as string
+    const folder = name.split('/', 1)[0]!
     lines.set(folder, (lines.get(folder) ?? 0) + lineCount(file))
   }
   expect([...lines.keys()].sort()).toEqual(Object.keys(folderLinesMax).sort())

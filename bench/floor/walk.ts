@@ -90,7 +90,7 @@ function compile(sourceName: string, name: string, flags: readonly string[]): st
     renameSync(fresh, built)
     return built
   } catch (error) {
-    const reason = error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)
+    const reason = error instanceof Error ? error.message.split('\n', 1)[0]! : String(error)
     return new Error(`${sourceName} was not built (${reason})`)
   }
 }

@@ -27,13 +27,10 @@ export class FirstScoreWatch {
     }
     for (const post of this.#waiting) settle(post, next.index.findPost(post.gallId, post.postNo))
     for (let slot = entries.keptCount; slot < next.count; slot++) {
-      const extractedAtMs = next.posts.extractedAtMs[slot] as number
+      const extractedAtMs = next.posts.extractedAtMs[slot]!
       if (Number.isNaN(extractedAtMs)) continue
-      const gallId = next.galleries[next.gallery[slot] as number] as string
-      settle(
-        { gallId, postNo: next.postNo[slot] as number, deadlineMs: firstScoreDeadline(extractedAtMs) },
-        slot,
-      )
+      const gallId = next.galleries[next.gallery[slot]!]!
+      settle({ gallId, postNo: next.postNo[slot]!, deadlineMs: firstScoreDeadline(extractedAtMs) }, slot)
     }
     this.#waiting = waiting
     // A late cycle changes nothing about what is overdue.

@@ -168,15 +168,15 @@ export class Observer {
     const before = this.tracks.last
     const savedRows = plan.entries.leftRows.filter((row) => removals.reason[row] === savedCode)
     for (const row of savedRows.slice(-saveCountMax)) {
-      const gallId = galleries[removals.gallery[row] as number] as string
-      const postNo = removals.postNo[row] as number
+      const gallId = galleries[removals.gallery[row]!]!
+      const postNo = removals.postNo[row]!
       const slot = before?.find(gallId, postNo) ?? -1
       const pendingSlot = plan.base.index.findPost(gallId, postNo)
       this.saves.add({
         cycle_id: response.cycleId,
         gall_id: gallId,
         post_no: postNo,
-        tier: tierCodes[removals.tier[row] as number] ?? null,
+        tier: tierCodes[removals.tier[row]!] ?? null,
         entry: pendingSlot < 0 ? null : entryOf(plan.base, pendingSlot),
         score: before?.scoreAt(slot) ?? null,
         scores: before?.scores ?? noScores,
@@ -290,7 +290,7 @@ function quantilesOf(scores: Float32Array): CyclePoint['score_quantiles'] {
   // Every n-th score of a large cycle: sorting all takes longer than everything else here.
   const step = Math.ceil(scores.length / sampleCountMax)
   const sorted = scores.filter((_, index) => index % step === 0).sort()
-  const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))] as number
+  const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))]!
   return { p10: at(0.1), p50: at(0.5), p90: at(0.9), p99: at(0.99) }
 }
 

@@ -93,13 +93,13 @@ export class Track {
   /** As `find`. `hint`: the slot that the post has in most cases. */
   findNear(gallId: string, postNo: number, hint: number): number {
     const { keys } = this.#parts
-    const isThere = keys.postNo[hint] === postNo && keys.galleries[keys.gallery[hint] as number] === gallId
+    const isThere = keys.postNo[hint] === postNo && keys.galleries[keys.gallery[hint]!] === gallId
     return isThere ? hint : this.find(gallId, postNo)
   }
 
   /** Index into `outcomeCodes`. */
   outcomeAt(slot: number): number {
-    return this.#parts.outcomes[slot] as number
+    return this.#parts.outcomes[slot]!
   }
 
   scoreAt(slot: number): number | null {
@@ -122,7 +122,7 @@ export class Track {
     let [low, high] = [0, of]
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((this.#ascending[middle] as number) <= score) low = middle + 1
+      if (this.#ascending[middle]! <= score) low = middle + 1
       else high = middle
     }
     return { rank: of - low + 1, of }
@@ -165,7 +165,7 @@ export class ScoreTracks {
 
 function rowsBySlot(slots: ArrayLike<number>, count: number): Int32Array {
   const rows = new Int32Array(count).fill(-1)
-  for (let row = 0; row < slots.length; row++) rows[slots[row] as number] = row
+  for (let row = 0; row < slots.length; row++) rows[slots[row]!] = row
   return rows
 }
 

@@ -6,7 +6,7 @@ export function messageOf(error: unknown): string {
 
 /** For the end of a message. */
 export function firstLineOf(error: unknown): string {
-  return messageOf(error).split('\n', 1)[0] as string
+  return messageOf(error).split('\n', 1)[0]!
 }
 
 export function toError(error: unknown): Error {

@@ -71,7 +71,7 @@ type Container = readonly unknown[] | Readonly<Record<string, unknown>>
 
 /** undefined if an object lacks the member. */
 function childOf(container: Container, { names, next }: ContainerPair): unknown {
-  const key = names === null ? next : (names[next] as string)
+  const key = names === null ? next : names[next]!
   return Object.hasOwn(container, key) ? (container as Record<string | number, unknown>)[key] : undefined
 }
 

@@ -97,7 +97,7 @@ describe('measures of a text', () => {
   const measure = (text: string, html: boolean) => {
     const columns = allocateTextColumns(1)
     measureText(text, html, columns, 0)
-    return Object.fromEntries(textMeasureNames.map((name) => [name, columns[name][0] as number]))
+    return Object.fromEntries(textMeasureNames.map((name) => [name, columns[name][0]!]))
   }
 
   test('count what they are named for', () => {

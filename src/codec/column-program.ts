@@ -69,7 +69,7 @@ export const runColumns: RunColumns = (program, inputs, matrix) => {
   let to = 0
   for (let row = 0; row < rowCount; row++) {
     computeRow(program, inputs, row, values)
-    for (const value of program.outputs) matrix[to++] = values[value] as number
+    for (const value of program.outputs) matrix[to++] = values[value]!
   }
 }
 
@@ -95,7 +95,7 @@ function check(
     isValid &&
     outputs.every((value) => value < constants.length + code.length / instructionWords) &&
     columns.length === columnIndexes.length &&
-    columns.every(({ length }, column) => length >= (ends[columnIndexes[column] as number] ?? Infinity))
+    columns.every(({ length }, column) => length >= (ends[columnIndexes[column]!] ?? Infinity))
   if (!fits) throw new RangeError('the column program does not match its inputs')
   if (outputs.length * rowCount > matrix.length) throw new RangeError('the matrix is too small for the rows')
 }
@@ -109,13 +109,13 @@ function computeRow(
 ): void {
   let to = constants.length
   for (let at = 0; at < code.length; at += instructionWords) {
-    const operation = columnOperations[code[at] as number] as (typeof columnOperations)[number]
-    const a = code[at + 1] as number
+    const operation = columnOperations[code[at]!]!
+    const a = code[at + 1]!
     if (operation === 'load') {
-      const index = indexes[columnIndexes[a] as number] as Uint32Array
-      values[to++] = (columns[a] as ProgramColumn)[index[row] as number] as number
+      const index = indexes[columnIndexes[a]!]!
+      values[to++] = columns[a]![index[row]!]!
     } else {
-      values[to++] = compute(operation, values[a] as number, values[code[at + 2] as number] as number)
+      values[to++] = compute(operation, values[a]!, values[code[at + 2]!]!)
     }
   }
 }

@@ -9,12 +9,11 @@ import { addonOrNull } from '../../test/helpers/codecs.js'
 import { mutatedBody, validBody } from '../../test/fuzz/cycle-bodies.js'
 import { Random } from '../../test/fuzz/random.js'
 import { randomResponse } from '../../test/fuzz/responses.js'
-import { outcome, ServiceError, textMeasureNames, type CycleColumns } from '../contract/index.js'
+import { outcome, ServiceError, textMeasureNames } from '../contract/index.js'
 import { bodyBufferBytes } from './body-buffer.js'
 import { nativeCodec } from './codec.js'
 import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse } from './encode-response.js'
-import type { NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
 import { createNativeEncode } from './native-encode.js'
 
@@ -22,7 +21,7 @@ const caseCount = Number(process.env['DIFFERENTIAL_CASES'] ?? 4000)
 const firstSeed = Number(process.env['DIFFERENTIAL_SEED'] ?? 1)
 const timeoutMs = 3_600_000
 
-const addon = addonOrNull as NativeAddon
+const addon = addonOrNull!
 
 function referenceOutcome(body: Uint8Array): object | ServiceError {
   return outcomeOf(() => decodeCycle(body))
@@ -204,7 +203,7 @@ describe.skipIf(addonOrNull === null)('native decoder (skipped when the addon is
     const decode = createNativeDecode(addon)
     const cases = Array.from({ length: 20 }, (_, index) => {
       const body = validBody(new Random(firstSeed + index))
-      return { columns: decode(body) as CycleColumns, expected: decodeCycle(body) }
+      return { columns: decode(body)!, expected: decodeCycle(body) }
     })
     for (const { columns, expected } of cases) expect(columns).toEqual(expected)
   })
@@ -220,7 +219,7 @@ describe.skipIf(addonOrNull === null)('native decoder (skipped when the addon is
         post_no: index + 1,
       }))
       const body = Buffer.from(JSON.stringify({ ...one, candidates }))
-      const columns = decode(body) as CycleColumns
+      const columns = decode(body)!
       expect(isDeepStrictEqual(columns, decodeCycle(body))).toBe(true)
     }
   })
@@ -229,7 +228,7 @@ describe.skipIf(addonOrNull === null)('native decoder (skipped when the addon is
     const decode = createNativeDecode(addon)
     for (let round = 0; round < 20; round++) {
       const body = bodyOfTexts(new Random(firstSeed + round), 300)
-      const columns = decode(body) as CycleColumns
+      const columns = decode(body)!
       if (!isDeepStrictEqual(columns, decodeCycle(body))) throw new Error(`round ${round}: other columns`)
     }
   })
@@ -242,7 +241,7 @@ describe.skipIf(addonOrNull === null)('native decoder (skipped when the addon is
         const at = text.indexOf('"body_html":"', text.length * share) + '"body_html":"'.length
         expect(decode(Buffer.from(text.slice(0, at) + escape + text.slice(at)))).toBeNull()
       }
-      const columns = decode(Buffer.from(text)) as CycleColumns
+      const columns = decode(Buffer.from(text))!
       expect(isDeepStrictEqual(columns, decodeCycle(Buffer.from(text)))).toBe(true)
     }
   })

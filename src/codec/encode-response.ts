@@ -86,11 +86,10 @@ function resultRows(response: ResponseColumns): string[] {
   const rows = new Array<string>(results.count)
   let scored = 0
   for (let row = 0; row < results.count; row++) {
-    const code = results.outcome[row] as number
-    let text = `${keys[results.gallery[row] as number]}${results.postNo[row]}${outcomeTexts[code]}`
+    const code = results.outcome[row]!
+    let text = `${keys[results.gallery[row]!]}${results.postNo[row]}${outcomeTexts[code]}`
     if (code === 0) {
-      for (const [i, column] of values.entries())
-        text += `${float32Text(column[scored] as number)}${labels[i]}`
+      for (const [i, column] of values.entries()) text += `${float32Text(column[scored]!)}${labels[i]}`
       scored++
     }
     rows[row] = text

@@ -16,7 +16,7 @@ export function checkJsonBounds(body: Buffer): void {
   let depth = 0
   let containerCount = 0
   for (let at = 0; at < body.length; at++) {
-    const byte = body[at] as number
+    const byte = body[at]!
     if (byte === quote) {
       at = closingQuote(body, at)
       continue

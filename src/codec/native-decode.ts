@@ -44,8 +44,8 @@ function cycleColumns(
   return {
     cycleId: text(cycleIdStart, cycleIdEnd),
     cycleTime: text(cycleTimeStart, cycleTimeEnd),
-    cycleAt: { ms: cycleAtMs[0] as number, fraction: cycleAtFraction[0] as number },
-    memberOrder: memberOrder.map((member) => bodyMembers[member] as string),
+    cycleAt: { ms: cycleAtMs[0]!, fraction: cycleAtFraction[0]! },
+    memberOrder: memberOrder.map((member) => bodyMembers[member]!),
     candidates: candidates as unknown as CandidateColumns,
     engagement: engagement as unknown as EngagementColumns,
     candidateScores: candidateScores as unknown as CandidateScoreColumns,
@@ -75,10 +75,10 @@ function columnGroups(
   const groups = rowCounts.map((count): ColumnGroup => ({ count }))
   let start = block.byteOffset
   for (const { object, bytes, path } of columns) {
-    const count = rowCounts[object] as number
+    const count = rowCounts[object]!
     const type = bytes === 8 ? Float64Array : bytes === 4 ? Uint32Array : Uint8Array
     const values = new type(block.buffer, start, count)
-    const group = groups[object] as ColumnGroup
+    const group = groups[object]!
     const [first = '', second] = path
     if (second === undefined) group[first] = values
     else ((group[first] ??= {}) as ColumnGroup)[second] = values

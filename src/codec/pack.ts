@@ -51,7 +51,7 @@ export function packTable(
   bytes.set(headerText, fixedBytes)
   let at = dataStart
   columns.forEach((column, index) => {
-    const plan = plans[index] as Plan
+    const plan = plans[index]!
     view.setUint8(at, plan.kind)
     view.setUint32(at + 4, plan.dataBytes, true)
     view.setFloat64(at + 8, plan.base, true)
@@ -95,7 +95,7 @@ function planColumn(column: Float64Array, rowCount: number): Plan {
   let whole = true
   let nulls = 0
   for (let row = 0; row < rowCount; row++) {
-    const value = column[row] as number
+    const value = column[row]!
     if (value >= min && value <= max) {
       if (whole && Math.floor(value) !== value) whole = false
     } else if (value !== value) nulls++
@@ -134,21 +134,21 @@ function writeData(
 // One function for each type: a loop over one type of array runs several times as fast as one over all types.
 function writeOffsets8(data: Uint8Array, column: Float64Array, base: number): void {
   for (let row = 0; row < data.length; row++) {
-    const value = column[row] as number
+    const value = column[row]!
     data[row] = value !== value ? 0xff : value - base
   }
 }
 
 function writeOffsets16(data: Uint16Array, column: Float64Array, base: number): void {
   for (let row = 0; row < data.length; row++) {
-    const value = column[row] as number
+    const value = column[row]!
     data[row] = value !== value ? 0xffff : value - base
   }
 }
 
 function writeOffsets32(data: Uint32Array, column: Float64Array, base: number): void {
   for (let row = 0; row < data.length; row++) {
-    const value = column[row] as number
+    const value = column[row]!
     data[row] = value !== value ? 0xffffffff : value - base
   }
 }
@@ -164,7 +164,7 @@ function readData(buffer: ArrayBuffer, at: number, plan: Plan, rowCount: number)
   }
   const nullOffset = 2 ** (data.BYTES_PER_ELEMENT * 8) - 1
   for (let row = 0; row < rowCount; row++) {
-    const offset = data[row] as number
+    const offset = data[row]!
     column[row] = offset === nullOffset ? NaN : plan.base + offset
   }
   return column

@@ -7,7 +7,6 @@ import { bytesOf, candidate, cycleBody } from '../../test/helpers/bodies.js'
 import { addonOrNull } from '../../test/helpers/codecs.js'
 import { textMeasureNames } from '../contract/index.js'
 import { decodeCycle } from './decode-cycle.js'
-import type { NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
 
 const vectorBytes = 32
@@ -57,7 +56,7 @@ function textOf(unit: string, bytes: number): string {
 
 describe.skipIf(addonOrNull === null)('native text measures (skipped when the addon is not built)', () => {
   test.each(kinds)('a long text of %s has the measures of the reference at every length', (_, unit) => {
-    const decode = createNativeDecode(addonOrNull as NativeAddon)
+    const decode = createNativeDecode(addonOrNull!)
     const texts = lengths.map((bytes) => textOf(unit, bytes))
     const candidates = texts.map((text, i) => candidate('g', i + 1, { title: text, body_html: text }))
     const body = bytesOf(cycleBody(0, { candidates }))
@@ -67,7 +66,7 @@ describe.skipIf(addonOrNull === null)('native text measures (skipped when the ad
     for (const list of ['title', 'body'] as const)
       for (const name of textMeasureNames) {
         const of = ({ candidates: columns }: typeof reference): (readonly [number, number])[] =>
-          lengths.map((bytes, row) => [bytes, columns[list][name][row] as number])
+          lengths.map((bytes, row) => [bytes, columns[list][name][row]!])
         expect(of(native), `${list}.${name}`).toEqual(of(reference))
       }
   })

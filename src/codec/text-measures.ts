@@ -20,7 +20,7 @@ export function measureText(text: string, html: boolean, columns: TextColumns, r
   for (let at = 0; at < text.length; at++) {
     let point = text.charCodeAt(at)
     if (point >= 0xd800 && point < 0xdc00) {
-      point = text.codePointAt(at) as number
+      point = text.codePointAt(at)!
       if (point > 0xffff) at++
     }
     if (markupStart >= 0) {
@@ -63,13 +63,13 @@ function fingerprint(text: string, m: TextMeasures): void {
   const lanes = Int32Array.from(laneSeeds)
   for (let at = 0; at < padded.length; at += 4) {
     const lane = (at >> 2) & 3
-    lanes[lane] = rotate(Math.imul((lanes[lane] as number) ^ padded.readInt32LE(at), 0x9e3779b1), 13)
+    lanes[lane] = rotate(Math.imul(lanes[lane]! ^ padded.readInt32LE(at), 0x9e3779b1), 13)
   }
   let low = bytes
   let high = bytes
   for (let lane = 0; lane < 4; lane++) {
-    low = rotate(Math.imul(low ^ (lanes[lane] as number), 0x85ebca6b), 15)
-    high = rotate(Math.imul(high ^ (lanes[3 - lane] as number), 0xc2b2ae35), 17)
+    low = rotate(Math.imul(low ^ lanes[lane]!, 0x85ebca6b), 15)
+    high = rotate(Math.imul(high ^ lanes[3 - lane]!, 0xc2b2ae35), 17)
   }
   m.fingerprintLow = low >>> 0
   m.fingerprintHigh = high >>> 0

@@ -99,7 +99,7 @@ function mutate(
   for (const [depth, index] of indexes.entries()) {
     const names = Object.keys(parent)
     if (names.length === 0) break
-    name = names[index % names.length] as string
+    name = names[index % names.length]!
     const next = parent[name]
     if (depth === indexes.length - 1 || typeof next !== 'object' || next === null) break
     if (Object.keys(next).length === 0) break

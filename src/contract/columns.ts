@@ -5,7 +5,7 @@
  */
 import { assert } from './assert.js'
 import type { GalleryIds } from './gallery-table.js'
-import { cycleShape, rowShape, type ValueShape } from './shape.js'
+import { cycleShape, rowShape } from './shape.js'
 import type { Instant } from './time.js'
 import type { EngagementRow, CandidateScoreRow } from './wire.js'
 
@@ -209,7 +209,7 @@ export interface ResultColumns extends KeyColumns {
 }
 
 function enumCodes(list: string, member: string): readonly string[] {
-  const value = rowShape(cycleShape, list).members.find((m) => m.name === member)?.value as ValueShape
+  const value = rowShape(cycleShape, list).members.find((m) => m.name === member)!.value
   if (value.kind !== 'enum') throw new Error(`${list}[].${member} is not an enum`)
   assert(value.values.length <= absentCode, 'the code of an absent member is no position in the list')
   return value.values.map(String)

@@ -187,7 +187,7 @@ function describe(shape: ValueShape, value: unknown): string {
 export function hasDuplicates(items: readonly number[]): boolean {
   let ascends = true
   for (let index = 1; index < items.length && ascends; index++) {
-    ascends = (items[index - 1] as number) < (items[index] as number)
+    ascends = items[index - 1]! < items[index]!
   }
   if (ascends) return false
   const sorted = Float64Array.from(items).sort()

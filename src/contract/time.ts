@@ -102,7 +102,7 @@ export function formatInstant(ms: number): string {
 
 function daysInMonth(year: number, month: number): number {
   const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
-  return month === 2 && leap ? 29 : (monthDays[month - 1] as number)
+  return month === 2 && leap ? 29 : monthDays[month - 1]!
 }
 
 /** Days from 1 January 1970 in the proleptic Gregorian calendar. */

@@ -29,11 +29,11 @@ export function availabilityOf(
   const [row, position, encoded]: [number[], number[], number[]] = [[], [], []]
   const textEncodedByRow = new Float64Array(scoring.count)
   for (let scoredRow = 0; scoredRow < scoring.count; scoredRow++) {
-    const slot = scoring.slots[scoredRow] as number
-    textEncodedByRow[scoredRow] = textEncoded[slot] as number
+    const slot = scoring.slots[scoredRow]!
+    textEncodedByRow[scoredRow] = textEncoded[slot]!
     if (imagesStored[slot] === 0) continue
     const gallId = gallIdAt(next, slot)
-    const postNo = next.postNo[slot] as number
+    const postNo = next.postNo[slot]!
     const stored = sources.images.positions(gallId, postNo)
     const withVector = new Set(sources.embeddings.encodedImages(model, gallId, postNo))
     assert(stored.length === imagesStored[slot], 'the images of a post do not change in one turn')

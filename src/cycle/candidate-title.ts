@@ -12,8 +12,8 @@ const backslash = 0x5c
 /** `row`: of the candidates of the request `json`. */
 export function candidateTitle(json: Uint8Array, candidates: CandidateColumns, row: number): string {
   const { buffer, byteOffset } = json
-  const start = candidates.rowStart[row] as number
-  const record = Buffer.from(buffer, byteOffset + start, (candidates.rowEnd[row] as number) - start)
+  const start = candidates.rowStart[row]!
+  const record = Buffer.from(buffer, byteOffset + start, candidates.rowEnd[row]! - start)
   const title = findTitle(record)
   // A member of a nested object, or one that a later member replaces, has another length, or occurs beside the title.
   if (title !== null && [...title].length === candidates.title.chars[row]) return title
@@ -35,7 +35,7 @@ function findTitle(record: Buffer): string | null {
 
 function skipSpace(record: Buffer, from: number): number {
   let at = from
-  while ((record[at] as number) <= 0x20) at++
+  while (record[at]! <= 0x20) at++
   return at
 }
 

@@ -35,7 +35,7 @@ test('results, scores and posts of a record are those of the response and the re
         expect(codes).toEqual(pending.map(({ status, reason = null }) => ({ status, reason })))
         const names = [...results.entered_position].map((at, slot) => {
           const entered = readCycleTable(columnsAt(store, at), 'candidates')
-          const row = results.entered_row[slot] as number
+          const row = results.entered_row[slot]!
           expect(row).toBeLessThan(readCycleHeader(columnsAt(store, at)).entered)
           return { gall_id: entered.gall_id[row], post_no: entered.post_no[row] }
         })

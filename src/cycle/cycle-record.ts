@@ -82,11 +82,11 @@ function candidatesOf(
   return {
     ...keysOf(galleries, candidates, rows),
     title: Array.from(rows, (row, place) => (place < entered ? candidateTitle(json, candidates, row) : null)),
-    row_start: column((row) => candidates.rowStart[row] as number),
-    row_end: column((row) => candidates.rowEnd[row] as number),
-    created_at: column((row) => (createdAtMs[row] as number) + (createdAtFraction[row] as number)),
-    extracted_at: column((row) => (extractedAtMs[row] as number) + (extractedAtFraction[row] as number)),
-    source: column((row) => candidates.source[row] as number),
+    row_start: column((row) => candidates.rowStart[row]!),
+    row_end: column((row) => candidates.rowEnd[row]!),
+    created_at: column((row) => createdAtMs[row]! + createdAtFraction[row]!),
+    extracted_at: column((row) => extractedAtMs[row]! + extractedAtFraction[row]!),
+    source: column((row) => candidates.source[row]!),
     gallery_type: column((row) => candidates.galleryType[row] ?? absentCode),
   }
 }
@@ -100,7 +100,7 @@ function candidateRows({ gallery, postNo, count }: KeyColumns, enteredRows: Uint
   const seen = new PostMap<number, true>()
   const rows: number[] = []
   const add = (row: number): void => {
-    const [code, number] = [gallery[row] as number, postNo[row] as number]
+    const [code, number] = [gallery[row]!, postNo[row]!]
     if (seen.get(code, number) === true) return
     seen.set(code, number, true)
     rows.push(row)
@@ -119,11 +119,11 @@ function removalsOf(
   const enteredRow = new Float64Array(removals.count).fill(NaN)
   let placeOf: PostMap<number, number> | null = null
   for (const row of entries.leftRows) {
-    const [gallery, postNo] = [removals.gallery[row] as number, removals.postNo[row] as number]
-    const slot = base.index.findPost(galleries[gallery] as string, postNo)
+    const [gallery, postNo] = [removals.gallery[row]!, removals.postNo[row]!]
+    const slot = base.index.findPost(galleries[gallery]!, postNo)
     if (slot >= 0) {
-      enteredPosition[row] = base.enteredPosition[slot] as number
-      enteredRow[row] = base.enteredRow[slot] as number
+      enteredPosition[row] = base.enteredPosition[slot]!
+      enteredRow[row] = base.enteredRow[slot]!
     } else {
       // It came with the same call.
       placeOf ??= placesOf(candidates, candidateRows(candidates, entries.enteredRows))
@@ -144,7 +144,7 @@ function removalsOf(
 /** By post: its place among `rows`. */
 function placesOf({ gallery, postNo }: KeyColumns, rows: Uint32Array): PostMap<number, number> {
   const places = new PostMap<number, number>()
-  rows.forEach((row, place) => places.set(gallery[row] as number, postNo[row] as number, place))
+  rows.forEach((row, place) => places.set(gallery[row]!, postNo[row]!, place))
   return places
 }
 
@@ -156,7 +156,7 @@ function keysOf(
   return {
     count: rows.length,
     gall_id: Array.from(rows, (row) => gallIdAt({ galleries, gallery }, row)),
-    post_no: Float64Array.from(rows, (row) => postNo[row] as number),
+    post_no: Float64Array.from(rows, (row) => postNo[row]!),
   }
 }
 
@@ -173,8 +173,7 @@ function resultsOf({ next, outcomes }: CyclePlan): CycleRows<'results'> {
 function countersOf({ scoring }: CyclePlan): PlannedTables['counters'] {
   const counter = (values: Float64Array): Float64Array => {
     const column = new Float64Array(scoring.count)
-    for (let row = 0; row < column.length; row++)
-      column[row] = values[scoring.readings[row] as number] as number
+    for (let row = 0; row < column.length; row++) column[row] = values[scoring.readings[row]!]!
     return column
   }
   const { views, up, comment_cnt, rtb_vote } = scoring.engagement

@@ -52,7 +52,7 @@ export async function findFailingRow(
         }
       } catch (error) {
         if (error instanceof ModelRowError) {
-          found = { row: rows[error.row] as number, error }
+          found = { row: rows[error.row]!, error }
           return
         }
         if (!(error instanceof ModelDownError)) throw error
@@ -74,7 +74,7 @@ function rowsOf(inputs: ModelInputs, rows: readonly number[]): ModelInputs {
   return {
     ...inputs,
     count: rows.length,
-    slots: Uint32Array.from(rows, (row) => inputs.slots[row] as number),
-    readings: Uint32Array.from(rows, (row) => inputs.readings[row] as number),
+    slots: Uint32Array.from(rows, (row) => inputs.slots[row]!),
+    readings: Uint32Array.from(rows, (row) => inputs.readings[row]!),
   }
 }

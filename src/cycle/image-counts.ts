@@ -82,7 +82,7 @@ export class ImageCounts {
   column(galleries: GalleryIds, gallery: Uint32Array, postNo: Float64Array): Uint32Array {
     const counts = new Uint32Array(gallery.length)
     for (let row = 0; row < counts.length; row++)
-      counts[row] = this.positions(galleries[gallery[row] as number] as string, postNo[row] as number).length
+      counts[row] = this.positions(galleries[gallery[row]!]!, postNo[row]!).length
     return counts
   }
 }
@@ -92,7 +92,7 @@ function indexOfFirst(ascending: readonly number[], value: number): number {
   let [low, high] = [0, ascending.length]
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((ascending[middle] as number) < value) low = middle + 1
+    if (ascending[middle]! < value) low = middle + 1
     else high = middle
   }
   return low

@@ -21,8 +21,8 @@ export function placedFailure(error: ModelError, { version, what, plan }: Scorin
 }
 
 function postOfRow({ scoring, next }: ScoringAttempt['plan'], row: number): string {
-  const slot = scoring.slots[row] as number
-  const gallId = next.galleries[next.gallery[slot] as number] as string
+  const slot = scoring.slots[row]!
+  const gallId = next.galleries[next.gallery[slot]!]!
   // A terminal may print the id, so control characters are removed.
-  return shortPostName(gallId.replace(/\p{Cc}/gu, '?'), next.postNo[slot] as number)
+  return shortPostName(gallId.replace(/\p{Cc}/gu, '?'), next.postNo[slot]!)
 }

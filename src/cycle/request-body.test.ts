@@ -20,7 +20,7 @@ test('a stored body is the body that arrived: a short one, a full cycle, and the
   expect(stored.map(({ encoding }) => encoding)).toEqual(['zstd', 'zstd', 'zstd'])
   expect(stored[1]?.bytes.length).toBeLessThan(1_500_000)
   const unpacked = await Promise.all(stored.map(unpackRequest))
-  expect(unpacked.map((body, i) => Buffer.compare(body, bodies[i] as Buffer))).toEqual([0, 0, 0])
+  expect(unpacked.map((body, i) => Buffer.compare(body, bodies[i]!))).toEqual([0, 0, 0])
 })
 
 test('a body that arrives as gzip is stored in that gzip', async () => {

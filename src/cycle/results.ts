@@ -59,8 +59,8 @@ export function resultsOf(
   codes.set(outcomes)
   unknownRows.forEach((row, i) => {
     // In `galleries`, the ids of the cycle follow those of the pool.
-    gallery[next.count + i] = next.galleries.length + (cycle.engagement.gallery[row] as number)
-    postNo[next.count + i] = cycle.engagement.postNo[row] as number
+    gallery[next.count + i] = next.galleries.length + cycle.engagement.gallery[row]!
+    postNo[next.count + i] = cycle.engagement.postNo[row]!
   })
   const galleries = [...next.galleries, ...cycle.galleries]
   return { count, galleries, gallery, postNo, outcome: codes, score, heads }

@@ -115,7 +115,7 @@ describe('a shadow', () => {
 
   test('whose encoder fails loses its own scores and nothing else', async () => {
     await service.models.addShadow(shadow)
-    const encoder = shadow.text as FakeTextEncoder
+    const encoder = shadow.text!
     encoder.failing = true
     await submit(cycle(0, [1]))
     await vi.waitUntil(() => skipped.length > 0, patience)
@@ -132,7 +132,7 @@ describe('a shadow', () => {
 
   test('whose texts take longer than the next cycles skips those cycles and scores the first', async () => {
     await service.models.addShadow(shadow)
-    const encoder = shadow.text as FakeTextEncoder
+    const encoder = shadow.text!
     const slow = barrier()
     encoder.blockedBy = slow.closed
     await submit(cycle(0, [1]))
@@ -152,7 +152,7 @@ describe('a shadow', () => {
   test('that is several cycles late scores the posts of its cycle, which have left since', async () => {
     await service.models.addShadow(shadow)
     const slow = barrier()
-    ;(shadow.text as FakeTextEncoder).blockedBy = slow.closed
+    shadow.text!.blockedBy = slow.closed
     await submit(cycle(0, [1]))
     await submit({ ...cycle(1, [2]), removals: [removal('g', 1)] })
     for (const index of [2, 3, 4]) await submit(cycle(index, [index + 1]))

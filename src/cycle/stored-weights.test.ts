@@ -24,17 +24,17 @@ class NaiveWeights {
   set(version: string, views: number, nowMs: number, newestCycleMs: number): WeightsSetting | 'conflict' {
     const earlier = this.settings.filter((setting) => setting.version === version)
     if (earlier.some(({ weights }) => weights.views !== views)) return 'conflict'
-    const current = this.settings[this.settings.length - 1] as WeightsSetting
+    const current = this.settings[this.settings.length - 1]!
     if (current.version === version) return current
     let firstCycleMs = 0
     while (firstCycleMs <= Math.max(nowMs, newestCycleMs) - startMs) firstCycleMs += boundaryMs
     const setting = { version, weights: weightsOf(views), note: version, setAtMs: nowMs }
     this.settings.push({ ...setting, firstCycleMs: startMs + firstCycleMs })
-    return this.settings[this.settings.length - 1] as WeightsSetting
+    return this.settings[this.settings.length - 1]!
   }
 
   inForceAt(ms: number): WeightsSetting {
-    let found = this.settings[0] as WeightsSetting
+    let found = this.settings[0]!
     for (const setting of this.settings) if (setting.firstCycleMs <= ms) found = setting
     return found
   }

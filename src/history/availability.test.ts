@@ -52,7 +52,7 @@ beforeEach(async () => {
     engagement: posts.map((post) => reading('g', post, cycleMs(0))),
   })
   await service.intake.submit(requestBodyOf(bytesOf(body)), cycleMs(1000), new StageClock(0))
-  received = structuredClone(predict.mock.calls[0]?.[0] as ModelInputs)
+  received = structuredClone(predict.mock.calls[0]![0])
 })
 
 async function put(postNo: number, position: number, grey: number): Promise<void> {
@@ -90,7 +90,7 @@ async function headsOf(by: EncodingModel): Promise<HeadColumns> {
 }
 
 test('a replay has the images and texts of the time of the cycle, and gives the same heads', async () => {
-  const heads = model.predicted[0] as HeadColumns
+  const heads = model.predicted[0]!
   expect([...(heads.p_views ?? [])].map((value) => value > 0)).toEqual([true, false, false])
   expect([...(heads.p_comments ?? [])].map((value) => value > 0)).toEqual([false, true, false])
   await later()

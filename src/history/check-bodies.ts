@@ -222,9 +222,9 @@ export class BodyChecker {
 function leavingPosts({ removals }: CycleColumns, { entries }: CyclePlan): PoolEffect['leaving'] {
   return Array.from(entries.leftRows, (row, index) => ({
     ...keyAt(entries.left, index),
-    reason: removalReasonCodes[removals.reason[row] as number] ?? '',
-    tier: tierCodes[removals.tier[row] as number] ?? null,
-    decided_at: formatInstant(removals.decidedAtMs[row] as number),
+    reason: removalReasonCodes[removals.reason[row]!] ?? '',
+    tier: tierCodes[removals.tier[row]!] ?? null,
+    decided_at: formatInstant(removals.decidedAtMs[row]!),
   }))
 }
 
@@ -236,7 +236,7 @@ function results(
   const waiting: PostKey[] = []
   const notScored: (PostKey & { reason: string })[] = []
   for (let slot = 0; slot < next.count; slot++) {
-    const code = outcomes[slot] as number
+    const code = outcomes[slot]!
     if (code === outcome.scored) scored.push(keyAt(next, slot))
     else if (code === outcome.waiting) waiting.push(keyAt(next, slot))
     else notScored.push({ ...keyAt(next, slot), reason: outcomeCodes[code]?.reason ?? '' })
@@ -247,7 +247,7 @@ function results(
 }
 
 function keyAt(posts: PostKeys, row: number): PostKey {
-  return { gall_id: gallIdAt(posts, row), post_no: posts.postNo[row] as number }
+  return { gall_id: gallIdAt(posts, row), post_no: posts.postNo[row]! }
 }
 
 /** The kind of a body by its members; a cycle if they are ambiguous. */

@@ -123,15 +123,15 @@ class ComparisonFigures {
     second: Float64Array,
   ): void {
     for (const { row, ...ranks } of largestMovers(first, second, moversMax)) {
-      const { gallId, postNo } = posts[row] as (typeof posts)[number]
+      const { gallId, postNo } = posts[row]!
       const figures = {
         gall_id: gallId,
         post_no: postNo,
         cycle_id: cycle.cycleId,
         posts: posts.length,
         ...ranks,
-        first_score: first[row] as number,
-        second_score: second[row] as number,
+        first_score: first[row]!,
+        second_score: second[row]!,
       }
       const name = postName(gallId, postNo)
       const known = this.#movers.get(name)

@@ -20,7 +20,7 @@ export interface Mover extends Ranks {
 
 export function compareScores(first: Float64Array, second: Float64Array): AgreementFigures {
   if (first.length !== second.length) throw new Error('the two models scored different posts')
-  const differences = first.map((value, row) => (second[row] as number) - value)
+  const differences = first.map((value, row) => second[row]! - value)
   const ordered = varies(first) && varies(second)
   return {
     rank_correlation: spearman(first, second),
@@ -41,8 +41,8 @@ export function largestMovers(first: Float64Array, second: Float64Array, countMa
   )
   return Array.from(first.keys(), (row) => ({
     row,
-    first_rank: firstRanks?.[row] as number,
-    second_rank: secondRanks?.[row] as number,
+    first_rank: firstRanks![row]!,
+    second_rank: secondRanks![row]!,
   }))
     .filter((mover) => rankDistance(mover) > 0)
     .sort((a, b) => rankDistance(b) - rankDistance(a) || a.row - b.row)
@@ -69,7 +69,7 @@ export function scoreFigures(scores: Float64Array): ScoreFigures {
   return {
     distinct_scores: new Set(scores).size,
     mean: mean(scores),
-    quantiles: Object.fromEntries(quantileShares.map((share) => [share, quantile(scores, share) as number])),
+    quantiles: Object.fromEntries(quantileShares.map((share) => [share, quantile(scores, share)!])),
   }
 }
 

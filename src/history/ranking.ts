@@ -18,7 +18,7 @@ export function rankAmong(
 ): { readonly above: number; readonly tied: number } {
   let [above, tied] = [0, 0]
   for (let place = 0; place < rows.length; place++) {
-    const other = scores[rows[place] as number] as number
+    const other = scores[rows[place]!]!
     if (other > score) above++
     else if (other === score) tied++
   }
@@ -33,12 +33,12 @@ export function highest(scores: Float64Array, rows: ArrayLike<number>, count: nu
   const best: number[] = []
   if (count <= 0) return best
   for (let place = 0; place < rows.length; place++) {
-    const row = rows[place] as number
-    const score = scores[row] as number
-    if (best.length === count && score <= (scores[best[count - 1] as number] as number)) continue
+    const row = rows[place]!
+    const score = scores[row]!
+    if (best.length === count && score <= scores[best[count - 1]!]!) continue
     if (best.length === count) best.pop()
     let at = best.length
-    while (at > 0 && (scores[best[at - 1] as number] as number) < score) at--
+    while (at > 0 && scores[best[at - 1]!]! < score) at--
     best.splice(at, 0, row)
   }
   return best
@@ -82,9 +82,8 @@ export function averagePrecision(scores: Float64Array, isPositive: Uint8Array): 
   for (let from = 0; from < rows.length;) {
     let to = from
     let foundHere = 0
-    const score = scores[rows[from] as number]
-    while (to < rows.length && scores[rows[to] as number] === score)
-      foundHere += isPositive[rows[to++] as number] as number
+    const score = scores[rows[from]!]
+    while (to < rows.length && scores[rows[to]!] === score) foundHere += isPositive[rows[to++]!]!
     found += foundHere
     sum += (foundHere / positives) * (found / to)
     from = to
@@ -95,12 +94,12 @@ export function averagePrecision(scores: Float64Array, isPositive: Uint8Array): 
 /** Spearman's correlation over the rows in which both are numbers. Null for fewer than two, or if one side is constant. */
 export function spearman(first: Float64Array, second: Float64Array): number | null {
   const rows = [...first.keys()].filter((row) => !Number.isNaN(first[row]) && !Number.isNaN(second[row]))
-  const a = averageRanks(Float64Array.from(rows, (row) => first[row] as number))
-  const b = averageRanks(Float64Array.from(rows, (row) => second[row] as number))
+  const a = averageRanks(Float64Array.from(rows, (row) => first[row]!))
+  const b = averageRanks(Float64Array.from(rows, (row) => second[row]!))
   const mean = (rows.length + 1) / 2
   let [both, ofA, ofB] = [0, 0, 0]
   for (let row = 0; row < rows.length; row++) {
-    const [x, y] = [(a[row] as number) - mean, (b[row] as number) - mean]
+    const [x, y] = [a[row]! - mean, b[row]! - mean]
     both += x * y
     ofA += x * x
     ofB += y * y
@@ -113,8 +112,8 @@ export function quantile(values: ArrayLike<number>, share: number): number | nul
   if (values.length === 0) return null
   const sorted = Float64Array.from(values).sort()
   const place = share * (sorted.length - 1)
-  const below = sorted[Math.floor(place)] as number
-  const above = sorted[Math.ceil(place)] as number
+  const below = sorted[Math.floor(place)]!
+  const above = sorted[Math.ceil(place)]!
   return below + (above - below) * (place - Math.floor(place))
 }
 
@@ -124,14 +123,14 @@ export function averageRanks(scores: Float64Array): Float64Array {
   const ranks = new Float64Array(scores.length)
   for (let from = 0; from < rows.length;) {
     let to = from + 1
-    const score = scores[rows[from] as number]
-    while (to < rows.length && scores[rows[to] as number] === score) to++
-    for (let place = from; place < to; place++) ranks[rows[place] as number] = (from + 1 + to) / 2
+    const score = scores[rows[from]!]
+    while (to < rows.length && scores[rows[to]!] === score) to++
+    for (let place = from; place < to; place++) ranks[rows[place]!] = (from + 1 + to) / 2
     from = to
   }
   return ranks
 }
 
 function ascending(scores: Float64Array): number[] {
-  return [...scores.keys()].sort((a, b) => (scores[a] as number) - (scores[b] as number) || a - b)
+  return [...scores.keys()].sort((a, b) => scores[a]! - scores[b]! || a - b)
 }

@@ -64,7 +64,7 @@ export class RecordedCycles {
 
   /** Whether the cycle that brought an entry is none of these. */
   isExpired(entry: number): boolean {
-    return this.cycleAt(this.entries.position[entry] as number) === undefined
+    return this.cycleAt(this.entries.position[entry]!) === undefined
   }
 
   /** Cycles with from ≤ cycle_time ≤ to, milliseconds since 1970. */
@@ -115,12 +115,12 @@ export class RecordedCycles {
     const { count, gall_id, post_no, entered_position, entered_row, reason, tier, decided_at } = removals
     const [post, entry] = [new Int32Array(count), new Int32Array(count).fill(-1)]
     for (let row = 0; row < count; row++) {
-      const name = [gall_id[row] ?? '', post_no[row] as number] as const
-      const position = entered_position[row] as number
+      const name = [gall_id[row] ?? '', post_no[row]!] as const
+      const position = entered_position[row]!
       if (Number.isNaN(position)) post[row] = this.entries.postOf(...name)
       else {
-        entry[row] = this.entries.at(position, entered_row[row] as number)
-        post[row] = this.entries.name(entry[row] as number, ...name)
+        entry[row] = this.entries.at(position, entered_row[row]!)
+        post[row] = this.entries.name(entry[row]!, ...name)
       }
     }
     return { post, entry, reason, tier, decided_at }

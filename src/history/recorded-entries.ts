@@ -47,10 +47,10 @@ export class RecordedEntries {
     const { gall_id, post_no, created_at, extracted_at, source, gallery_type } = candidates
     const entries = Array.from(post_no, (number, row) => {
       const post = this.postOf(gall_id[row] ?? '', number)
-      this.createdMs.push(created_at[row] as number)
-      this.extractedMs.push(extracted_at[row] as number)
-      this.source.push(source[row] as number)
-      this.galleryType.push(gallery_type[row] as number)
+      this.createdMs.push(created_at[row]!)
+      this.extractedMs.push(extracted_at[row]!)
+      this.source.push(source[row]!)
+      this.galleryType.push(gallery_type[row]!)
       this.position.push(position)
       this.row.push(row)
       return this.post.push(post) - 1
@@ -72,10 +72,10 @@ export class RecordedEntries {
     for (let row = 0; row < entryOfRow.length; row++) {
       // Pending posts are in order of entry: one look-up serves many rows.
       if (entered_position[row] !== position) {
-        position = entered_position[row] as number
+        position = entered_position[row]!
         entries = this.#entriesAt(position)
       }
-      const candidate = entered_row[row] as number
+      const candidate = entered_row[row]!
       entryOfRow[row] = entries[candidate] ?? this.at(position, candidate)
     }
     return entryOfRow
@@ -83,7 +83,7 @@ export class RecordedEntries {
 
   /** Names the post of an entry, if no record did and the name is not that of another post. Returns the post. */
   name(entry: number, gallId: string, postNo: number): number {
-    const post = this.post[entry] as number
+    const post = this.post[entry]!
     if (this.gallIds[post] === null && this.#byName.get(gallId, postNo) === undefined) {
       this.gallIds[post] = gallId
       this.postNos[post] = postNo
@@ -98,7 +98,7 @@ export class RecordedEntries {
       if (record === undefined) this.#at.set(position, [])
       else this.add(position, readCycleTable(record, 'candidates'))
     }
-    return this.#at.get(position) as number[]
+    return this.#at.get(position)!
   }
 
   #addPost(gallId: string | null, postNo: number | null): number {

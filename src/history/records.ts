@@ -39,7 +39,7 @@ export function candidateRows(store: Store, position: Position): Map<string, num
   const record = store.readColumns(position)
   if (record === undefined) return new Map()
   const { gall_id, post_no } = readCycleTable(record, 'candidates')
-  return new Map(gall_id.map((gallId, row) => [postName(gallId ?? '', post_no[row] as number), row]))
+  return new Map(gall_id.map((gallId, row) => [postName(gallId ?? '', post_no[row]!), row]))
 }
 
 export function hashOf(cycle: StoredCycle | undefined): CycleHash | null {

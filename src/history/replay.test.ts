@@ -66,7 +66,7 @@ describe('a replayed cycle', () => {
           for (let slot = 0; slot < plan.next.count; slot++) {
             const record = JSON.parse(Buffer.from(recordOf(slot)).toString()) as Candidate
             expect(record.post_no).toBe(plan.next.postNo[slot])
-            expect(record.gall_id).toBe(plan.next.galleries[plan.next.gallery[slot] as number])
+            expect(record.gall_id).toBe(plan.next.galleries[plan.next.gallery[slot]!])
           }
         }
       }),
@@ -147,7 +147,7 @@ async function scoresOf({ plan, inputState }: ReplayedCycle): Promise<number[]> 
 function storedScores(store: Store, { cycle_id }: CycleRequest): number[] {
   const response = JSON.parse(Buffer.from(store.readResponse(cycle_id) ?? []).toString()) as CycleResponse
   return response.results.flatMap((result) =>
-    result.status === 'scored' ? [Math.fround(result.score as number)] : [],
+    result.status === 'scored' ? [Math.fround(result.score!)] : [],
   )
 }
 
@@ -155,11 +155,11 @@ function storedScores(store: Store, { cycle_id }: CycleRequest): number[] {
 function rowsOf(inputs: CyclePlan['scoring']): object[] {
   const { cycleAtMs, galleries, gallery, posts, engagement, previous, snapshot } = inputs
   return Array.from({ length: inputs.count }, (_, row) => {
-    const slot = inputs.slots[row] as number
-    const at = inputs.readings[row] as number
+    const slot = inputs.slots[row]!
+    const at = inputs.readings[row]!
     return {
       cycleAtMs,
-      gallId: galleries[gallery[slot] as number],
+      gallId: galleries[gallery[slot]!],
       posts: valuesAt(posts, slot),
       title: valuesAt(posts.title, slot),
       body: valuesAt(posts.body, slot),

@@ -88,7 +88,7 @@ function toReplayed(
     ...{ position, cycle, plan, availability },
     inputState: inputState(plan, availability),
     recordOf(slot) {
-      const record = records.get(next.enteredPosition[slot] as number)?.[next.enteredRow[slot] as number]
+      const record = records.get(next.enteredPosition[slot]!)?.[next.enteredRow[slot]!]
       if (record === undefined) throw new Error(`there is no post in slot ${slot}`)
       return record
     },
@@ -107,11 +107,11 @@ function inputState(
   const imagesStored = new Uint32Array(next.count)
   const imagesEncoded = new Uint32Array(next.count)
   const textEncoded = new Uint8Array(next.count)
-  textsOfRows.forEach((encoded, row) => (textEncoded[scoring.slots[row] as number] = encoded))
+  textsOfRows.forEach((encoded, row) => (textEncoded[scoring.slots[row]!] = encoded))
   for (const [i, row] of images.row.entries()) {
-    const slot = scoring.slots[row] as number
-    imagesStored[slot] = (imagesStored[slot] as number) + 1
-    imagesEncoded[slot] = (imagesEncoded[slot] as number) + (images.encoded[i] as number)
+    const slot = scoring.slots[row]!
+    imagesStored[slot] = imagesStored[slot]! + 1
+    imagesEncoded[slot] = imagesEncoded[slot]! + images.encoded[i]!
   }
   return { imagesStored, imagesEncoded, textEncoded }
 }
@@ -119,7 +119,7 @@ function inputState(
 /** Copies of the JSON objects of the posts that entered. */
 function recordsOf(json: Uint8Array, { candidates }: CycleColumns, { entries }: CyclePlan): Uint8Array[] {
   return Array.from(entries.enteredRows, (row) =>
-    Uint8Array.from(json.subarray(candidates.rowStart[row] as number, candidates.rowEnd[row] as number)),
+    Uint8Array.from(json.subarray(candidates.rowStart[row], candidates.rowEnd[row])),
   )
 }
 

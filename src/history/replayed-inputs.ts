@@ -55,8 +55,8 @@ export async function replayedInputs(
   encoding: ReplayEncoding,
 ): Promise<ReplayedInputs> {
   const { scoring, next } = replayed.plan
-  const slots = Uint32Array.from(rows, (row) => scoring.slots[row] as number)
-  const readings = Uint32Array.from(rows, (row) => scoring.readings[row] as number)
+  const slots = Uint32Array.from(rows, (row) => scoring.slots[row]!)
+  const readings = Uint32Array.from(rows, (row) => scoring.readings[row]!)
   const text = await encodeTexts(model, replayed, { rows, slots }, encoding)
   const images = await encodeImages(model, store, replayed, { rows, slots }, encoding)
   return {
@@ -94,23 +94,23 @@ async function encodeTexts(
   const row = new Int32Array(next.count).fill(-1)
   const put = (index: number, vector: Float32Array): void => {
     vectors.set(vector, index * dim)
-    row[slots[index] as number] = index
+    row[slots[index]!] = index
   }
   const hasText = textsOf(text, replayed.availability)
   const unknown: number[] = []
   for (const [index, slot] of slots.entries()) {
-    if (!hasText(rows[index] as number)) continue
+    if (!hasText(rows[index]!)) continue
     const vector = cache?.text(text, next, slot)
     if (vector === undefined) unknown.push(index)
     else put(index, vector)
   }
   if (unknown.length > 0) {
-    const records = unknown.map((index) => replayed.recordOf(slots[index] as number))
+    const records = unknown.map((index) => replayed.recordOf(slots[index]!))
     const untilMs = performance.now() + encodeMsMax
     const made = await quarantine.encodeAll(textBatchEncoder(text), records, {
       ended: () => performance.now() > untilMs,
       onQuarantined: (place, { message }) => {
-        const slot = slots[unknown[place] as number] as number
+        const slot = slots[unknown[place]!]!
         onExcluded({ what: 'text', ...nameOf(next, slot), problem: message })
       },
     })
@@ -118,7 +118,7 @@ async function encodeTexts(
       if (made.encoded[place] !== 1) continue
       const vector = made.vectors.slice(place * dim, (place + 1) * dim)
       put(index, vector)
-      cache?.keepText(next, slots[index] as number, vector)
+      cache?.keepText(next, slots[index]!, vector)
     }
   }
   return { dim, vectors, row }
@@ -147,7 +147,7 @@ async function encodeImages(
   const positionsOf = imagesOf(image, availability)
   for (const [index, slot] of slots.entries()) {
     const { gallId, postNo } = nameOf(state, slot)
-    const keys = positionsOf(rows[index] as number).map((position) => ({ gallId, postNo, position }))
+    const keys = positionsOf(rows[index]!).map((position) => ({ gallId, postNo, position }))
     const each = await encodePost(image, store, keys, encoding, jpegs[index] ?? [])
     if (each.length === 0) continue
     vectors.set(poolVectors(each, pooling), index * dim)
@@ -179,7 +179,7 @@ async function encodePost(
     const jpegs = unknown.map(({ bytes }) => bytes)
     const made = await quarantine.encodeAll(imageBatchEncoder(image), jpegs, {
       onQuarantined: (index, { message }) => {
-        const { gallId, postNo } = keys[(unknown[index] as { place: number }).place] as ImageKey
+        const { gallId, postNo } = keys[(unknown[index] as { place: number }).place]!
         onExcluded({ what: 'image', gallId, postNo, problem: message })
       },
     })
@@ -213,10 +213,10 @@ function imagesOf(image: ImageEncoder, availability: Availability): (row: number
   const { images } = availability
   for (const [i, row] of images.row.entries())
     if (images.encoded[i] === 1 || !isSame)
-      positions.set(row, [...(positions.get(row) ?? []), images.position[i] as number])
+      positions.set(row, [...(positions.get(row) ?? []), images.position[i]!])
   return (row) => positions.get(row) ?? []
 }
 
 function nameOf(state: PoolState, slot: number): { readonly gallId: string; readonly postNo: number } {
-  return { gallId: gallIdAt(state, slot), postNo: state.postNo[slot] as number }
+  return { gallId: gallIdAt(state, slot), postNo: state.postNo[slot]! }
 }

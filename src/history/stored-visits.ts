@@ -65,7 +65,7 @@ export class StoredVisits {
   enteredOf({ entered_position, entered_row }: Pick<CycleRows<'removals'>, EntryColumn>): Int32Array {
     return Int32Array.from(entered_position, (position, row) => {
       if (Number.isNaN(position)) return -1
-      const entry = this.#recorded.entries.at(position, entered_row[row] as number)
+      const entry = this.#recorded.entries.at(position, entered_row[row]!)
       return this.#entered(this.#visits.beginningOf(entry))?.position ?? -1
     })
   }
@@ -73,16 +73,16 @@ export class StoredVisits {
   #stay(visit: number): Pick<StoredVisit, 'entered' | 'begin' | 'left'> {
     const { cycles } = this.#recorded
     const { entry, beginCycle, endCycle, reason, tier, decidedMs } = this.#visits
-    const end = cycles[endCycle[visit] as number]
+    const end = cycles[endCycle[visit]!]
     const left = end && {
       cycle: end,
-      reason: reason[visit] as number,
-      tier: tier[visit] as number,
-      decidedMs: decidedMs[visit] as number,
+      reason: reason[visit]!,
+      tier: tier[visit]!,
+      decidedMs: decidedMs[visit]!,
     }
     return {
-      entered: this.#entered(entry[visit] as number),
-      begin: cycles[beginCycle[visit] as number] ?? null,
+      entered: this.#entered(entry[visit]!),
+      begin: cycles[beginCycle[visit]!] ?? null,
       left: left ?? null,
     }
   }
@@ -96,7 +96,7 @@ export class StoredVisits {
       isStored = this.#store.readRequest(at) !== undefined
       this.#isStored.set(at, isStored)
     }
-    return isStored ? { position: at, row: row[entry] as number } : null
+    return isStored ? { position: at, row: row[entry]! } : null
   }
 }
 

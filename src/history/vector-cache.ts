@@ -49,10 +49,10 @@ export class VectorCache {
     state: PoolState,
     slot: number,
   ): { readonly name: string; readonly position: Position; readonly row: number | undefined } {
-    const position = state.enteredPosition[slot] as number
+    const position = state.enteredPosition[slot]!
     const rows = this.#rows.get(position) ?? candidateRows(this.#store, position)
     this.#rows.set(position, rows)
-    const post = postName(gallIdAt(state, slot), state.postNo[slot] as number)
+    const post = postName(gallIdAt(state, slot), state.postNo[slot]!)
     return { name: `${position} ${post}`, position, row: rows.get(post) }
   }
 }

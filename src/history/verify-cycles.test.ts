@@ -15,13 +15,7 @@ import {
   readCycleTable,
   type CycleTables,
 } from '../records/index.js'
-import {
-  createMemoryStore,
-  type CycleRecord,
-  type Store,
-  type StoredRequest,
-  type WeightsEntry,
-} from '../store/index.js'
+import { createMemoryStore, type CycleRecord, type Store, type WeightsEntry } from '../store/index.js'
 import { verifyCycles } from './verify-cycles.js'
 
 async function served(cycles: readonly CycleRequest[]): Promise<Store> {
@@ -54,15 +48,15 @@ async function problemsOf(store: Store): Promise<string[]> {
 function recordsOf(store: Store): CycleRecord[] {
   return [...store.tail(1)].map(({ position, ...header }) => ({
     ...header,
-    request: store.readRequest(position) as StoredRequest,
-    response: store.readResponse(header.cycleId) as Uint8Array,
-    columns: store.readColumns(position) as Uint8Array,
+    request: store.readRequest(position)!,
+    response: store.readResponse(header.cycleId)!,
+    columns: store.readColumns(position)!,
   }))
 }
 
 function snapshotOf(store: Store): Uint8Array {
   const [position = 0] = store.poolSnapshots()
-  return store.readPoolSnapshot(position) as Uint8Array
+  return store.readPoolSnapshot(position)!
 }
 
 /** `snapshot`: of the pool after the last of the records. */
@@ -131,12 +125,12 @@ describe('verification reports', () => {
     snapshot = snapshotOf(store)
     snapshotBefore = snapshotOf(await served(cycles(7).slice(0, 2)))
     const varied = await served(cycles(8))
-    variant = recordsOf(varied)[2] as CycleRecord
+    variant = recordsOf(varied)[2]!
     variantSnapshot = snapshotOf(varied)
   })
 
   const change = (index: number, over: (cycle: CycleRecord) => Partial<CycleRecord>): void => {
-    const cycle = records[index] as CycleRecord
+    const cycle = records[index]!
     records[index] = { ...cycle, ...over(cycle) }
   }
   const response = (index: number, over: (response: CycleResponse) => object): void =>
@@ -144,7 +138,7 @@ describe('verification reports', () => {
       const parsed = JSON.parse(Buffer.from(cycle.response).toString()) as CycleResponse
       return { response: bytesOf({ ...parsed, ...over(parsed) }) }
     })
-  const other = (index: number): CycleRecord => records[index] as CycleRecord
+  const other = (index: number): CycleRecord => records[index]!
   const tables = (index: number, over: (tables: CycleTables) => Partial<CycleTables>): void =>
     change(index, ({ columns }) => ({ columns: repacked(columns, over) }))
 

@@ -190,7 +190,7 @@ function compareStates(state: PoolState, expected: PoolState, first: Position, r
   const slots = new Map(Array.from({ length: expected.count }, (_, slot) => [nameOf(expected, slot), slot]))
   for (let slot = 0; slot < state.count; slot++) {
     // Readings of posts from expired cycles may come from those cycles too.
-    if ((state.enteredPosition[slot] as number) < first) continue
+    if (state.enteredPosition[slot]! < first) continue
     const name = nameOf(state, slot)
     const other = slots.get(name)
     if (other === undefined) report(`post ${name} is pending, and according to the requests it is not`)
@@ -219,5 +219,5 @@ function isSamePost(a: PoolState, slot: number, b: PoolState, other: number): bo
 }
 
 function nameOf(state: PoolState, slot: number): string {
-  return postName(gallIdAt(state, slot), state.postNo[slot] as number)
+  return postName(gallIdAt(state, slot), state.postNo[slot]!)
 }

@@ -95,9 +95,7 @@ function namesOf(
   { gall_id, post_no }: Pick<CycleRows<'removals'>, 'gall_id' | 'post_no'>,
   isChosen: (row: number) => boolean,
 ): string[] {
-  return gall_id.flatMap((gallId, row) =>
-    isChosen(row) ? postName(gallId ?? '', post_no[row] as number) : [],
-  )
+  return gall_id.flatMap((gallId, row) => (isChosen(row) ? postName(gallId ?? '', post_no[row]!) : []))
 }
 
 function isPart(part: readonly string[], whole: readonly string[]): boolean {

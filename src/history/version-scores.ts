@@ -120,7 +120,7 @@ export async function* sourcedScores(
         }
         const heads =
           source === 'shadow'
-            ? (shadowHeads(store, cycle, version) as HeadColumns)
+            ? shadowHeads(store, cycle, version)!
             : await replayer.heads((replayedCycle ??= await replayAt(replays, cycle.position)), response)
         const whose = `${version} at ${cycle.cycleId}`
         const scores = Float64Array.from(weightedScores(heads, weights, response.posts.length, whose))
@@ -161,7 +161,7 @@ function readScoredRows(store: Store, { cycleId }: StoredCycle): ScoredRows {
   return {
     posts: scored.map(({ gall_id, post_no }) => ({ gallId: gall_id, postNo: post_no })),
     // A response has the shortest decimal digits that identify a float32.
-    scores: Float64Array.from(scored, ({ score }) => Math.fround(score as number)),
+    scores: Float64Array.from(scored, ({ score }) => Math.fround(score!)),
     // A version gives all rows the same heads.
     heads: Object.fromEntries(
       headNames.map((name) => [name, scored[0]?.[name] === undefined ? null : true]),
@@ -240,7 +240,7 @@ function checkSamePosts({ cycle, plan }: ReplayedCycle, posts: ScoredRows['posts
   const same =
     scoring.count === posts.length &&
     posts.every(({ gallId, postNo }, row) => {
-      const slot = scoring.slots[row] as number
+      const slot = scoring.slots[row]!
       return next.postNo[slot] === postNo && gallIdAt(next, slot) === gallId
     })
   if (!same) throw new Error(`the replay of cycle ${cycle.cycleId} scored different posts from its response`)

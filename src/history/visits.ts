@@ -46,7 +46,7 @@ export class Visits {
   /** Adds the next cycle before the window. A visit that it begins counts if its post occurs in the window. */
   addBefore({ candidates, removals }: RecordedEvents): void {
     for (const entry of candidates) {
-      const post = this.#entries.post[entry] as number
+      const post = this.#entries.post[entry]!
       if (!this.#pendingBefore.has(post)) this.#pendingBefore.set(post, entry)
     }
     for (const post of removals.post) this.#pendingBefore.delete(post)
@@ -59,13 +59,13 @@ export class Visits {
   addEvents({ candidates, removals, rows }: RecordedEvents & Partial<Pick<RecordedCycle, 'rows'>>): void {
     const index = this.#cycles++
     // First, since a post that was pending before the window may be sent again in it.
-    removals.post.forEach((post, row) => this.#beginBefore(post, removals.entry[row] as number))
-    for (const entry of rows?.entry ?? []) this.#beginBefore(this.#entries.post[entry] as number, entry)
+    removals.post.forEach((post, row) => this.#beginBefore(post, removals.entry[row]!))
+    for (const entry of rows?.entry ?? []) this.#beginBefore(this.#entries.post[entry]!, entry)
     for (const entry of candidates) {
-      this.#beginBefore(this.#entries.post[entry] as number, entry)
+      this.#beginBefore(this.#entries.post[entry]!, entry)
       const latest = this.#visitOf(entry)
       if (latest === undefined || !this.#isOpen(latest)) this.#begin(entry, index)
-      else this.#began.set(entry, this.entry[latest] as number)
+      else this.#began.set(entry, this.entry[latest]!)
     }
     this.#remove(removals, index)
   }
@@ -80,12 +80,11 @@ export class Visits {
     const scored = new Int32Array(cycle.scored.score.length)
     let place = 0
     for (let row = 0; row < rows.entry.length; row++) {
-      const latest = this.#visitOf(rows.entry[row] as number)
+      const latest = this.#visitOf(rows.entry[row]!)
       const visit = latest !== undefined && this.#isOpen(latest) ? latest : -1
-      const code = rows.outcome[row] as number
+      const code = rows.outcome[row]!
       if (code === outcome.scored) scored[place++] = visit
-      else if (visit >= 0 && cycle.cycleAtMs <= (this.deadlineMs[visit] as number))
-        this.waitingOutcome[visit] = code
+      else if (visit >= 0 && cycle.cycleAtMs <= this.deadlineMs[visit]!) this.waitingOutcome[visit] = code
     }
     assert(place === scored.length, 'each scored row has a score')
     return scored
@@ -110,12 +109,12 @@ export class Visits {
 
   #remove({ post, reason, tier, decided_at }: RecordedEvents['removals'], cycle: number): void {
     for (let row = 0; row < post.length; row++) {
-      const visit = this.#latest[post[row] as number]
+      const visit = this.#latest[post[row]!]
       if (visit === undefined || !this.#isOpen(visit)) continue
       this.endCycle[visit] = cycle
-      this.reason[visit] = reason[row] as number
-      this.tier[visit] = tier[row] as number
-      this.decidedMs[visit] = decided_at[row] as number
+      this.reason[visit] = reason[row]!
+      this.tier[visit] = tier[row]!
+      this.decidedMs[visit] = decided_at[row]!
     }
   }
 
@@ -128,7 +127,7 @@ export class Visits {
   }
 
   #visitOf(entry: number): number | undefined {
-    return this.#latest[this.#entries.post[entry] as number]
+    return this.#latest[this.#entries.post[entry]!]
   }
 
   #isOpen(visit: number): boolean {
@@ -136,13 +135,13 @@ export class Visits {
   }
 
   #begin(entry: number, cycle: number): number {
-    const post = this.#entries.post[entry] as number
+    const post = this.#entries.post[entry]!
     const visit = this.post.push(post) - 1
     this.entry.push(entry)
     this.beginCycle.push(cycle)
     this.tier.push(absentCode)
     this.waitingOutcome.push(absentCode)
-    this.deadlineMs.push(firstScoreDeadline(this.#entries.extractedMs[entry] as number))
+    this.deadlineMs.push(firstScoreDeadline(this.#entries.extractedMs[entry]!))
     this.endCycle.push(-1)
     this.reason.push(absentCode)
     this.decidedMs.push(Infinity)

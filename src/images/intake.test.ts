@@ -85,7 +85,7 @@ describe('an accepted image', () => {
     expect([copy.width, copy.height, copy.orientation]).toEqual([240, 320, undefined])
     // Orientation 6 is displayed rotated clockwise by 90 degrees: the left edge is at the top.
     const { data, info } = await sharp(image.normalised).raw().toBuffer({ resolveWithObject: true })
-    const redAt = (y: number) => data[(y * info.width + 120) * info.channels] as number
+    const redAt = (y: number) => data[(y * info.width + 120) * info.channels]!
     expect(redAt(10)).toBeLessThan(60)
     expect(redAt(310)).toBeGreaterThan(190)
   })

@@ -165,7 +165,7 @@ export function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   // A timeout depends on the load of the machine, not on the image.
   if (isTimeout(error)) return new ServiceError('unavailable', 'image decoding timed out', { cause: error })
-  const reason = error instanceof Error ? (error.message.split('\n', 1)[0] as string) : String(error)
+  const reason = error instanceof Error ? error.message.split('\n', 1)[0]! : String(error)
   return new ServiceError(
     'bad_request',
     `the image cannot be decoded: ${reason.replace(/^.*VipsJpeg: /, '')}`,

@@ -109,7 +109,7 @@ function withoutPadding(bytes: Uint8Array, start: number, end: number): number {
 /** Offset of the next marker: 0xff and neither the zero of coded data nor another 0xff. Without one, the length. */
 function nextMarker(bytes: Uint8Array, from: number): number {
   for (let at = from; at + 1 < bytes.length; at++) {
-    const code = bytes[at + 1] as number
+    const code = bytes[at + 1]!
     if (bytes[at] === 0xff && code !== 0 && code !== 0xff) return at
   }
   return bytes.length

@@ -42,7 +42,7 @@ test('an image has the statistics of its tensor and the vector of the image enco
   const plan = imagePlan()
   const program = await openImageProgram(plan, silentLog)
   expect(encoding?.vector).toEqual((await program.run({ items: [jpeg], budgetMs: null })).vectors)
-  const red = (await new Preprocessor(plan).tensorOf(jpeg))[0] as number
+  const red = (await new Preprocessor(plan).tensorOf(jpeg))[0]!
   expect(encoding?.pixels?.channels.map(({ channel }) => channel)).toEqual(['red', 'green', 'blue'])
   expect(encoding?.pixels?.channels[0]?.mean).toBeCloseTo(red, 5)
   expect(failed).toMatchObject({ pixels: null, vector: null })

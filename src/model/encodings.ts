@@ -45,7 +45,7 @@ export async function encodeTexts(
   const reader = await openTextReader(plan)
   const vectors = await encodeEach(plan, records, options)
   return records.map((record, index) => {
-    const encoding = vectors[index] as Encoding
+    const encoding = vectors[index]!
     try {
       const read = reader.read(record)
       return { text: read?.text ?? null, tokenIds: read?.tokens.ids ?? [], ...encoding }
@@ -70,7 +70,7 @@ export async function encodeImages(
   const vectors = await encodeEach(plan, images, options)
   return Promise.all(
     images.map(async (image, index) => {
-      const encoding = vectors[index] as Encoding
+      const encoding = vectors[index]!
       const tensor = await preprocessor.tensorOf(image).catch(() => null)
       return { pixels: tensor && pixelStatistics(tensor, plan), ...encoding }
     }),

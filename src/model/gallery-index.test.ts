@@ -26,7 +26,7 @@ function withGalleries(graph: Uint8Array, list: readonly string[] = galleries): 
 function postsIn(ids: readonly string[]): ModelInputs {
   const inputs = makeInputs(ids.length, 0, () => 0)
   const numbered = [...new Set(ids)].reverse()
-  inputs.slots.forEach((slot, row) => (inputs.gallery[slot] = numbered.indexOf(ids[row] as string)))
+  inputs.slots.forEach((slot, row) => (inputs.gallery[slot] = numbered.indexOf(ids[row]!)))
   return { ...inputs, galleries: numbered }
 }
 

@@ -27,21 +27,21 @@ export function planCandidates(pool: PoolState, cycle: CycleColumns, codes: Uint
   const rows = new Uint32Array(count)
   let entering = 0
   for (let row = 0; row < count; row++) {
-    const request = gallery[row] as number
-    const number = postNo[row] as number
-    const slot = findSlot(pool, codes[request] as number, number, 0)
+    const request = gallery[row]!
+    const number = postNo[row]!
+    const slot = findSlot(pool, codes[request]!, number, 0)
     const first = firstRows.get(request, number)
     if (first === undefined) firstRows.set(request, number, row)
     if (slot < 0 && first === undefined) rows[entering++] = row
     else if (!(slot < 0 ? sameRow(sent, first ?? -1, sent, row) : sameRow(pending, slot, sent, row)))
-      differing.add(galleries[request] as string, number)
+      differing.add(galleries[request]!, number)
   }
   return { rows: rows.subarray(0, entering), firstRows, differing }
 }
 
 function sameRow(a: readonly Column[], rowA: number, b: readonly Column[], rowB: number): boolean {
   return a.every((column, i) => {
-    const [x, y] = [column[rowA] as number, b[i]?.[rowB] as number]
+    const [x, y] = [column[rowA]!, b[i]![rowB]!]
     return x === y || (isNaN(x) && isNaN(y))
   })
 }

@@ -72,14 +72,14 @@ function planRemovals(
   let leaving = 0
   let hint = 0
   for (let row = 0; row < count; row++) {
-    const request = gallery[row] as number
-    const number = postNo[row] as number
-    const slot = findSlot(pool, codes[request] as number, number, hint)
+    const request = gallery[row]!
+    const number = postNo[row]!
+    const slot = findSlot(pool, codes[request]!, number, hint)
     hint = slot + 1
     const index = slot >= 0 ? slot : (candidates.get(request, number) ?? -1)
     const left = slot >= 0 ? slotLeft : candidateLeft
     if (index < 0 || left[index] === 1) {
-      notPending.add(cycle.galleries[request] as string, number)
+      notPending.add(cycle.galleries[request]!, number)
       continue
     }
     left[index] = 1
@@ -94,6 +94,6 @@ function keysOf({ galleries }: CycleColumns, { gallery, postNo }: KeyColumns, ro
   return {
     galleries: table.ids,
     gallery: rows.map((row) => table.code(gallIdAt({ galleries, gallery }, row))),
-    postNo: Float64Array.from(rows, (row) => postNo[row] as number),
+    postNo: Float64Array.from(rows, (row) => postNo[row]!),
   }
 }

@@ -30,7 +30,7 @@ export class Sources {
     const runs = rows.length > 0 ? [0] : []
     const runCountMax = rows.length / runRowsMin
     for (let slot = 1; slot < rows.length && runs.length <= runCountMax; slot++) {
-      const before = rows[slot - 1] as number
+      const before = rows[slot - 1]!
       const step = before >= 0 ? 1 : before === noSource ? 0 : -1
       if (rows[slot] !== before + step) runs.push(slot)
     }
@@ -47,9 +47,9 @@ export function gatherFloat64(
 ): Float64Array {
   if (runs !== null) return copyRuns(rows, runs, first, second, column, NaN)
   for (let i = 0; i < rows.length; i++) {
-    const source = rows[i] as number
-    if (source >= 0) column[i] = first[source] as number
-    else column[i] = source === noSource ? NaN : (second[secondRow(source)] as number)
+    const source = rows[i]!
+    if (source >= 0) column[i] = first[source]!
+    else column[i] = source === noSource ? NaN : second[secondRow(source)]!
   }
   return column
 }
@@ -62,9 +62,9 @@ export function gatherUint32(
 ): Uint32Array {
   if (runs !== null) return copyRuns(rows, runs, first, second, column, 0)
   for (let i = 0; i < rows.length; i++) {
-    const source = rows[i] as number
-    if (source >= 0) column[i] = first[source] as number
-    else column[i] = source === noSource ? 0 : (second[secondRow(source)] as number)
+    const source = rows[i]!
+    if (source >= 0) column[i] = first[source]!
+    else column[i] = source === noSource ? 0 : second[secondRow(source)]!
   }
   return column
 }
@@ -73,9 +73,9 @@ export function gatherUint8({ rows, runs }: Sources, first: Uint8Array, second: 
   const column = new Uint8Array(uninitializedBuffer(rows.length))
   if (runs !== null) return copyRuns(rows, runs, first, second, column, 0)
   for (let i = 0; i < rows.length; i++) {
-    const source = rows[i] as number
-    if (source >= 0) column[i] = first[source] as number
-    else column[i] = source === noSource ? 0 : (second[secondRow(source)] as number)
+    const source = rows[i]!
+    if (source >= 0) column[i] = first[source]!
+    else column[i] = source === noSource ? 0 : second[secondRow(source)]!
   }
   return column
 }
@@ -90,9 +90,9 @@ function copyRuns<Column extends Float64Array | Uint32Array | Uint8Array>(
 ): Column {
   assert(column.length === rows.length, 'a column has a value for each row')
   for (let run = 0; run < runs.length; run++) {
-    const slot = runs[run] as number
+    const slot = runs[run]!
     const end = runs[run + 1] ?? rows.length
-    const source = rows[slot] as number
+    const source = rows[slot]!
     if (source === noSource) column.fill(missing, slot, end)
     else if (source >= 0) column.set(first.subarray(source, source + end - slot), slot)
     else column.set(second.subarray(secondRow(source), secondRow(source) + end - slot), slot)

@@ -32,13 +32,13 @@ export function keepReadings(
   const { status, observedAtMs } = engagement
   const latestAtMs = pool.latest.observedAtMs
   for (let slot = 0; slot < sources.length; slot++) {
-    const kept = Math.max(sources[slot] as number, noSource)
-    const row = rowOfSlot[slot] as number
+    const kept = Math.max(sources[slot]!, noSource)
+    const row = rowOfSlot[slot]!
     latestSources[slot] = kept
     previousSources[slot] = kept
     if (row < 0 || status[row] !== statusOk) continue
     // Mostly the times differ by more than a fraction of a millisecond.
-    const isLater = kept < 0 || (observedAtMs[row] as number) > (latestAtMs[kept] as number)
+    const isLater = kept < 0 || observedAtMs[row]! > latestAtMs[kept]!
     const order = isLater ? 1 : compareReadings(engagement, row, pool.latest, kept)
     if (order < 0) lateSlots.push(slot)
     else latestSources[slot] = secondRow(row)
@@ -62,11 +62,11 @@ function keepOlderReadings(
 ): ReadingColumns {
   const before = copyFloats(readingNames, previous)
   for (const slot of slots) {
-    const row = rowOfSlot[slot] as number
+    const row = rowOfSlot[slot]!
     const order = compareReadings(engagement, row, previous, slot)
     for (const name of readingNames) {
       if (order <= 0) before[name][slot] = NaN
-      if (order >= 0) previous[name][slot] = engagement[name][row] as number
+      if (order >= 0) previous[name][slot] = engagement[name][row]!
     }
   }
   return before
@@ -74,10 +74,7 @@ function keepOlderReadings(
 
 /** Order in time of a reading and a kept one; positive if nothing is kept. */
 function compareReadings(a: ReadingColumns, rowA: number, b: ReadingColumns, rowB: number): number {
-  const keptAtMs = b.observedAtMs[rowB] as number
+  const keptAtMs = b.observedAtMs[rowB]!
   if (isNaN(keptAtMs)) return 1
-  return (
-    (a.observedAtMs[rowA] as number) - keptAtMs ||
-    (a.observedAtFraction[rowA] as number) - (b.observedAtFraction[rowB] as number)
-  )
+  return a.observedAtMs[rowA]! - keptAtMs || a.observedAtFraction[rowA]! - b.observedAtFraction[rowB]!
 }

@@ -30,15 +30,14 @@ export function keepSnapshots(
   const [atMs, atFraction] = [scores.snapshotAtMs, scores.snapshotAtFraction]
   const [poolAtMs, poolAtFraction] = [pool.snapshot.snapshotAtMs, pool.snapshot.snapshotAtFraction]
   for (let slot = 0; slot < sources.length; slot++) {
-    const kept = Math.max(sources[slot] as number, noSource)
-    const row = rowOfSlot[slot] as number
+    const kept = Math.max(sources[slot]!, noSource)
+    const row = rowOfSlot[slot]!
     // The times of a missing snapshot are NaN, and comparisons with NaN are false.
-    const keptMs = kept < 0 ? NaN : (poolAtMs[kept] as number)
+    const keptMs = kept < 0 ? NaN : poolAtMs[kept]!
     latestSources[slot] = kept
     if (row < 0 && isNaN(keptMs)) continue
-    const keptFraction = kept < 0 ? NaN : (poolAtFraction[kept] as number)
-    const isOlder =
-      row >= 0 && ((atMs[row] as number) - keptMs || (atFraction[row] as number) - keptFraction) < 0
+    const keptFraction = kept < 0 ? NaN : poolAtFraction[kept]!
+    const isOlder = row >= 0 && (atMs[row]! - keptMs || atFraction[row]! - keptFraction) < 0
     if (row >= 0 && !isOlder) latestSources[slot] = secondRow(row)
     if ((row < 0 || isOlder) && (keptMs - cycleAt.ms || keptFraction - cycleAt.fraction) > 0)
       laterSlots.push(slot)
@@ -47,8 +46,8 @@ export function keepSnapshots(
   if (laterSlots.length === 0) return { latest, used: latest }
   const used = copyFloats(snapshotColumnNames, latest)
   for (const slot of laterSlots) {
-    const row = rowOfSlot[slot] as number
-    for (const name of snapshotColumnNames) used[name][slot] = row < 0 ? NaN : (scores[name][row] as number)
+    const row = rowOfSlot[slot]!
+    for (const name of snapshotColumnNames) used[name][slot] = row < 0 ? NaN : scores[name][row]!
   }
   return { latest, used }
 }

@@ -34,14 +34,14 @@ export function latestRows(rows: TimedRows, pool: PoolKeys, duplicates: PostWarn
   const others = new PostMap<number, number>()
   let hint = 0
   for (let row = 0; row < count; row++) {
-    const request = gallery[row] as number
-    const number = postNo[row] as number
-    const slot = findSlot(pool, codes[request] as number, number, hint)
+    const request = gallery[row]!
+    const number = postNo[row]!
+    const slot = findSlot(pool, codes[request]!, number, hint)
     hint = slot + 1
     const other = slot >= 0 ? -1 : (others.get(request, number) ?? -1)
-    const earlier = slot >= 0 ? (rowOfSlot[slot] as number) : (otherRows[other] ?? -1)
+    const earlier = slot >= 0 ? rowOfSlot[slot]! : (otherRows[other] ?? -1)
     if (earlier >= 0) {
-      duplicates.add(galleries[request] as string, number)
+      duplicates.add(galleries[request]!, number)
       if (isBefore(rows, row, earlier)) continue
     }
     if (slot >= 0) rowOfSlot[slot] = row
@@ -52,8 +52,6 @@ export function latestRows(rows: TimedRows, pool: PoolKeys, duplicates: PostWarn
 }
 
 function isBefore(rows: TimedRows, a: number, b: number): boolean {
-  const difference = (rows.atMs[a] as number) - (rows.atMs[b] as number)
-  return (
-    difference < 0 || (difference === 0 && (rows.atFraction[a] as number) < (rows.atFraction[b] as number))
-  )
+  const difference = rows.atMs[a]! - rows.atMs[b]!
+  return difference < 0 || (difference === 0 && rows.atFraction[a]! < rows.atFraction[b]!)
 }

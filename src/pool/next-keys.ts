@@ -33,18 +33,16 @@ export function nextKeys(
   const { rows } = sources
   const gallery = new Uint32Array(rows.length)
   for (let slot = 0; slot < rows.length; slot++) {
-    const source = rows[slot] as number
-    const before = (
-      source >= 0 ? pool.gallery[source] : codesBefore[candidates.gallery[secondRow(source)] as number]
-    ) as number
+    const source = rows[slot]!
+    const before = (source >= 0 ? pool.gallery[source] : codesBefore[candidates.gallery[secondRow(source)]!])!
     if (newCodes[before] === -1) {
       const id = pool.galleries[before] ?? requested[before - pool.galleries.length]
-      newCodes[before] = galleries.push(id as string) - 1
+      newCodes[before] = galleries.push(id!) - 1
     }
-    gallery[slot] = newCodes[before] as number
+    gallery[slot] = newCodes[before]!
   }
   const codes = codesBefore.map((before, request) => {
-    const code = newCodes[before] as number
+    const code = newCodes[before]!
     return code >= 0 ? code : galleries.length + request
   })
   const postNo = gatherFloat64(sources, pool.postNo, candidates.postNo)

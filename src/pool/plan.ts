@@ -147,12 +147,11 @@ function classifyOthers(
   const removed = new PostWarning('engagement_of_removed_post')
   if (otherRows.length === 0) return { unknownRows: [], removed }
   const leftNow = new PostMap<number, true>()
-  for (const row of leftRows)
-    leftNow.set(removals.gallery[row] as number, removals.postNo[row] as number, true)
+  for (const row of leftRows) leftNow.set(removals.gallery[row]!, removals.postNo[row]!, true)
   const unknownRows = otherRows.filter((row) => {
-    const gallery = engagement.gallery[row] as number
-    const postNo = engagement.postNo[row] as number
-    const gallId = galleries[gallery] as string
+    const gallery = engagement.gallery[row]!
+    const postNo = engagement.postNo[row]!
+    const gallId = galleries[gallery]!
     if (leftNow.get(gallery, postNo) === undefined && !tombstones.has(gallId, postNo)) return true
     removed.add(gallId, postNo)
     return false
@@ -170,7 +169,7 @@ function missingShare(engagement: EngagementColumns): number {
 
 function countNaN(column: Float64Array): number {
   let count = 0
-  for (let row = 0; row < column.length; row++) if (isNaN(column[row] as number)) count++
+  for (let row = 0; row < column.length; row++) if (isNaN(column[row]!)) count++
   return count
 }
 

@@ -17,10 +17,10 @@ const nullable = (value: number | undefined): number | null =>
 function resultsOf(plan: CyclePlan, cycle: CycleRequest): NaiveResult[] {
   const { next, scoring } = plan
   const pending = [...plan.outcomes].map((code, slot): NaiveResult => {
-    const { status, reason } = outcomeCodes[code] as (typeof outcomeCodes)[number]
-    const post = `${next.galleries[next.gallery[slot] as number]}/${next.postNo[slot]}`
+    const { status, reason } = outcomeCodes[code]!
+    const post = `${next.galleries[next.gallery[slot]!]}/${next.postNo[slot]}`
     if (code !== outcome.scored) return { post, status, reason }
-    const row = scoring.readings[scoring.slots.indexOf(slot)] as number
+    const row = scoring.readings[scoring.slots.indexOf(slot)]!
     return {
       post,
       status,
@@ -31,7 +31,7 @@ function resultsOf(plan: CyclePlan, cycle: CycleRequest): NaiveResult[] {
     }
   })
   const unknown = plan.unknownRows.map((row): NaiveResult => {
-    const { gall_id, post_no } = cycle.engagement[row] as CycleRequest['engagement'][number]
+    const { gall_id, post_no } = cycle.engagement[row]!
     return { post: `${gall_id}/${post_no}`, status: 'not_scored', reason: 'unknown_post' }
   })
   return [...pending, ...unknown]

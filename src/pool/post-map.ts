@@ -15,7 +15,7 @@ export function gallIdAt(
   { galleries, gallery }: Pick<PostKeys, 'galleries' | 'gallery'>,
   row: number,
 ): string {
-  return galleries[gallery[row] as number] as string
+  return galleries[gallery[row]!]!
 }
 
 /** `Gallery` is a gall_id or its code. */

@@ -26,11 +26,10 @@ export function slotOutcomes(
   const rows = new Uint32Array(count)
   let scored = 0
   for (let slot = 0; slot < count; slot++) {
-    const row = rowOfSlot[slot] as number
+    const row = rowOfSlot[slot]!
     if (row < 0) outcomes[slot] = outcome.waiting
     else if (chars[slot] === spaces[slot]) outcomes[slot] = outcome.missingTitle
-    else if (isNaN(createdAtMs[slot] as number) || isNaN(extractedAtMs[slot] as number))
-      outcomes[slot] = outcome.missingClock
+    else if (isNaN(createdAtMs[slot]!) || isNaN(extractedAtMs[slot]!)) outcomes[slot] = outcome.missingClock
     else if (status[row] !== statusOk) outcomes[slot] = outcome.postUnavailable
     else {
       outcomes[slot] = outcome.scored

@@ -67,14 +67,14 @@ export class SlotIndex {
   /** The slot of a post, or -1. */
   find(gallery: number, postNo: number): number {
     this.#buckets ??= this.#build()
-    return (this.#buckets[this.#bucketOf(this.#buckets, gallery, postNo)] as number) - 1
+    return this.#buckets[this.#bucketOf(this.#buckets, gallery, postNo)]! - 1
   }
 
   #build(): Uint32Array {
     const count = this.#postNo.length
     const buckets = new Uint32Array(2 ** Math.ceil(Math.log2(2 * count + 2)))
     for (let slot = 0; slot < count; slot++)
-      buckets[this.#bucketOf(buckets, this.#gallery[slot] as number, this.#postNo[slot] as number)] = slot + 1
+      buckets[this.#bucketOf(buckets, this.#gallery[slot]!, this.#postNo[slot]!)] = slot + 1
     return buckets
   }
 
@@ -82,7 +82,7 @@ export class SlotIndex {
   #bucketOf(buckets: Uint32Array, gallery: number, postNo: number): number {
     const mask = buckets.length - 1
     for (let bucket = hashOf(gallery, postNo) >>> Math.clz32(mask); ; bucket = (bucket + 1) & mask) {
-      const slot = (buckets[bucket] as number) - 1
+      const slot = buckets[bucket]! - 1
       if (slot < 0 || (this.#postNo[slot] === postNo && this.#gallery[slot] === gallery)) return bucket
     }
   }
@@ -143,14 +143,13 @@ export function stateProblem(state: PoolState): string | null {
     return 'every column of a pool has a row for each post'
   if (position > 0 && !Number.isFinite(state.newestCycleMs))
     return 'a pool knows the time of its newest cycle'
-  if (count > 0 && (enteredPosition[count - 1] as number) > position)
+  if (count > 0 && enteredPosition[count - 1]! > position)
     return 'no post of a pool entered after its last cycle'
   for (let slot = 0; slot < count; slot++) {
-    if ((gallery[slot] as number) >= galleries.length) return 'every post of a pool has a gallery'
+    if (gallery[slot]! >= galleries.length) return 'every post of a pool has a gallery'
     if (slot === 0) continue
     const rise =
-      (enteredPosition[slot] as number) - (enteredPosition[slot - 1] as number) ||
-      (enteredRow[slot] as number) - (enteredRow[slot - 1] as number)
+      enteredPosition[slot]! - enteredPosition[slot - 1]! || enteredRow[slot]! - enteredRow[slot - 1]!
     if (!(rise > 0)) return 'the posts of a pool are in order of entry'
   }
   return null

@@ -54,7 +54,7 @@ class NaiveTombstones {
 }
 
 function namesOf({ galleries: ids, gallery, postNo }: PostKeys): string[] {
-  return Array.from(postNo, (each, i) => `${ids[gallery[i] as number] as string}/${each}`)
+  return Array.from(postNo, (each, i) => `${ids[gallery[i]!]!}/${each}`)
 }
 
 test('a post has a tombstone from its last removal until it is pending again or seven days have passed', () => {

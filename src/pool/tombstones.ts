@@ -40,16 +40,14 @@ export class Tombstones {
     if (postNo.length > 0) {
       const departure = { posts, leftAtMs }
       this.#departures.push(departure)
-      for (let i = 0; i < postNo.length; i++)
-        this.#newest.set(gallIdAt(posts, i), postNo[i] as number, departure)
+      for (let i = 0; i < postNo.length; i++) this.#newest.set(gallIdAt(posts, i), postNo[i]!, departure)
     }
     this.#expire(leftAtMs - tombstoneAgeMsMax)
   }
 
   /** Deletes the tombstones of posts that entered again. */
   delete(posts: PostKeys): void {
-    for (let i = 0; i < posts.postNo.length; i++)
-      this.#newest.delete(gallIdAt(posts, i), posts.postNo[i] as number)
+    for (let i = 0; i < posts.postNo.length; i++) this.#newest.delete(gallIdAt(posts, i), posts.postNo[i]!)
   }
 
   /** A post that left again after its oldest departure keeps its tombstone. */
@@ -61,8 +59,7 @@ export class Tombstones {
       const { postNo } = departure.posts
       for (let i = 0; i < postNo.length; i++) {
         const gallId = gallIdAt(departure.posts, i)
-        if (this.#newest.get(gallId, postNo[i] as number) === departure)
-          this.#newest.delete(gallId, postNo[i] as number)
+        if (this.#newest.get(gallId, postNo[i]!) === departure) this.#newest.delete(gallId, postNo[i]!)
       }
     }
     this.#departures.splice(0, expired)

@@ -76,7 +76,7 @@ export function scoreRows(heads: HeadColumns, weights: Weights, count: number): 
     const values = heads[head]
     if (values === null || weight === 0) continue
     assert(values.length === count, 'a head has a value for each row')
-    for (let row = 0; row < count; row++) sum[row] = (sum[row] as number) + weight * (values[row] as number)
+    for (let row = 0; row < count; row++) sum[row] = sum[row]! + weight * values[row]!
   }
   return Float32Array.from(sum)
 }

@@ -140,7 +140,7 @@ function unpackNumbers(table: TableDeclaration, bytes: Uint8Array): Record<strin
     throw new Error(`a stored table has ${columns.length} columns instead of ${table.columns.length}`)
   const rows: Record<string, Values | number> = { count: rowCount }
   for (const [index, { name, type }] of table.columns.entries()) {
-    const numbers = columns[index] as Float64Array
+    const numbers = columns[index]!
     if (type === 'sequence') sumUp(numbers)
     rows[name] = type === 'text' ? textsOf(numbers, texts[name] ?? []) : numbers
   }
@@ -151,7 +151,7 @@ function differencesOf(values: Float64Array, count: number): Float64Array {
   const differences = new Float64Array(count)
   let before = 0
   for (let row = 0; row < count; row++) {
-    const value = values[row] as number
+    const value = values[row]!
     differences[row] = value - before
     before = value
   }
@@ -160,7 +160,7 @@ function differencesOf(values: Float64Array, count: number): Float64Array {
 
 function sumUp(differences: Float64Array): void {
   for (let row = 1; row < differences.length; row++)
-    differences[row] = (differences[row] as number) + (differences[row - 1] as number)
+    differences[row] = differences[row]! + differences[row - 1]!
 }
 
 function codesOf(values: readonly (string | null)[]): { distinct: string[]; codes: Float64Array } {
@@ -197,7 +197,7 @@ function packFloats(columns: readonly NamedValues[], count: number): Uint8Array 
     const at = planesAt + index * floatBytes * count
     for (let plane = 0; plane < floatBytes; plane++) {
       const start = at + plane * count
-      for (let row = 0; row < count; row++) bytes[start + row] = source[row * floatBytes + plane] as number
+      for (let row = 0; row < count; row++) bytes[start + row] = source[row * floatBytes + plane]!
     }
   })
   return bytes
@@ -214,7 +214,7 @@ function unpackFloats(table: TableDeclaration, bytes: Uint8Array): Record<string
     }
     const values = new Uint8Array(count * floatBytes)
     for (let plane = 0; plane < floatBytes; plane++, at += count)
-      for (let row = 0; row < count; row++) values[row * floatBytes + plane] = bytes[at + row] as number
+      for (let row = 0; row < count; row++) values[row * floatBytes + plane] = bytes[at + row]!
     rows[name] = new Float32Array(values.buffer)
   }
   if (at !== bytes.length) throw new Error('a stored table of floats has the wrong length')

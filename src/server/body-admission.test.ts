@@ -25,7 +25,7 @@ test('for any order of additions and releases, the sum is right and never over t
       const held = reservations.map(() => 0)
       const sum = (): number => held.reduce((a, b) => a + b)
       for (const { request, bytes } of actions) {
-        const reservation = reservations[request] as BodyReservation
+        const reservation = reservations[request]!
         if (bytes === null) {
           reservation.release()
           reservations[request] = admission.open()
@@ -33,7 +33,7 @@ test('for any order of additions and releases, the sum is right and never over t
         } else if (sum() + bytes > 100) expect(reservation.add(bytes)).not.toBeNull()
         else {
           expect(reservation.add(bytes)).toBeNull()
-          held[request] = (held[request] as number) + bytes
+          held[request] = held[request]! + bytes
         }
         expect(admission.bytesHeld).toBe(sum())
       }
@@ -52,7 +52,7 @@ test('large bodies past the limit are refused until one of them is complete; sma
   const [small, late] = [admission.open(), admission.open()]
   expect(small.receive(1000)).toBeNull()
   expect(late.receive(largeBytesMin)).toMatchObject({ kind: 'unavailable', retryAfterS: 1 })
-  const first = arriving[0] as BodyReservation
+  const first = arriving[0]!
   first.arrived()
   first.arrived()
   expect(late.receive(largeBytesMin)).toBeNull()

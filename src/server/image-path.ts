@@ -26,7 +26,7 @@ export function parseImageKey(segments: readonly string[], claimedSha256: string
     problems.add('X-Content-SHA256', 'must be 64 lowercase hex characters')
   }
   if (problems.count > 0) throw problems.toError('bad_request', 'the path or the hash is not valid')
-  return { gallId: gallId as string, postNo: Number(postNo), position: Number(position) }
+  return { gallId: gallId!, postNo: Number(postNo), position: Number(position) }
 }
 
 /** uWebSockets.js replaces bytes that are not UTF-8 with this character: two such paths would look the same. */

@@ -111,7 +111,7 @@ type Mutate = (response: CycleResponse, rows: ResultRow[]) => void
 
 /** Sets members that the type would not let be set so. */
 const set = (target: object, members: Record<string, unknown>): void => void Object.assign(target, members)
-const row = (rows: ResultRow[], index: number): ResultRow => rows[index] as ResultRow
+const row = (rows: ResultRow[], index: number): ResultRow => rows[index]!
 
 const mutations: [what: string, path: string, mutate: Mutate][] = [
   ['a missing member', 'warnings', (a) => set(a, { warnings: undefined })],

@@ -42,7 +42,7 @@ export interface CycleFaults {
 export function drawFaults(seed: number | string, cycleIndex: number, enabled: boolean): CycleFaults {
   const rng = new Rng(seed, 'faults', cycleIndex)
   const drawn: CycleFaults = {
-    delivery: kinds[rng.weighted(kindWeights)] as DeliveryFault,
+    delivery: kinds[rng.weighted(kindWeights)]!,
     reserialised: rng.chance(0.5),
     compared: rng.chance(0.1),
     reread: rng.chance(0.2) ? rng.next() : null,

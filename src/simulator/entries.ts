@@ -62,8 +62,8 @@ export function galleriesOf({ galleries }: Pick<WorldIdentity, 'galleries'>): Ga
   return Array.from({ length: galleries }, (_, index) => {
     const round = Math.floor(index / names.length)
     return {
-      id: (names[index % names.length] as string) + (round === 0 ? '' : String(round + 1)),
-      type: types[index % types.length] as GalleryType,
+      id: names[index % names.length]! + (round === 0 ? '' : String(round + 1)),
+      type: types[index % types.length]!,
       categoryId: index % 7 === 6 ? null : ((index * 13) % 90) + 1,
       weight: 1 / (1 + index * 0.35),
     }
@@ -77,7 +77,7 @@ export function entriesOf(identity: WorldIdentity, startAtMs: number, index: num
   const rng = new Rng('entries', ...options, startAtMs, index)
   const cycleAtMs = startAtMs + (index + 1) * cycleBoundaryMs
   const hour = Math.floor(kstTimeOfDay(cycleAtMs - 1) / hourMs)
-  const share = (hourWeights[hour] as number) / hourWeightMean
+  const share = hourWeights[hour]! / hourWeightMean
   const count = rng.poisson((postsPerDay * share * cycleBoundaryMs) / (24 * hourMs))
   assert(count < unknownPart, 'a cycle has fewer posts than numbers')
   const parts = new Set<number>()
@@ -85,7 +85,7 @@ export function entriesOf(identity: WorldIdentity, startAtMs: number, index: num
   const galleries = galleriesOf(identity)
   const weights = galleries.map(({ weight }) => weight)
   return [...parts].map((part) => ({
-    gallery: galleries[rng.weighted(weights)] as Gallery,
+    gallery: galleries[rng.weighted(weights)]!,
     postNo: firstNumberOf(cycleAtMs) + part,
   }))
 }

@@ -98,7 +98,7 @@ function paragraph(rng: Rng, text: string): string {
     `<blockquote><p>${text}</p></blockquote>`,
     `<p><span style="font-size:18px;"><b>${text}</b></span>&nbsp;</p>`,
   ]
-  return forms[rng.weighted([78, 8, 6, 4, 4])] as string
+  return forms[rng.weighted([78, 8, 6, 4, 4])]!
 }
 
 function imageBlock(rng: Rng): string {

@@ -31,7 +31,7 @@ test('no counter ever decreases, at any age', () => {
 test('views level off: the second day adds fewer than the first', () => {
   const growth = drawGrowth(new Rng('views'), createdAtMs)
   const [first, second] = [24, 48].map((age) => countersAt(growth, createdAtMs + age * hourMs).views)
-  expect((second as number) - (first as number)).toBeLessThan((first as number) / 2)
+  expect(second! - first!).toBeLessThan(first! / 2)
 })
 
 test('a post leaves after it entered and no later than the age filter, and only saved posts have a tier', () => {

@@ -94,7 +94,7 @@ test('a day has about the requested number of posts, most of them not at night',
   const total = [...hourly.values()].reduce((sum, count) => sum + count, 0)
   expect(total).toBeGreaterThan(2000)
   expect(total).toBeLessThan(2400)
-  expect(hourly.get(21)).toBeGreaterThan(2 * (hourly.get(4) as number))
+  expect(hourly.get(21)).toBeGreaterThan(2 * hourly.get(4)!)
 })
 
 test('every special case of the contract occurs within a day', () => {

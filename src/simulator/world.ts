@@ -163,7 +163,7 @@ export class World {
   private candidate(rng: Rng, gallery: Gallery, post: QueuedPost, extractedAtMs: number): Candidate {
     const topic = topicOf(gallery.id)
     const imageCount = rng.chance(0.4) ? 0 : Math.min(20, 1 + Math.floor(-2 * Math.log(1 - rng.next())))
-    const source = sources[rng.weighted([50, 15, 12, 15, 5, 3])] as Source
+    const source = sources[rng.weighted([50, 15, 12, 15, 5, 3])]!
     const createdAtMs = Math.floor(post.growth.createdAtMs / secondMs) * secondMs
     const withImages = imageCount > 0 && rng.chance(this.identity.imageShare)
     // Null times and blank titles are rare, and the service must accept them.
@@ -227,7 +227,7 @@ export class World {
 /** Half of the bodies have a few lines, some have several kB. */
 function charsAim(rng: Rng): number {
   const kind = rng.weighted([45, 40, 12, 3])
-  return [rng.int(1, 60), rng.int(60, 400), rng.int(400, 1500), rng.int(1500, 4000)][kind] as number
+  return [rng.int(1, 60), rng.int(60, 400), rng.int(400, 1500), rng.int(1500, 4000)][kind]!
 }
 
 /** One-based positions of the images that the client could download. */

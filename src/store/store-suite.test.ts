@@ -242,7 +242,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       for (const [index, count] of [1, 3, 5000, 100_000].entries()) {
         const columns = new Uint8Array(new Float64Array(count).fill(Math.PI).buffer)
         await store.appendCycle(cycleSample(index, { columns }))
-        expect((store.readColumns(index + 1) as Uint8Array).byteOffset % 8).toBe(0)
+        expect(store.readColumns(index + 1)!.byteOffset % 8).toBe(0)
       }
     })
   })

@@ -83,7 +83,7 @@ async function killDuringStart(server: ServerProcess, random: Random): Promise<v
     () => undefined,
   )
   await Promise.race([listens, delay(random.below(duringStartMsMax))])
-  const children = childrenOf(server.pid as number)
+  const children = childrenOf(server.pid!)
   await server.kill('SIGKILL')
   await listens
   await ended(children)
@@ -95,7 +95,7 @@ async function killUnderLoad(server: ServerProcess, load: Load, random: Random):
   const client = new Client(server)
   try {
     await restore(load, client)
-    const children = childrenOf(server.pid as number)
+    const children = childrenOf(server.pid!)
     expect(children.length).toBeGreaterThan(0)
     const killed = new AbortController()
     const working = (async () => {

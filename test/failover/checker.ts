@@ -127,7 +127,7 @@ function* nothingLost(history: Acknowledged): Iterable<string> {
       const found = versions.indexOf(content?.version ?? '')
       // Unknown here: the initial ones, or some whose acknowledgement was lost.
       const isOld = found >= 0 ? found < newest : newest >= 0 && content?.version === 'initial'
-      if (isOld) yield `weights ${versions[newest] as string} were acknowledged, and ${via} has older ones`
+      if (isOld) yield `weights ${versions[newest]!} were acknowledged, and ${via} has older ones`
     }
   }
 }

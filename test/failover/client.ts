@@ -89,7 +89,7 @@ export class FailoverClient {
   longestGapMs(sinceMs: number): number {
     const ends = this.#newCycles.map(({ endedMs }) => endedMs).filter((endedMs) => endedMs > sinceMs)
     const instants = [sinceMs, ...ends.sort((a, b) => a - b)]
-    return Math.max(...instants.slice(1).map((instant, index) => instant - (instants[index] as number)))
+    return Math.max(...instants.slice(1).map((instant, index) => instant - instants[index]!))
   }
 
   /** The cycle that was acknowledged last. */

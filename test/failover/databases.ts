@@ -56,7 +56,7 @@ export class Databases {
 
   private constructor(servers: readonly Database[], options: DatabasesOptions) {
     this.servers = servers
-    this.primary = servers[0] as Database
+    this.primary = servers[0]!
     this.#options = options
   }
 

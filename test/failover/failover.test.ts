@@ -19,7 +19,7 @@ const print = (line: string): void => console.log(`failover: ${line}`)
 test.skipIf(isMissing)(
   `${rounds} rounds of faults lose nothing that was acknowledged`,
   async () => {
-    const plan = { bin: bin as string, seed, rounds, faults: shortFaults, isOrdered: true, print }
+    const plan = { bin: bin!, seed, rounds, faults: shortFaults, isOrdered: true, print }
     const { violations, counts } = await failover(plan)
     print(`seed ${seed}, ${JSON.stringify(counts)}`)
     expect(violations, `FAILOVER_SEED=${seed}`).toEqual([])
@@ -32,7 +32,7 @@ test.skipIf(isMissing)(
 test.skipIf(isMissing)(
   'the checker finds commits that were acknowledged without a standby and lost with the primary',
   async () => {
-    const plan = { bin: bin as string, seed, rounds: 1, faults: [lostCommit], isSynchronous: false, print }
+    const plan = { bin: bin!, seed, rounds: 1, faults: [lostCommit], isSynchronous: false, print }
     const { violations } = await failover(plan)
     expect(violations.join('\n')).toMatch(/was acknowledged|those of the oracle/)
   },

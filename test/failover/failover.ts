@@ -54,7 +54,7 @@ export async function failover(plan: FailoverPlan): Promise<FailoverFigures> {
       try {
         for (let round = first; round < Math.min(plan.rounds, first + roundsPerEnvironment); round++) {
           if (waiting.length === 0) waiting = plan.isOrdered === true ? [...faults] : shuffled(faults, random)
-          const fault = waiting.shift() as Fault
+          const fault = waiting.shift()!
           const { outages, violations } = await run.round(fault)
           print(`round ${round + 1}: ${fault.name}: ${outages.map(outageText).join(', ')}`)
           figures.outages.push(...outages)

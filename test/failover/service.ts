@@ -114,7 +114,7 @@ export class Service {
 
   /** Ends it and its children at the same time, as the loss of the machine does. */
   async kill(): Promise<void> {
-    const children = childrenOf(this.server.pid as number)
+    const children = childrenOf(this.server.pid!)
     this.thaw()
     this.#isRunning = false
     await this.server.kill('SIGKILL')
@@ -129,7 +129,7 @@ export class Service {
 
   /** Stops all of its processes without ending them, until `thaw`. */
   freeze(): void {
-    const pid = this.server.pid as number
+    const pid = this.server.pid!
     this.#frozen = [pid, ...childrenOf(pid).map((child) => child.pid)]
     for (const each of this.#frozen) process.kill(each, 'SIGSTOP')
   }

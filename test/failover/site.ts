@@ -105,7 +105,7 @@ export class Site {
 
   /** What the journal holds of the environment. */
   async stored(): Promise<StoredJournal> {
-    const { database, environment } = this.#env as Env
+    const { database, environment } = this.#env!
     const rows = async (columns: string, table: string): Promise<string[][]> => {
       const where = `environment = '${environment}' order by ${columns.split(',')[1] ?? ''}`
       const text = await this.databases.primary.sql(
@@ -127,7 +127,7 @@ export class Site {
     const directory = mkdtempSync(join(tmpdir(), 'understudy-failover-export-'))
     try {
       const target = join(directory, 'data')
-      await this.#command('journal', 'export', target, '--environment', (this.#env as Env).environment)
+      await this.#command('journal', 'export', target, '--environment', this.#env!.environment)
       await this.#command('verify', '--data-dir', target, '--all-images')
     } finally {
       rmSync(directory, { recursive: true, force: true })
@@ -155,7 +155,7 @@ export class Site {
   }
 
   async #command(...args: readonly string[]): Promise<void> {
-    const { database } = this.#env as Env
+    const { database } = this.#env!
     const journal = `postgres://${user}@127.0.0.1:${this.databases.primary.port}/${database}`
     const env = { ...process.env, UNDERSTUDY_JOURNAL: journal }
     try {

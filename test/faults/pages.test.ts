@@ -84,7 +84,7 @@ function damaged(
     const start = page * pageBytes
     const at = start + placeIn(kind, file.subarray(start, start + pageBytes), random)
     const bits = random.chance(0.7) ? 1 << random.below(8) : random.below(256)
-    file[at] = (file[at] as number) ^ bits
+    file[at] = file[at]! ^ bits
     places.push(`${at - start}^${bits}`)
   }
   return { file, place: `${kind} page ${page}: ${places.join(', ')}` }

@@ -59,7 +59,7 @@ describe.skipIf(!limitable)('the process of the model', () => {
     const server = await started()
     await postUntilAccepted(server, 0)
     for (const index of [1, 2, 3]) {
-      const [child] = childrenOf(server.pid as number)
+      const [child] = childrenOf(server.pid!)
       process.kill(child!.pid, 'SIGKILL')
       await postUntilAccepted(server, index)
     }
@@ -70,10 +70,10 @@ describe.skipIf(!limitable)('the process of the model', () => {
   test('is replaced when it is out of memory; until then cycles get 200 or 503', async () => {
     const server = await started()
     await postUntilAccepted(server, 0)
-    const [child] = childrenOf(server.pid as number)
+    const [child] = childrenOf(server.pid!)
     limit(child!.pid, 'as=1')
     await postUntilAccepted(server, 1, 5000)
-    const isRunning = childrenOf(server.pid as number).some(({ pid }) => pid === child!.pid)
+    const isRunning = childrenOf(server.pid!).some(({ pid }) => pid === child!.pid)
     // It may already have ended for lack of memory.
     if (isRunning) process.kill(child!.pid, 'SIGKILL')
     await postUntilAccepted(server, 2, 5000)
@@ -85,7 +85,7 @@ test.skipIf(!limitable)(
   'without free descriptors, open connections are served; with more, new ones are served without a restart',
   async () => {
     const server = await started()
-    const pid = server.pid as number
+    const pid = server.pid!
     const client = new Client(server)
     onTestFinished(() => client.close())
     const post = (index: number) =>

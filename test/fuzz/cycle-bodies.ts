@@ -163,7 +163,7 @@ function memberNameText(random: Random, name: string): string {
 
 function mutateObject(random: Random, members: Member[]): void {
   const at = random.below(members.length)
-  const chosen = members[at] as Member
+  const chosen = members[at]!
   switch (random.below(10)) {
     case 0:
       members.splice(at, 1)

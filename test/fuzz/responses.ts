@@ -24,7 +24,7 @@ export function randomFloat(random: Random): number {
     default:
       return Math.fround(random.below(20_000) / 10 ** random.below(9)) * (random.chance(0.5) ? 1 : -1)
   }
-  const value = floatOf[0] as number
+  const value = floatOf[0]!
   return Number.isFinite(value) ? value : 0
 }
 

@@ -95,11 +95,11 @@ export class FakeImageEncoder implements ImageEncoder {
 
   async encode(images: readonly Uint8Array[]): Promise<Vectors> {
     await Promise.resolve()
-    const firstBytes = images.map((image) => image[0] as number)
+    const firstBytes = images.map((image) => image[0]!)
     if (this.failing || firstBytes.some((byte) => this.crashing.has(byte)))
       throw new ModelError('the image encoder fails on purpose')
     // A real JPEG is the control image.
-    this.encodedImages.push(...images.flatMap((image) => (image.length === 1 ? (image[0] as number) : [])))
+    this.encodedImages.push(...images.flatMap((image) => (image.length === 1 ? image[0]! : [])))
     const vectors = new Float32Array(firstBytes.length * dim)
     for (const [row, byte] of firstBytes.entries())
       vectors.set([this.values.get(byte) ?? byte / 255, 1], row * dim)

@@ -41,7 +41,7 @@ export class FakeModel implements Model {
     if (this.wrongRow !== null) throw new ModelRowError('head p_up: row', this.wrongRow)
     this.seen.push(structuredClone(inputs))
     const share = Float32Array.from(inputs.readings, (row) => {
-      const views = inputs.engagement.views[row] as number
+      const views = inputs.engagement.views[row]!
       return Number.isNaN(views) ? 0 : (views % 100) / 100
     })
     return { p_views: share, p_comments: share, p_up: null, downvote_share: null }

@@ -25,7 +25,7 @@ export const connectionOptions = { msMax: 10_000, applicationName: 'test' }
 
 /** The servers of this test file. */
 export function cluster(standbyCount = 0): Promise<PostgresCluster> {
-  const known = started.get(standbyCount) ?? startPostgres(postgresBin as string, standbyCount)
+  const known = started.get(standbyCount) ?? startPostgres(postgresBin!, standbyCount)
   started.set(standbyCount, known)
   return known
 }

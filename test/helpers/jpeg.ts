@@ -30,7 +30,7 @@ export function noise(width: number, height: number): Sharp {
 /** Offset of the first segment with one of these markers. */
 export function segmentAt(bytes: Buffer, ...markers: readonly number[]): number {
   let offset = 2
-  while (!markers.includes(bytes[offset + 1] as number)) offset += 2 + bytes.readUInt16BE(offset + 2)
+  while (!markers.includes(bytes[offset + 1]!)) offset += 2 + bytes.readUInt16BE(offset + 2)
   return offset
 }
 
@@ -55,7 +55,7 @@ export function halfOverwritten(jpeg: Buffer, byte = 0): Buffer {
 export function withSpectralSelection(jpeg: Buffer, selection: readonly [number, number, number]): Buffer {
   const copy = Buffer.from(jpeg)
   for (let at = segmentAt(copy, 0xda); at >= 0; at = copy.indexOf(Buffer.from([0xff, 0xda]), at + 2))
-    copy.set(selection, at + 5 + 2 * (copy[at + 4] as number))
+    copy.set(selection, at + 5 + 2 * copy[at + 4]!)
   return copy
 }
 

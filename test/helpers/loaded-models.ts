@@ -46,9 +46,7 @@ export async function load(options: LoadOptions): Promise<LoadedModel> {
 }
 
 export function postsWithViews(views: readonly number[]): ModelInputs {
-  return makeInputs(views.length, 0, (_, path, row) =>
-    path === 'engagement.views' ? (views[row] as number) : 0,
-  )
+  return makeInputs(views.length, 0, (_, path, row) => (path === 'engagement.views' ? views[row]! : 0))
 }
 
 /** p_views of the sigmoid graph for posts with these views: (1 + views) / (2 + views). */

@@ -94,7 +94,7 @@ export function naiveReport(
       const c = decisionOf(visit)
       if (c < 0 || !scores(c)) continue
       const pool = poolOf(c)
-      const own = value(pool.find((row) => row.visit === visit) as Row)
+      const own = value(pool.find((row) => row.visit === visit)!)
       const higher = pool.filter((row) => value(row) > own).length
       ranks.push([visit, higher + (pool.filter((row) => value(row) === own).length + 1) / 2])
       const negatives = pool.filter((row) => !picksOf(c).includes(row.visit))
@@ -178,7 +178,7 @@ export function naiveReport(
       },
     }
   })
-  const model = evaluated[0] as (typeof evaluated)[number]
+  const model = evaluated[0]!
   const modelAndShadows = evaluated.slice(1, 1 + shadowNames.length)
   const pairs = [
     ...evaluated.slice(1).map((b) => [model, b] as const),

@@ -62,7 +62,7 @@ export class Nginx {
 
   /** Reads its configuration again. Resolves when new workers accept connections; those before finish their requests. */
   async reload(): Promise<void> {
-    const workers = (): number[] => childrenOf(this.#child.pid as number).map(({ pid }) => pid)
+    const workers = (): number[] => childrenOf(this.#child.pid!).map(({ pid }) => pid)
     const before = workers()
     this.#child.kill('SIGHUP')
     while (workers().every((pid) => before.includes(pid)) || !before.every(isDraining)) await delay(10)

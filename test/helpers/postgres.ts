@@ -124,7 +124,7 @@ export async function startPostgres(
       rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
     },
   }
-  standbys.forEach((standby, i) => cluster.copy(primary, standby, names[i] as string))
+  standbys.forEach((standby, i) => cluster.copy(primary, standby, names[i]!))
   if (standbyCount > 0) {
     cluster.sql(`alter system set synchronous_standby_names = 'ANY 1 (${names.join(', ')})'`)
     cluster.sql('select pg_reload_conf()')

@@ -113,8 +113,8 @@ export function ordinaryInputs(count: number, seed: number): ModelInputs {
   }
   return makeInputs(count, cycleAtMs, (kind, path, row) => {
     const name = path.slice(path.lastIndexOf('.') + 1)
-    const age = ages[row] as number
-    const scale = scales[row] as number
+    const age = ages[row]!
+    const scale = scales[row]!
     if (name === 'createdAtMs') return cycleAtMs - age
     if (name === 'extractedAtMs') return cycleAtMs - age * 0.8
     if (path.startsWith('engagement.') || path.startsWith('previous.')) {

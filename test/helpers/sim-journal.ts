@@ -246,7 +246,7 @@ export class SimServers {
 
   /** All that was ever confirmed, and what a reader sees now. */
   #seen(): State {
-    return this.#states[this.#visible] as State
+    return this.#states[this.#visible]!
   }
 
   #clock(): number {
@@ -308,7 +308,7 @@ export class SimServers {
       await this.#world.wait(10)
       if (generation !== this.#generation || this.#world.nowMs > untilMs) throw new Error('no lock')
     }
-    const { state, result } = change(this.#states.at(-1) as State)
+    const { state, result } = change(this.#states.at(-1)!)
     this.#states.push(state)
     const mine = this.#states.length - 1
     while (!this.canReplicate) {

@@ -84,7 +84,7 @@ export class SmallService {
       case 'images':
         return this.putImage(request, body)
       case 'scores':
-        return this.stored(name as string)
+        return this.stored(name!)
       case 'cycles':
         return this.cycle(JSON.parse(body.toString()) as CycleRequest)
       default:
@@ -106,7 +106,7 @@ export class SmallService {
 
   private putImage(request: http.IncomingMessage, body: Buffer): Reply {
     const sha256 = createHash('sha256').update(body).digest('hex')
-    const key = request.url as string
+    const key = request.url!
     if (request.headers['x-content-sha256'] !== sha256) return errorReply(400, 'bad_request')
     const known = this.images.get(key)
     if (known !== undefined && known !== sha256) return errorReply(409, 'conflict')
@@ -151,7 +151,7 @@ export class SmallService {
       for (const removal of request.removals) this.pending.delete(keyOf(removal))
     }
     if (this.violation === 'loses a post' && this.pending.size > 9) {
-      this.pending.delete([...this.pending.keys()][4] as string)
+      this.pending.delete([...this.pending.keys()][4]!)
     }
     const results = this.results(request)
     const countOf = (status: string): number => results.filter((row) => row.status === status).length

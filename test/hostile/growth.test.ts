@@ -280,7 +280,7 @@ test.each(table)(
         const before = process.cpuUsage()
         await work()
         const { user, system } = process.cpuUsage(before)
-        leastMs[i] = Math.min(leastMs[i] as number, (user + system) / 1000)
+        leastMs[i] = Math.min(leastMs[i]!, (user + system) / 1000)
       }
     }
     const [one, two, four] = leastMs as [number, number, number]

@@ -108,7 +108,7 @@ export async function deceptiveImages(): Promise<DeceptiveImage[]> {
 
 /** Images of a great many segments, or of bytes that look like them, up to the largest upload. */
 export async function segmentedImages(): Promise<DeceptiveImage[]> {
-  const plain = (await validImages())[0] as Buffer
+  const plain = (await validImages())[0]!
   // A revision of JFIF that libjpeg does not know: a warning that does not concern the pixels, so the service looks for its cause.
   const laterJfif = Buffer.from('\xff\xe0\0\x10JFIF\0\x02\x01\0\0\x01\0\x01\0\0', 'latin1')
   const filled = (unit: readonly number[], bytes: number): Buffer => {

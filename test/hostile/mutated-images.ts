@@ -115,7 +115,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'order and number of segments': (random, jpeg) => {
     const segments = segmentsOf(jpeg)
     const at = random.below(segments.length)
-    const segment = segments[at] as Segment
+    const segment = segments[at]!
     switch (random.below(3)) {
       case 0:
         segments.splice(at, 1)
@@ -134,7 +134,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     return jpegOf(segments)
   },
   'scans over and over': (random, jpeg) => {
-    const scan = segmentsOf(jpeg).at(-1) as Segment
+    const scan = segmentsOf(jpeg).at(-1)!
     return Buffer.concat([jpeg.subarray(0, -2), ...Array<Buffer>(random.below(30)).fill(scan)])
   },
   'markers in the image': (random, jpeg) => {
@@ -179,7 +179,7 @@ export function mutatedImage(random: Random, jpegs: readonly Buffer[]): MutatedI
   for (let count = random.pick([1, 1, 1, 2, 3]); count > 0; count--) {
     mutation = random.pick(Object.keys(mutations))
     // What is left after a mutation may have no structure.
-    if (bytes.length > 100) bytes = (mutations[mutation] as Mutation)(random, bytes, random.pick(jpegs))
+    if (bytes.length > 100) bytes = mutations[mutation]!(random, bytes, random.pick(jpegs))
   }
   return { mutation, bytes }
 }

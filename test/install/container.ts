@@ -151,7 +151,7 @@ export class Container {
   async stop(signal: NodeJS.Signals, graceMs: number): Promise<{ status: number | null; seconds: number }> {
     const startedAt = performance.now()
     const timer = setTimeout(() => this.#unshare.kill('SIGKILL'), graceMs)
-    const [leader] = childrenOf(this.#unshare.pid as number)
+    const [leader] = childrenOf(this.#unshare.pid!)
     if (leader !== undefined) process.kill(leader.pid, signal)
     const status = await this.#ended
     clearTimeout(timer)
@@ -177,7 +177,7 @@ export class Container {
   }
 
   get #target(): string[] {
-    const [leader] = childrenOf(this.#unshare.pid as number)
+    const [leader] = childrenOf(this.#unshare.pid!)
     return ['-t', String(leader?.pid)]
   }
 }

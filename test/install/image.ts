@@ -188,7 +188,7 @@ export async function checkImage({ scratch, archive, bundles, check, print }: Im
   })
 
   await check("the image's health check passes, and its user cannot write outside /data and /tmp", () => {
-    const running = container as Container
+    const running = container!
     const [, command = '[]'] = /^HEALTHCHECK [^]*?CMD (\[.*\])$/m.exec(dockerfile) ?? []
     expectRan(running.execute(JSON.parse(command) as string[]))
     expectRan(running.execute(['sh', '-c', 'echo x > /data/x && echo x > /tmp/x && rm /data/x']))
@@ -201,7 +201,7 @@ export async function checkImage({ scratch, archive, bundles, check, print }: Im
   })
 
   await check('the commands of docs/models.md swap the model of a running container', async () => {
-    const running = container as Container
+    const running = container!
     const package_ = join(scratch, newModel)
     cpSync(join(projectDir, 'models/demo-1'), package_, { recursive: true })
     const manifest = join(package_, 'manifest.json')
@@ -218,10 +218,7 @@ export async function checkImage({ scratch, archive, bundles, check, print }: Im
   })
 
   await check('the container stops within its grace period', async () => {
-    const { status, seconds } = await (container as Container).stop(
-      image.StopSignal as NodeJS.Signals,
-      graceMs,
-    )
+    const { status, seconds } = await container!.stop(image.StopSignal as NodeJS.Signals, graceMs)
     if (status !== 0) throw new Error(`exit code ${status} after ${seconds.toFixed(1)} s`)
     return `${seconds.toFixed(2)} s of ${graceMs / 1000}`
   })

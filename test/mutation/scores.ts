@@ -33,7 +33,7 @@ export function chooseFiles(
   const chosen: string[] = []
   let lines = 0
   for (let index = 0; index < files.length; index++) {
-    const next = files[(start + index) % files.length] as (typeof files)[number]
+    const next = files[(start + index) % files.length]!
     if (chosen.length > 0 && lines + next.lines > linesMax) break
     chosen.push(next.file)
     lines += next.lines

@@ -112,7 +112,7 @@ export class SimClients {
     if (this.#cycles.size === 0) return this.newBody()
     const recent = [...this.#cycles.keys()].slice(-4)
     const index = this.#parts.random.pick(this.#parts.random.chance(0.7) ? recent : [...this.#cycles.keys()])
-    const cycle = this.#cycles.get(index) as CycleRequest
+    const cycle = this.#cycles.get(index)!
     const sent = this.#parts.random.chance(0.25) ? otherCycle(this.#parts.random, cycle) : cycle
     return bodyOf(sent, index, this.#parts.random.pick(['plain', 'respelled', 'gzip']))
   }

@@ -60,8 +60,8 @@ export class SimDisk {
   damageSnapshot(): boolean {
     const [newest, older = 0] = this.contents.pool.getKeys({ reverse: true })
     if (newest === undefined || older < this.firstPosition - 1) return false
-    const record = this.contents.pool.getBinary(newest) as Uint8Array
-    record.set([(record.at(-1) as number) ^ 1], record.length - 1)
+    const record = this.contents.pool.getBinary(newest)!
+    record.set([record.at(-1)! ^ 1], record.length - 1)
     this.contents.pool.putSync(newest, record)
     return true
   }

@@ -116,17 +116,17 @@ export class SimModel implements Model {
 function headsOf(version: string, inputs: ModelInputs): HeadColumns {
   const { count, slots, readings, engagement, previous, snapshot, imagesStored, text } = inputs
   const rows = Array.from({ length: count }, (_, row) => {
-    const slot = slots[row] as number
+    const slot = slots[row]!
     const from = {
-      views: nullable(engagement.views[readings[row] as number]),
+      views: nullable(engagement.views[readings[row]!]),
       viewsBefore: nullable(previous.views[slot]),
       hits: nullable(snapshot.hit_cnt[slot]),
     }
     const vector = text?.row[slot] ?? -1
     return {
       views: viewsShare(version, from),
-      images: imagesShare(imagesStored[slot] as number),
-      text: vector < 0 ? 0 : (text?.vectors[vector] as number),
+      images: imagesShare(imagesStored[slot]!),
+      text: vector < 0 ? 0 : text!.vectors[vector]!,
     }
   })
   return {

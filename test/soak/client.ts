@@ -157,7 +157,7 @@ export class SoakClient {
   async disconnect(): Promise<void> {
     const holder = globalThis as unknown as Record<symbol, Agent>
     const key = Symbol.for('undici.globalDispatcher.1')
-    const agent = holder[key] as Agent
+    const agent = holder[key]!
     holder[key] = new agent.constructor()
     await agent.destroy()
   }

@@ -39,7 +39,7 @@ const settleMs = 250
 export async function takeSample(target: SoakTarget, client: SoakClient): Promise<Sample> {
   await client.disconnect()
   await delay(settleMs)
-  const pid = target.server.pid as number
+  const pid = target.server.pid!
   const children = childrenOf(pid)
   const { rssMib, descriptors } = target.resources()
   const { ownP99Ms, ownMaxMs } = await target.loopDelay()

@@ -60,7 +60,7 @@ export class SoakTarget extends Target {
   async keepFor(days: KeptDays): Promise<void> {
     this.#writeConfig(days)
     const countBefore = this.server.log.split(reloaded).length
-    process.kill(this.server.pid as number, 'SIGHUP')
+    process.kill(this.server.pid!, 'SIGHUP')
     while (this.server.log.split(reloaded).length === countBefore) await delay(10)
   }
 

@@ -381,7 +381,7 @@ function droppable(): boolean {
 function flipIn(file: string, text: string): void {
   const bytes = readFileSync(file)
   const at = bytes.indexOf(text) + text.length + 3
-  bytes[at] = (bytes[at] as number) ^ 1
+  bytes[at] = bytes[at]! ^ 1
   writeFileSync(file, bytes)
 }
 

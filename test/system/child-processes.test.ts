@@ -102,7 +102,7 @@ describe.runIf(process.platform === 'linux')('a process that the service starts'
     const seen = await seenDuringSwap()
     // The heads of the version before, the heads and two encoders of the new one.
     expect(seen.size).toBeGreaterThanOrEqual(4)
-    const shared = new Set(factsOf(server.pid as number)?.descriptors.map(({ target }) => target))
+    const shared = new Set(factsOf(server.pid!)?.descriptors.map(({ target }) => target))
     for (const { descriptors, environment, command } of seen.values()) {
       const common = descriptors.filter(({ target }) => shared.has(target) && !isOfAnyProcess(target))
       expect(common).toEqual([])
@@ -120,7 +120,7 @@ describe.runIf(process.platform === 'linux')('a process that the service starts'
     await seenDuringSwap()
     // The processes of the model that served before have ended.
     await expect.poll(() => childrenOf(server.pid).length, { timeout: 20_000 }).toBe(3)
-    const pids = [server.pid as number, ...childrenOf(server.pid)]
+    const pids = [server.pid!, ...childrenOf(server.pid)]
     const portsOf = (pid: number): string[] => {
       const listening = listeningSockets()
       return factsOf(pid)?.descriptors.flatMap(({ target }) => (listening.has(target) ? [target] : [])) ?? []

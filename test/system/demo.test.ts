@@ -5,7 +5,6 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { executable as understudy, freePort } from '../helpers/server-process.js'
@@ -28,7 +27,7 @@ test('demo shows the page, posts by title, the comparison and the next steps, ke
   const adminPort = await freePort()
   const demo = start(['demo', '--port', '0', '--hours', '8'], { UNDERSTUDY_ADMIN_PORT: String(adminPort) })
   const explainCommand = /npx understudy explain (\S+) (\d+) --data-dir (\S+) --models-dir (\S+)\n/
-  const stderr = text(demo.child.stderr as Readable)
+  const stderr = text(demo.child.stderr!)
   let output = ''
   demo.child.stdout?.on('data', (piece: Buffer) => (output += piece.toString()))
   await new Promise<void>((resolve) => {
@@ -47,7 +46,7 @@ test('demo shows the page, posts by title, the comparison and the next steps, ke
   )
   const [, gallId = '', postNo = '', data = '', models = ''] = explainCommand.exec(output) ?? []
   const explain = start(['explain', gallId, postNo, '--data-dir', data, '--models-dir', models, '--json'])
-  const explanation = text(explain.child.stdout as Readable)
+  const explanation = text(explain.child.stdout!)
   expect(await explain.ended).toBe(0)
   expect(JSON.parse(await explanation)).toMatchObject({ gall_id: gallId, post_no: Number(postNo) })
   expect(output).toMatch(/Model \/\s+weights:\s+demo-1 \/\s+initial/)
@@ -98,7 +97,7 @@ test('the server of a demo that is killed ends too', async () => {
 test('a demo whose output nobody reads stops, without a stack trace', async () => {
   const port = await freePort()
   const demo = start(['demo', '--port', String(port), '--hours', '1'], { UNDERSTUDY_ADMIN_PORT: 'off' })
-  const stderr = text(demo.child.stderr as Readable)
+  const stderr = text(demo.child.stderr!)
   demo.child.stdout?.destroy()
   expect(await demo.ended).toBe(0)
   expect(await stderr).not.toContain('    at ')

@@ -71,7 +71,7 @@ class FakeProcess {
 
 async function threeProcesses(): Promise<FakeProcess[]> {
   const processes = await Promise.all(['a', 'b', 'c'].map((name) => new FakeProcess(name).start()))
-  ;(processes[0] as FakeProcess).isOwner = true
+  processes[0]!.isOwner = true
   return processes
 }
 

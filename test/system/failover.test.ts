@@ -42,7 +42,7 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
 
   /** Chooses a version on one machine, and waits until its process uses it. */
   async function activate(server: ServerProcess, version: string): Promise<void> {
-    choose(modelsDirs.get(server) as string, version)
+    choose(modelsDirs.get(server)!, version)
     await expect
       .poll(async () => (await server.call({ path: '/v1/health' })).json)
       .toMatchObject({ model_version: version })
@@ -72,7 +72,7 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
   /** Sends to the servers in turn, as a load balancer does, until one responds. */
   async function sent(call: (server: ServerProcess) => Promise<Reply>): Promise<Reply> {
     for (let attempt = 0; ; attempt++) {
-      const server = servers[attempt % servers.length] as ServerProcess
+      const server = servers[attempt % servers.length]!
       const reply = await call(server).catch(() => null)
       if (reply !== null && reply.status !== 503) return reply
       expect(reply === null || reply.headers['retry-after'] !== undefined).toBe(true)
@@ -185,7 +185,7 @@ describe.skipIf(postgresBin === null)('servers of one environment', { timeout: 1
     const positions = [first, second].map((server) =>
       Number(postgres.sql(`select pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0')`, server)),
     )
-    const promoted = (positions[0] as number) >= (positions[1] as number) ? first : second
+    const promoted = positions[0]! >= positions[1]! ? first : second
     const follower = promoted === first ? second : first
     promoted?.promote()
     postgres.sql(`alter system set synchronous_standby_names = 'ANY 1 (db1, db2)'`, promoted)

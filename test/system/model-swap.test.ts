@@ -167,7 +167,7 @@ function storedScores(store: Store, cycleId: string): { version: string; scores:
   const { model_version, results } = JSON.parse(text) as CycleResponse
   return {
     version: model_version,
-    scores: results.flatMap(({ status, score }) => (status === 'scored' ? [score as number] : [])),
+    scores: results.flatMap(({ status, score }) => (status === 'scored' ? [score!] : [])),
   }
 }
 

@@ -99,12 +99,12 @@ describe.skipIf(browserMissing)('the page', () => {
   test('finds by missing heartbeats that the service hangs, and reports it before any request ends', async () => {
     await open('')
     const notice = page.getByText('No connection to the service.')
-    process.kill(admin.server.pid as number, 'SIGSTOP')
+    process.kill(admin.server.pid!, 'SIGSTOP')
     try {
       // Two heartbeats are 10 s; a request would end after 25 s.
       await notice.waitFor()
     } finally {
-      process.kill(admin.server.pid as number, 'SIGCONT')
+      process.kill(admin.server.pid!, 'SIGCONT')
     }
     await notice.waitFor({ state: 'detached' })
     await page.getByText('live', { exact: true }).waitFor()

@@ -109,7 +109,7 @@ describe('understudy report', () => {
       ['shadow:v1', 8],
       ['shadow:shadow-2', 8],
     ])
-    const { model_version: serving } = cycles[0]?.response as CycleResponse
+    const { model_version: serving } = cycles[0]!.response
     const served = JSON.parse(report(recorded.dataDir, '--models', serving, '--json')) as typeof both
     expect(served.rankers.map(({ name }) => name)).not.toContain(`shadow:${serving}`)
     const difference = both.differences.at(-1)

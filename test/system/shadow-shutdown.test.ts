@@ -34,7 +34,7 @@ test.runIf(process.platform === 'linux')(
     await server.logged('shadow model started')
     const shadowPid = pidsOfHeads(server.log).at(-1)
     expect(shadowPid).toBeDefined()
-    process.kill(shadowPid as number, 'SIGSTOP')
+    process.kill(shadowPid!, 'SIGSTOP')
     const body = cycleBody(0, {
       candidates: [candidate('g', 1)],
       engagement: [reading('g', 1, cycleMs(0))],

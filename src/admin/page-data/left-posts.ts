@@ -96,10 +96,10 @@ function leftAt(store: ServerSources['store'], position: number): LeftEntry[] {
     .map((row) => ({
       cycle_id: cycle.cycleId,
       gall_id: gall_id[row] ?? '',
-      post_no: post_no[row] as number,
-      reason: removalReasonCodes[reason[row] as number] ?? '',
-      tier: tierCodes[tier[row] as number] ?? null,
-      decided_at: formatInstant(decided_at[row] as number),
-      entry: { position: entered_position[row] as number, row: entered_row[row] as number },
+      post_no: post_no[row]!,
+      reason: removalReasonCodes[reason[row]!] ?? '',
+      tier: tierCodes[tier[row]!] ?? null,
+      decided_at: formatInstant(decided_at[row]!),
+      entry: { position: entered_position[row]!, row: entered_row[row]! },
     }))
 }

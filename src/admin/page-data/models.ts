@@ -135,6 +135,6 @@ function predictMs(points: readonly CyclePoint[], version: string): ModelFacts['
     .map(({ stages_ms }) => (stages_ms['features'] ?? 0) + (stages_ms['infer'] ?? 0))
     .sort((a, b) => a - b)
   if (times.length === 0) return null
-  const at = (share: number): number => times[Math.round(share * (times.length - 1))] as number
+  const at = (share: number): number => times[Math.round(share * (times.length - 1))]!
   return { cycles: times.length, p50: at(0.5), p99: at(0.99) }
 }

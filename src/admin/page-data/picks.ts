@@ -97,10 +97,10 @@ export async function picks({ sources, observer, titles }: PicksParts, query: Pi
       ...scoreFacts(track, pool, slot),
       title: titles.of(pool, slot),
       sparkline: tracks.map((one) => {
-        const trackSlot = one.find(gallIdAt(pool, slot), pool.postNo[slot] as number)
+        const trackSlot = one.find(gallIdAt(pool, slot), pool.postNo[slot]!)
         return trackSlot < 0 ? null : one.scoreAt(trackSlot)
       }),
-      images: imagesOf(sources, { gallId: gallIdAt(pool, slot), postNo: pool.postNo[slot] as number }, 1),
+      images: imagesOf(sources, { gallId: gallIdAt(pool, slot), postNo: pool.postNo[slot]! }, 1),
     })),
     started_at: new Date(performance.timeOrigin).toISOString(),
     saves: saves.map((save) => rankedSave(save, titles)),
@@ -141,17 +141,17 @@ function rankedSlots(
     const gallId = gallIdAt(pool, slot)
     if (wanted.size > 0 && !wanted.has(gallId)) return false
     if (search === '') return true
-    const text = `${gallId}/${pool.postNo[slot] as number} ${titles.of(pool, slot) ?? ''}`
+    const text = `${gallId}/${pool.postNo[slot]!} ${titles.of(pool, slot) ?? ''}`
     return text.toLowerCase().includes(search)
   }
   const found = [...scores.keys()].filter(matches)
   if (order === 'newest') return found.reverse()
-  return found.sort((a, b) => (scores[b] as number) - (scores[a] as number) || a - b)
+  return found.sort((a, b) => scores[b]! - scores[a]! || a - b)
 }
 
 /** In most cases the slots of the pool are the rows of the last track. */
 function slotIn(track: Track, pool: PoolState, slot: number): number {
-  return track.findNear(gallIdAt(pool, slot), pool.postNo[slot] as number, slot)
+  return track.findNear(gallIdAt(pool, slot), pool.postNo[slot]!, slot)
 }
 
 function scoreOf(track: Track | undefined, pool: PoolState, slot: number): number | null {
@@ -181,21 +181,20 @@ export function postFacts(
   nowMs: number,
 ): Omit<PostFacts, keyof ScoreFacts | 'images'> {
   const { posts, latest, previous } = pool
-  const hours = ((latest.observedAtMs[slot] as number) - (previous.observedAtMs[slot] as number)) / hourMs
+  const hours = (latest.observedAtMs[slot]! - previous.observedAtMs[slot]!) / hourMs
   const ofCounters = (valueOf: (name: CounterName) => number): PostFacts['counters'] =>
     Object.fromEntries(counterNames.map((name) => [name, numberOrNull(valueOf(name))]))
-  const rateOf = (name: CounterName): number =>
-    ((latest[name][slot] as number) - (previous[name][slot] as number)) / hours
-  const createdAtMs = posts.createdAtMs[slot] as number
+  const rateOf = (name: CounterName): number => (latest[name][slot]! - previous[name][slot]!) / hours
+  const createdAtMs = posts.createdAtMs[slot]!
   return {
     gall_id: gallIdAt(pool, slot),
-    post_no: pool.postNo[slot] as number,
-    source: sourceCodes[posts.source[slot] as number] ?? null,
+    post_no: pool.postNo[slot]!,
+    source: sourceCodes[posts.source[slot]!] ?? null,
     created_at: timeOrNull(createdAtMs),
-    extracted_at: timeOrNull(posts.extractedAtMs[slot] as number),
+    extracted_at: timeOrNull(posts.extractedAtMs[slot]!),
     age_s: numberOrNull(Math.round((nowMs - createdAtMs) / 1000)),
-    observed_at: timeOrNull(latest.observedAtMs[slot] as number),
-    counters: ofCounters((name) => latest[name][slot] as number),
+    observed_at: timeOrNull(latest.observedAtMs[slot]!),
+    counters: ofCounters((name) => latest[name][slot]!),
     rates_per_hour: ofCounters(rateOf),
   }
 }

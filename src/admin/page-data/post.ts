@@ -26,7 +26,7 @@ export async function post(
   const pool = cycles.pool
   const slot = pool.index.findPost(gallId, postNo)
   if (slot < 0) throw new ServiceError('not_found', 'this post is not pending')
-  const position = pool.enteredPosition[slot] as number
+  const position = pool.enteredPosition[slot]!
   // Everything that reads columns comes before the first wait.
   const facts = {
     ...postFacts(pool, slot, sources.clock()),
@@ -48,7 +48,7 @@ export async function post(
     }),
     images: imagesOf(sources, { gallId, postNo }, Infinity),
   }
-  const [record] = await readCandidates(store, position, [pool.enteredRow[slot] as number])
+  const [record] = await readCandidates(store, position, [pool.enteredRow[slot]!])
   return { ...facts, candidate: JSON.parse(Buffer.from(record ?? []).toString()) as Candidate }
 }
 

@@ -83,7 +83,7 @@ export class Titles {
 }
 
 export function entryOf({ enteredPosition, enteredRow }: PoolState, slot: number): Entry {
-  return { position: enteredPosition[slot] as number, row: enteredRow[slot] as number }
+  return { position: enteredPosition[slot]!, row: enteredRow[slot]! }
 }
 
 /** In one number. */

@@ -46,7 +46,7 @@ export async function embed(version: string, flags: EmbedFlags, context: Command
       ...encodingJson(encoding),
     })),
     images: encoded.map(({ pixels, ...encoding }, index) => ({
-      file: files[index] as string,
+      file: files[index]!,
       width: images[index]?.width,
       height: images[index]?.height,
       pixels,

@@ -104,9 +104,9 @@ function linesOf(
   const matrix = new Float32Array(scoring.count * width)
   fill({ ...scoring, ...inputState }, matrix)
   return Array.from({ length: scoring.count }, (_, row) => {
-    const slot = scoring.slots[row] as number
+    const slot = scoring.slots[row]!
     const values = Array.from(matrix.subarray(row * width, (row + 1) * width), cell)
-    return `${[cycle.cycleId, quote(gallIdAt(next, slot)), next.postNo[slot] as number, ...values].join(',')}\n`
+    return `${[cycle.cycleId, quote(gallIdAt(next, slot)), next.postNo[slot]!, ...values].join(',')}\n`
   })
 }
 

@@ -112,14 +112,14 @@ function caseOf(
   { cycle, plan: { scoring, next }, recordOf }: ReplayedCycle,
   { inputs, jpegs }: ReplayedInputs,
 ): RecordedRow {
-  const slot = scoring.slots[row] as number
+  const slot = scoring.slots[row]!
   const images = (jpegs[index] ?? []).map((bytes, number) => {
     const file = `golden/${index + 1}-${number + 1}.jpg`
     mkdirSync(join(directory, 'golden'), { recursive: true })
     writeFileSync(join(directory, file), bytes)
     return { file, sha256: sha256(bytes) }
   })
-  const name = `${cycle.cycleId} ${gallIdAt(next, slot)}/${next.postNo[slot] as number}`
+  const name = `${cycle.cycleId} ${gallIdAt(next, slot)}/${next.postNo[slot]!}`
   return { name, record: inputs.textEncoded[slot] === 1 ? recordOf(slot) : null, images }
 }
 

@@ -83,7 +83,7 @@ async function withGolden(
   const version = basename(directory)
   const modelsDir = dirname(directory)
   try {
-    const taken = await takeGolden(directory, manifest as Manifest, cases)
+    const taken = await takeGolden(directory, manifest!, cases)
     await writeManifest(join(directory, manifestName), taken.manifest)
     const options = loadOptions(version, { ...settingsOf(flags, context), modelsDir }, context)
     const all = [...findings, goldenFinding(taken, cases)]

@@ -10,7 +10,7 @@ type JsonSchema = Readonly<Record<string, unknown>>
 /** The schemas by the name of their type, in alphabetical order. */
 export function componentSchemas(): Record<string, JsonSchema> {
   const names = Object.keys(wireSchemas).sort()
-  return Object.fromEntries(names.map((name) => [name, convertSchema(wireSchemas[name] as WireSchema)]))
+  return Object.fromEntries(names.map((name) => [name, convertSchema(wireSchemas[name]!)]))
 }
 
 function convertSchema(schema: WireSchema): JsonSchema {

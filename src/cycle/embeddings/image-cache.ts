@@ -65,8 +65,8 @@ export class ImageCache {
     const encoded = new Uint32Array(state.count)
     for (let slot = 0; slot < state.count; slot++) {
       if (stored[slot] === 0) continue
-      const gallId = state.galleries[state.gallery[slot] as number] as string
-      const postNo = state.postNo[slot] as number
+      const gallId = state.galleries[state.gallery[slot]!]!
+      const postNo = state.postNo[slot]!
       // A post of which images arrived before it, or that was pending before, has no entry.
       const entry = this.#posts.get(gallId, postNo) ?? this.#poolAndQueue(gallId, postNo)
       row[slot] = this.#vectors.row(entry.id)
@@ -106,7 +106,7 @@ export class ImageCache {
     for (let slot = 0; slot < count; slot++) {
       if (slot % postsPerTurn === 0) await nextTurn()
       if (isOver()) return
-      this.#poolAndQueue(galleries[gallery[slot] as number] as string, postNo[slot] as number)
+      this.#poolAndQueue(galleries[gallery[slot]!]!, postNo[slot]!)
     }
     await this.#queue.settled(isOver)
     if (!isOver()) this.sweep(state())
@@ -131,10 +131,10 @@ export class ImageCache {
     const pending = new PostMap<string, PostEntry>()
     const ids = new Set<number>()
     for (let slot = 0; slot < count; slot++) {
-      const gallId = galleries[gallery[slot] as number] as string
-      const entry = this.#posts.get(gallId, postNo[slot] as number)
+      const gallId = galleries[gallery[slot]!]!
+      const entry = this.#posts.get(gallId, postNo[slot]!)
       if (entry === undefined) continue
-      pending.set(gallId, postNo[slot] as number, entry)
+      pending.set(gallId, postNo[slot]!, entry)
       ids.add(entry.id)
     }
     this.#posts = pending

@@ -126,8 +126,7 @@ export class ImageQueue {
       images.map(({ bytes }) => bytes),
       {
         ended: () => this.isClosed(),
-        onQuarantined: (row, error) =>
-          this.#logSkipped((images[row] as ImageContent).key, error, quarantinedMessage),
+        onQuarantined: (row, error) => this.#logSkipped(images[row]!.key, error, quarantinedMessage),
       },
     )
     const made = images.flatMap(({ hash }, row) =>

@@ -182,7 +182,7 @@ describe('a quarantine', () => {
     how: 'background' | { readonly budgetMs: number } = { budgetMs: 60_000 },
   ) {
     const quarantined: string[] = []
-    const onQuarantined = (row: number): void => void quarantined.push(from[row] as string)
+    const onQuarantined = (row: number): void => void quarantined.push(from[row]!)
     const batch = textBatchEncoder(encoder)
     const { encoded } =
       how === 'background'
@@ -336,7 +336,7 @@ describe('a quarantine', () => {
     const { encoded } = await quarantine.encodeAll(
       imageBatchEncoder(encoder),
       greys.map((grey) => Uint8Array.of(grey)),
-      { onQuarantined: (row) => quarantined.push(greys[row] as number) },
+      { onQuarantined: (row) => quarantined.push(greys[row]!) },
     )
     expect([...encoded]).toEqual(greys.map((grey) => (grey === 4 || grey === 6 ? 0 : 1)))
     expect(quarantined).toEqual([4, 6])

@@ -99,13 +99,12 @@ export class Quarantine {
       const msMax = isBackground ? encoder.callMsMax : Math.max(endMs - performance.now(), 1)
       const made = await encodeTimed(
         encoder,
-        rows.map((row) => items[row] as Uint8Array),
+        rows.map((row) => items[row]!),
         msMax,
       )
       assert(made.encoded.length === rows.length, 'an encoder answers for each item')
       vectors.take(rows, made)
-      for (const { item, reason } of made.failures ?? [])
-        quarantine(rows[item] as number, new ModelError(reason))
+      for (const { item, reason } of made.failures ?? []) quarantine(rows[item]!, new ModelError(reason))
       const missing = vectors.missing(rows)
       if (this.#suspects.size > 0)
         for (const row of rows) if (!missing.includes(row)) this.#suspects.delete(keyOf(row))
@@ -167,10 +166,7 @@ async function isUpBy(encoder: BatchEncoder, endMs: number, ended: () => boolean
 /** Keys of items, hashed at first use. */
 function keysOf({ hash }: BatchEncoder, items: readonly Uint8Array[]): (row: number) => string {
   const keys: string[] = []
-  return (row) =>
-    (keys[row] ??= `${hash} ${createHash('sha256')
-      .update(items[row] as Uint8Array)
-      .digest('base64')}`)
+  return (row) => (keys[row] ??= `${hash} ${createHash('sha256').update(items[row]!).digest('base64')}`)
 }
 
 function addBounded(keys: Set<string>, key: string): void {

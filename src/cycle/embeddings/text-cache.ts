@@ -72,14 +72,14 @@ export class TextCache {
     if (rows.length === 0) return null
     const keys = rows.map((row) => postKey(position, row))
     return this.#track(keys, async () => {
-      const texts = rows.map((row) => records[row] as Uint8Array)
+      const texts = rows.map((row) => records[row]!)
       const made = await this.#parts.quarantine.encode(textBatchEncoder(encoder), texts, {
         budgetMs,
-        onQuarantined: (row, error) => this.#logQuarantined(texts[row] as Uint8Array, error),
+        onQuarantined: (row, error) => this.#logQuarantined(texts[row]!, error),
       })
       const encoded = this.#encodedTexts(keys, made)
       this.#keep(keys, made)
-      for (const row of made.quarantined) this.#unencodable.add(keys[row] as number)
+      for (const row of made.quarantined) this.#unencodable.add(keys[row]!)
       const forget = (): void => keys.forEach((key) => this.#forget(key))
       return { encoded, forget }
     })
@@ -172,7 +172,7 @@ export class TextCache {
   ): Promise<void> {
     const made = await this.#parts.quarantine.encodeAll(textBatchEncoder(this.encoder), texts, {
       ended,
-      onQuarantined: (row, error) => this.#logQuarantined(texts[row] as Uint8Array, error),
+      onQuarantined: (row, error) => this.#logQuarantined(texts[row]!, error),
     })
     if (this.#store.closed) return
     const encoded = this.#encodedTexts(keys, made)
@@ -228,7 +228,7 @@ export class TextCache {
 
 /** The key of the post in a slot: where it entered. */
 function keyOf(state: PoolState, slot: number): number {
-  return postKey(state.enteredPosition[slot] as number, state.enteredRow[slot] as number)
+  return postKey(state.enteredPosition[slot]!, state.enteredRow[slot]!)
 }
 
 /** `row`: the place of the post among those that entered with the cycle at `position`. */

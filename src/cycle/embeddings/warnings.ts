@@ -17,17 +17,14 @@ export function missingInputWarnings(
   const withoutImages = new PostWarning('images_not_encoded')
   const { imagesExpected, imagesInPost } = next.posts
   for (let row = 0; row < scoring.count; row++) {
-    const slot = scoring.slots[row] as number
-    const name = (): [string, number] => [
-      next.galleries[next.gallery[slot] as number] as string,
-      next.postNo[slot] as number,
-    ]
+    const slot = scoring.slots[row]!
+    const name = (): [string, number] => [next.galleries[next.gallery[slot]!]!, next.postNo[slot]!]
     if (text !== null && textEncoded[slot] === 0)
       (textUnencodable[slot] === 1 ? badText : lateText).add(...name())
     if (image?.required !== true) continue
-    const expected = imagesExpected[slot] as number
-    const due = Number.isNaN(expected) ? (imagesInPost[slot] as number) : expected
-    if ((imagesEncoded[slot] as number) < due) withoutImages.add(...name())
+    const expected = imagesExpected[slot]!
+    const due = Number.isNaN(expected) ? imagesInPost[slot]! : expected
+    if (imagesEncoded[slot]! < due) withoutImages.add(...name())
   }
   return [...lateText.list(), ...badText.list(), ...withoutImages.list()]
 }

@@ -56,8 +56,8 @@ function checkRows(
   fraction: Float64Array,
 ): void {
   for (let row = 0; row < ms.length; row++) {
-    if ((ms[row] as number) < cycleAt.ms) continue
-    const at: Instant = { ms: ms[row] as number, fraction: fraction[row] as number }
+    if (ms[row]! < cycleAt.ms) continue
+    const at: Instant = { ms: ms[row]!, fraction: fraction[row]! }
     if (compareInstants(at, cycleAt) > 0)
       problems.add(`${list}[${row}].${member}`, 'must not be later than cycle_time')
   }

@@ -133,7 +133,7 @@ describe('of a pool with two snapshots', () => {
 
   test('one that is newer than the newest cycle is not used', async () => {
     const later = await recorded([enter, cycleBody(1), cycleBody(2), cycleBody(3), cycleBody(4)], [5])
-    memory.contents.pool.putSync(5, later.contents.pool.getBinary(5) as Uint8Array)
+    memory.contents.pool.putSync(5, later.contents.pool.getBinary(5)!)
     expect(memory.store.poolSnapshots()).toEqual([5, 3, 1])
     await expectRestored()
     expect(warnings).toEqual([expect.stringContaining('newer than the newest cycle')])
@@ -149,7 +149,7 @@ describe('of a pool with two snapshots', () => {
   })
 
   test('one of another cycle is not used', async () => {
-    memory.contents.pool.putSync(3, memory.contents.pool.getBinary(1) as Uint8Array)
+    memory.contents.pool.putSync(3, memory.contents.pool.getBinary(1)!)
     await expectRestored()
     expect(warnings).toEqual([expect.stringContaining('it is that of position 1')])
   })

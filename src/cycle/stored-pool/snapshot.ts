@@ -120,6 +120,6 @@ function departedPosts({ gall_id, post_no, entered_position }: CycleRows<'remova
   return {
     galleries: table.ids,
     gallery: rows.map((row) => table.code(gall_id[row] ?? '')),
-    postNo: Float64Array.from(rows, (row) => post_no[row] as number),
+    postNo: Float64Array.from(rows, (row) => post_no[row]!),
   }
 }

@@ -28,23 +28,23 @@ export function breakdowns(
     ofPick: (pick: RankerEvaluation['picks'][number]) => string | null = ({ visit }) => valueOf(visit),
   ): Group[] => groups(window, evaluation, units, valueOf, ofPick)
   const { visits, entries, fates: visitFates, decisions, cycles } = window
-  const entryOf = (visit: number): number => visits.entry[visit] as number
+  const entryOf = (visit: number): number => visits.entry[visit]!
   const versionOf = (cycleIndex: number): string | null => {
     const cycle = cycles[cycleIndex]
     return cycle === undefined ? null : `${cycle.modelVersion} / ${cycle.weightsVersion}`
   }
   return {
-    gallery: of((visit) => entries.gallIds[visits.post[visit] as number] ?? null),
-    tier: of((visit) => tierCodes[visits.tier[visit] as number] ?? null),
-    source: of((visit) => sourceCodes[entries.source[entryOf(visit)] as number] ?? null),
-    gallery_type: of((visit) => galleryTypeCodes[entries.galleryType[entryOf(visit)] as number] ?? null),
+    gallery: of((visit) => entries.gallIds[visits.post[visit]!] ?? null),
+    tier: of((visit) => tierCodes[visits.tier[visit]!] ?? null),
+    source: of((visit) => sourceCodes[entries.source[entryOf(visit)]!] ?? null),
+    gallery_type: of((visit) => galleryTypeCodes[entries.galleryType[entryOf(visit)]!] ?? null),
     hour: of((visit) => {
-      const decided = visitFates.decidedMs[visit] as number
+      const decided = visitFates.decidedMs[visit]!
       if (!Number.isFinite(decided)) return null
       return String(Math.floor(kstTimeOfDay(decided) / hourMs)).padStart(2, '0')
     }),
     version: of(
-      (visit) => versionOf(decisions.cycle[visit] as number),
+      (visit) => versionOf(decisions.cycle[visit]!),
       ({ cycleIndex }) => versionOf(cycleIndex),
     ),
   }
@@ -77,7 +77,7 @@ function groups(
   for (const pick of picks) {
     const group = groupOf(ofPick(pick))
     group.picks++
-    if (fates[fate[pick.visit] as number] === 'open') group.openPicks++
+    if (fates[fate[pick.visit]!] === 'open') group.openPicks++
     if (fate[pick.visit] === saved) group.pickedSaved++
   }
   for (let visit = 0; visit < visits.count; visit++) {
@@ -85,8 +85,8 @@ function groups(
     group.visits++
     if (fate[visit] !== saved) continue
     group.saved++
-    group.recalled += isPicked[visit] as number
-    const percentile = rankPercentile[visit] as number
+    group.recalled += isPicked[visit]!
+    const percentile = rankPercentile[visit]!
     if (!Number.isNaN(percentile)) group.percentiles.add(units.ofVisit(visit), percentile)
   }
   const figures = [...byValue].map(([value, group]) => ({

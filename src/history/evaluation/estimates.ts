@@ -28,20 +28,20 @@ export class Units {
     const { fate, decidedMs, count } = window.fates
     const days = new Set<number>()
     for (let visit = 0; visit < count; visit++)
-      if (fates[fate[visit] as number] === 'saved') days.add(kstDay(decidedMs[visit] as number))
+      if (fates[fate[visit]!] === 'saved') days.add(kstDay(decidedMs[visit]!))
     this.isDays = days.size >= daysMin
   }
 
   /** The unit of a decided visit: the day of its decision, or the cycle. */
   ofVisit(visit: number): number {
-    const decided = this.#window.fates.decidedMs[visit] as number
+    const decided = this.#window.fates.decidedMs[visit]!
     if (this.isDays) return kstDay(decided)
-    const cycle = this.#window.decisions.cycle[visit] as number
+    const cycle = this.#window.decisions.cycle[visit]!
     return cycle >= 0 ? cycle : lastBefore(this.#times, decided)
   }
 
   ofCycle(index: number): number {
-    return this.isDays ? kstDay(this.#times[index] as number) : index
+    return this.isDays ? kstDay(this.#times[index]!) : index
   }
 
   estimate(sums: UnitSums): Estimate {

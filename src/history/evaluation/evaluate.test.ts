@@ -118,10 +118,7 @@ class TwoHeads extends FakeModel {
   override async predict(inputs: ScoringInputs): Promise<HeadColumns> {
     const heads = await super.predict(inputs)
     const { comment_cnt } = inputs.engagement
-    const p_comments = Float32Array.from(
-      inputs.readings,
-      (row) => ((comment_cnt[row] as number) % 5) / 5 || 0,
-    )
+    const p_comments = Float32Array.from(inputs.readings, (row) => (comment_cnt[row]! % 5) / 5 || 0)
     return { ...heads, p_comments }
   }
 }

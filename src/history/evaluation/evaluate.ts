@@ -2,7 +2,7 @@
  * Evaluates a window: how the model, other versions and simple orders rank the posts that the operators picked, and what
  * each would have picked. docs/evaluation.md defines the figures. Read `evaluate` first.
  */
-import { assert, formatInstant, type Fate, type Report } from '../../contract/index.js'
+import { assert, formatInstant, type Report } from '../../contract/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 import { RecordedCycles } from '../recorded-cycles.js'
 import type { ReplayedScores } from '../version-scores.js'
@@ -106,7 +106,7 @@ export function evaluateRankers(
       const scores = ranker.scores(scored, cycle, rows.visits)
       if (scores === null) continue
       ranker.cycles++
-      ranker.evaluation.add(index, rows, pool, scores, budget[index] as number)
+      ranker.evaluation.add(index, rows, pool, scores, budget[index]!)
     }
   }
   return evaluated
@@ -127,9 +127,9 @@ function visitCounts({ fates: { fate, count }, decisions }: EvaluationWindow): R
   const none = { saved: 0, hidden: 0, deleted: 0, aged_out: 0, open: 0 }
   const visits = { total: count, ...none, unranked_saved: 0 }
   for (let visit = 0; visit < count; visit++) {
-    const end = fates[fate[visit] as number] as Fate
+    const end = fates[fate[visit]!]!
     visits[end]++
-    if (end === 'saved' && (decisions.cycle[visit] as number) < 0) visits.unranked_saved++
+    if (end === 'saved' && decisions.cycle[visit]! < 0) visits.unranked_saved++
   }
   return visits
 }

@@ -29,18 +29,18 @@ export function firstScoreFigures({
   const lateVisits: LateVisit[] = []
   for (let visit = 0; visit < visits.count; visit++) {
     // A visit that began before the window may have had its first score there.
-    if ((visits.beginCycle[visit] as number) < 0) continue
-    const extractedMs = entries.extractedMs[visits.entry[visit] as number] as number
-    const firstMs = cycles[decisions.first[visit] as number]?.cycleAtMs ?? NaN
-    const decided = decidedMs[visit] as number
+    if (visits.beginCycle[visit]! < 0) continue
+    const extractedMs = entries.extractedMs[visits.entry[visit]!]!
+    const firstMs = cycles[decisions.first[visit]!]?.cycleAtMs ?? NaN
+    const decided = decidedMs[visit]!
     const result = firstScore({ extractedMs, firstMs, decidedMs: decided, windowEndMs })
     counts[result]++
     if (result !== 'late' && result !== 'never') continue
     const deadlineMs = firstScoreDeadline(extractedMs)
-    const code = outcomeCodes[visits.waitingOutcome[visit] as number]
+    const code = outcomeCodes[visits.waitingOutcome[visit]!]
     const reason = code === undefined ? 'no_cycle' : (code.reason ?? code.status)
     reasons[reason] = (reasons[reason] ?? 0) + 1
-    const post = visits.post[visit] as number
+    const post = visits.post[visit]!
     const endMs = result === 'late' ? firstMs : Math.min(decided, windowEndMs)
     lateVisits.push({
       gall_id: entries.gallIds[post] ?? null,

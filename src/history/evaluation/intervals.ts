@@ -45,13 +45,13 @@ export class UnitSums {
     for (let draw = 0; draw < draws; draw++) {
       let [numerator, denominator] = [0, 0]
       for (let drawn = 0; drawn < units.length; drawn++) {
-        const unit = units[Math.floor(random() * units.length)] as (typeof units)[number]
+        const unit = units[Math.floor(random() * units.length)]!
         numerator += unit.numerator
         denominator += unit.denominator
       }
       if (denominator > 0) ratios.push(numerator / denominator)
     }
-    return [quantile(ratios, 0.025) as number, quantile(ratios, 0.975) as number]
+    return [quantile(ratios, 0.025)!, quantile(ratios, 0.975)!]
   }
 }
 

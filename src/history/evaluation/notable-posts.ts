@@ -37,16 +37,16 @@ export async function notablePosts(store: Store, countMax: number): Promise<Nota
   if (model === undefined) return { earlier: [], missed: [] }
   const { fate, decidedMs } = window.fates
   const { picks, isPicked, rank } = model.evaluation
-  const isSaved = (visit: number): boolean => fates[fate[visit] as number] === 'saved'
+  const isSaved = (visit: number): boolean => fates[fate[visit]!] === 'saved'
   const minutesAfter = (visit: number, cycle: number): number =>
-    ((decidedMs[visit] as number) - (window.cycles[cycle]?.cycleAtMs ?? NaN)) / minuteMs
+    (decidedMs[visit]! - (window.cycles[cycle]?.cycleAtMs ?? NaN)) / minuteMs
   const earlier = picks
     .filter(({ visit }) => isSaved(visit))
     .map(({ visit, cycleIndex }) => ({ visit, lead_minutes: minutesAfter(visit, cycleIndex) }))
     .sort((a, b) => b.lead_minutes - a.lead_minutes)
   const missed = [...rank.keys()]
     .filter((visit) => isSaved(visit) && isPicked[visit] === 0 && !Number.isNaN(rank[visit]))
-    .sort((a, b) => (rank[b] as number) - (rank[a] as number))
+    .sort((a, b) => rank[b]! - rank[a]!)
     .map((visit) => ({ visit, lead_minutes: null }))
 
   const describe = async (
@@ -55,17 +55,17 @@ export async function notablePosts(store: Store, countMax: number): Promise<Nota
     const posts: NotablePost[] = []
     for (const { visit, lead_minutes } of ranked) {
       if (posts.length === countMax) break
-      const post = await candidateAt(window.visits.entry[visit] as number)
-      if (post !== null) posts.push({ ...post, saved_ms: decidedMs[visit] as number, lead_minutes })
+      const post = await candidateAt(window.visits.entry[visit]!)
+      if (post !== null) posts.push({ ...post, saved_ms: decidedMs[visit]!, lead_minutes })
     }
     return posts
   }
   const candidateAt = async (
     entry: number,
   ): Promise<Pick<Candidate, 'gall_id' | 'post_no' | 'title'> | null> => {
-    const position = window.entries.position[entry] as number
+    const position = window.entries.position[entry]!
     if (store.readRequest(position) === undefined) return null
-    const [json] = await readCandidates(store, position, [window.entries.row[entry] as number])
+    const [json] = await readCandidates(store, position, [window.entries.row[entry]!])
     const { gall_id, post_no, title } = JSON.parse(Buffer.from(json ?? []).toString()) as Candidate
     return { gall_id, post_no, title }
   }

@@ -45,7 +45,7 @@ export class DecisionCycles {
     for (const visit of visits) {
       if (visit < 0) continue
       if (this.first[visit] === -1) this.first[visit] = index
-      if (cycleMs < (this.#visits.decidedMs[visit] as number)) this.cycle[visit] = index
+      if (cycleMs < this.#visits.decidedMs[visit]!) this.cycle[visit] = index
     }
   }
 }
@@ -76,10 +76,10 @@ export function poolOf(
   const picks: number[] = []
   let [count, negativeCount] = [0, 0]
   for (let row = 0; row < visits.length; row++) {
-    const visit = visits[row] as number
+    const visit = visits[row]!
     if (visit < 0) continue
     if (decisions.first[visit] === index) first.push(row)
-    const decided = decidedMs[visit] as number
+    const decided = decidedMs[visit]!
     if (cycleMs >= decided) continue
     rows[count++] = row
     if (decisions.cycle[visit] === index) deciding.push(row)
@@ -142,12 +142,12 @@ export class RankerEvaluation {
   ): void {
     assert(scores.length === visits.length, 'a score for each row')
     const keys = sortKeys(scores)
-    for (const row of pool.first) this.firstScore[visits[row] as number] = scores[row] as number
+    for (const row of pool.first) this.firstScore[visits[row]!] = scores[row]!
     for (const row of pool.deciding) {
-      const visit = visits[row] as number
-      this.lastScore[visit] = scores[row] as number
+      const visit = visits[row]!
+      this.lastScore[visit] = scores[row]!
       if (this.#visits.fate[visit] !== saved) continue
-      const key = keys[row] as number
+      const key = keys[row]!
       const amongAll = rankAmong(keys, pool.rows, key)
       // The row ties with itself.
       this.rank[visit] = amongAll.above + (amongAll.tied + 1) / 2
@@ -163,9 +163,9 @@ export class RankerEvaluation {
       this.ndcg.push({ cycleIndex: index, values })
     }
     if (budget === 0) return
-    const unpicked = pool.rows.filter((row) => this.isPicked[visits[row] as number] === 0)
+    const unpicked = pool.rows.filter((row) => this.isPicked[visits[row]!] === 0)
     for (const row of highest(keys, unpicked, budget)) {
-      const visit = visits[row] as number
+      const visit = visits[row]!
       this.isPicked[visit] = 1
       this.picks.push({ visit, cycleIndex: index })
     }
@@ -177,8 +177,8 @@ export function budgets(cycleMs: readonly number[], { fate, decidedMs, count }: 
   const perCycle = new Uint32Array(cycleMs.length)
   for (let visit = 0; visit < count; visit++) {
     if (fate[visit] !== saved) continue
-    const cycle = lastBefore(cycleMs, decidedMs[visit] as number)
-    if (cycle >= 0) perCycle[cycle] = (perCycle[cycle] as number) + 1
+    const cycle = lastBefore(cycleMs, decidedMs[visit]!)
+    if (cycle >= 0) perCycle[cycle] = perCycle[cycle]! + 1
   }
   return perCycle
 }
@@ -188,7 +188,7 @@ export function lastBefore(times: readonly number[], ms: number): number {
   let [low, high] = [0, times.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((times[middle] as number) < ms) low = middle + 1
+    if (times[middle]! < ms) low = middle + 1
     else high = middle
   }
   return low - 1

@@ -39,13 +39,13 @@ export function rankerFigures(
     if (Number.isNaN(rank[visit])) continue
     const unit = units.ofVisit(visit)
     if (Number.isNaN(rankPercentile[visit])) withoutNegatives++
-    else percentiles.add(unit, rankPercentile[visit] as number)
-    for (const [depth, sums] of inTop) sums.add(unit, (rank[visit] as number) <= depth ? 1 : 0)
+    else percentiles.add(unit, rankPercentile[visit]!)
+    for (const [depth, sums] of inTop) sums.add(unit, rank[visit]! <= depth ? 1 : 0)
   }
   const gains = ndcgDepths.map((depth, depthIndex) => {
     const sums = new UnitSums()
     for (const { cycleIndex, values } of evaluation.ndcg)
-      sums.add(units.ofCycle(cycleIndex), values[depthIndex] as number)
+      sums.add(units.ofCycle(cycleIndex), values[depthIndex]!)
     return [depth, units.estimate(sums)] as const
   })
   const tops = inTop.map(([depth, sums]) => [depth, units.estimate(sums)] as const)
@@ -83,11 +83,11 @@ function visitFigures(
   { firstScore, lastScore }: RankerEvaluation,
   { fates: { fate, count } }: EvaluationWindow,
 ): VisitFigures {
-  const decided = [...Array(count).keys()].filter((visit) => fates[fate[visit] as number] !== 'open')
+  const decided = [...Array(count).keys()].filter((visit) => fates[fate[visit]!] !== 'open')
   const labelled = (scores: Float64Array): [Float64Array, Uint8Array] => {
     const visits = decided.filter((visit) => !Number.isNaN(scores[visit]))
     return [
-      Float64Array.from(visits, (visit) => scores[visit] as number),
+      Float64Array.from(visits, (visit) => scores[visit]!),
       Uint8Array.from(visits, (visit) => (fate[visit] === saved ? 1 : 0)),
     ]
   }
@@ -107,17 +107,17 @@ function budgetFigures(
   const [precisionSums, harmSums, recallSums] = [new UnitSums(), new UnitSums(), new UnitSums()]
   const leads: number[] = []
   for (const { visit, cycleIndex } of picks) {
-    const end = fates[fate[visit] as number] as Fate
+    const end = fates[fate[visit]!]!
     byFate[end]++
     if (end === 'open') continue
     const unit = units.ofCycle(cycleIndex)
     precisionSums.add(unit, end === 'saved' ? 1 : 0)
     harmSums.add(unit, end === 'hidden' || end === 'deleted' ? 1 : 0)
     const cycleMs = cycles[cycleIndex]?.cycleAtMs ?? NaN
-    if (end === 'saved') leads.push(((decidedMs[visit] as number) - cycleMs) / minuteMs)
+    if (end === 'saved') leads.push((decidedMs[visit]! - cycleMs) / minuteMs)
   }
   for (let visit = 0; visit < count; visit++)
-    if (fate[visit] === saved) recallSums.add(units.ofVisit(visit), isPicked[visit] as number)
+    if (fate[visit] === saved) recallSums.add(units.ofVisit(visit), isPicked[visit]!)
   const precision = units.estimate(precisionSums)
   const recall = units.estimate(recallSums)
   const harm = units.estimate(harmSums)
@@ -136,7 +136,7 @@ function budgetFigures(
 export function difference(a: EvaluatedRanker, b: EvaluatedRanker, units: Units, days: number): Difference {
   const sums = new UnitSums()
   for (const [visit, value] of a.evaluation.rankPercentile.entries()) {
-    const other = b.evaluation.rankPercentile[visit] as number
+    const other = b.evaluation.rankPercentile[visit]!
     if (!Number.isNaN(value) && !Number.isNaN(other)) sums.add(units.ofVisit(visit), value - other)
   }
   const { mean, n, ci95 } = units.estimate(sums)

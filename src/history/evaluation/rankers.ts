@@ -50,11 +50,11 @@ export function baselineRankers({ entries, visits }: EvaluationWindow): Ranker[]
       // A loop: `Float64Array.from` allocates an object for each value.
       const created = new Float64Array(visitOfRow.length)
       for (let row = 0; row < created.length; row++)
-        created[row] = entries.createdMs[visits.entry[visitOfRow[row] as number] ?? -1] ?? NaN
+        created[row] = entries.createdMs[visits.entry[visitOfRow[row]!] ?? -1] ?? NaN
       return created
     },
     // NaN if one of them is null.
-    up_per_view: ({ up, views }) => up.map((value, row) => value / Math.max(views[row] as number, 1)),
+    up_per_view: ({ up, views }) => up.map((value, row) => value / Math.max(views[row]!, 1)),
   }
   return Object.entries(scoresOf).map(([name, scores]) => ({ name, versions: [], scores }))
 }

@@ -21,7 +21,7 @@ import {
   ModelError,
   readManifest,
 } from '../../model/index.js'
-import type { Store, StoredCycle } from '../../store/index.js'
+import type { Store } from '../../store/index.js'
 import { HistoryError } from '../history-error.js'
 import { positionOf, type History } from '../session.js'
 import { candidateOf, isPendingAt, StoredVisits, type StoredVisit } from '../stored-visits.js'
@@ -191,7 +191,7 @@ async function replayedInputsOf(
 ): Promise<InputsOf> {
   const nameOf = (cycleId: string, version: string): string => `${cycleId} ${version}`
   const byName = new Map<string, CycleInputs>()
-  const positions = cycles.map(({ cycle_id }) => (store.findCycle(cycle_id) as StoredCycle).position)
+  const positions = cycles.map(({ cycle_id }) => store.findCycle(cycle_id)!.position)
   const range = { from: Math.min(...positions), to: Math.max(...positions), codec }
   for await (const replayed of replayCycles(store, range)) {
     if (!positions.includes(replayed.position)) continue

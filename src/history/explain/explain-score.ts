@@ -65,7 +65,7 @@ async function scoreChanges(
   const rows = [row, ...others.filter((other) => other !== null)]
   const [score = NaN, ...scores] = await scoreInputs(scorer, weights, rows)
   assert(scores.length === rows.length - 1, 'each row has a score')
-  const changes = others.map((other) => (other === null ? null : (scores.shift() as number) - score))
+  const changes = others.map((other) => (other === null ? null : scores.shift()! - score))
   return { score, changes }
 }
 
@@ -91,7 +91,7 @@ function inputParts({ features, model, galleries }: ScorerInputs, inputs: CycleI
   const parts = features.map(({ name, missing }, column): Part => {
     const present = presentValues(inputs, column)
     const middle = median(present)
-    const value = own.features[column] as number
+    const value = own.features[column]!
     const isMissing = Number.isNaN(value)
     return {
       part: {
@@ -163,7 +163,7 @@ export async function explainChange(
   const [byInputs = NaN, ...byInput] = changes as number[]
   const [weighted = NaN] = await scoreInputs(earlier.scorer, later.weights, [after])
   const [toScore = NaN] = await scoreInputs(later.scorer, later.weights, [afterOwn])
-  const inputs = changed.map(({ part }, index) => ({ ...part, change: byInput[index] as number }))
+  const inputs = changed.map(({ part }, index) => ({ ...part, change: byInput[index]! }))
   return {
     from_score: score,
     to_score: toScore,
@@ -181,7 +181,7 @@ function changedParts(
 ): { readonly part: Omit<ChangedInput, 'change'>; readonly row: InputRow }[] {
   const parts: { part: Omit<ChangedInput, 'change'>; row: InputRow }[] = []
   for (const [column, { name }] of features.entries()) {
-    const [from, to] = [before.features[column] as number, after.features[column] as number]
+    const [from, to] = [before.features[column]!, after.features[column]!]
     if (Object.is(from, to)) continue
     const row = withFeature(before, column, to)
     parts.push({ part: { kind: 'feature', name, from: orNull(from), to: orNull(to) }, row })

@@ -72,7 +72,7 @@ export async function lastReading(
   { gall_id, post_no }: PostKey,
 ): Promise<EngagementRow | null> {
   for (const { cycle_id } of cycles.slice(-readingCyclesMax).reverse()) {
-    const { position } = store.findCycle(cycle_id) as StoredCycle
+    const { position } = store.findCycle(cycle_id)!
     const { engagement } = JSON.parse(Buffer.from(await readBody(store, position)).toString()) as CycleRequest
     const reading = engagement.find((row) => row.post_no === post_no && row.gall_id === gall_id)
     if (reading?.status === 'ok') return reading

@@ -80,7 +80,7 @@ export async function cycleInputs(
   const inputs = await inputsOf([...slots.keys()], othersEncodeMsMax)
   const matrix = new Float32Array(inputs.count * features.length)
   if (features.length > 0) compileFeatures(features, { codec, missing: 'nan' })(inputs, matrix)
-  const slot = slots[row] as number
+  const slot = slots[row]!
   return {
     own: {
       features: matrix.slice(row * features.length, (row + 1) * features.length),
@@ -106,14 +106,14 @@ function medianVector(column: EmbeddingColumn | null, slots: Uint32Array): Float
   const rows = Array.from(slots, (slot) => row[slot] ?? -1).filter((at) => at >= 0)
   if (rows.length === 0) return null
   return Float32Array.from({ length: dim }, (_, i) =>
-    median(Float64Array.from(rows, (at) => vectors[at * dim + i] as number)),
+    median(Float64Array.from(rows, (at) => vectors[at * dim + i]!)),
   )
 }
 
 /** Present values of one feature in the pool. */
 export function presentValues({ features, rowCount }: CycleInputs, column: number): Float64Array {
   const width = rowCount === 0 ? 0 : features.length / rowCount
-  const values = Float64Array.from({ length: rowCount }, (_, row) => features[row * width + column] as number)
+  const values = Float64Array.from({ length: rowCount }, (_, row) => features[row * width + column]!)
   return values.filter((value) => !Number.isNaN(value))
 }
 
@@ -139,7 +139,7 @@ export async function scoreInputs(
   const matrix = new Float32Array(count * features.length)
   for (const [row, input] of rows.entries())
     for (const [column, feature] of features.entries()) {
-      const value = input.features[column] as number
+      const value = input.features[column]!
       const isImputed = Number.isNaN(value) && missing === 'imputed'
       matrix[row * features.length + column] = isImputed ? (feature.missing ?? NaN) : value
     }

@@ -38,16 +38,16 @@ export class ExportedFeatures {
     this.#fill({ ...scoring, ...inputState }, matrix)
     const rowOf = new Map<number, number>()
     for (let row = 0; row < scoring.count; row++) {
-      const slot = scoring.slots[row] as number
-      rowOf.set(this.#staging.postNumber(gallIdAt(next, slot), next.postNo[slot] as number), row)
+      const slot = scoring.slots[row]!
+      rowOf.set(this.#staging.postNumber(gallIdAt(next, slot), next.postNo[slot]!), row)
     }
     const rows = Int32Array.from(posts, (post) => rowOf.get(post) ?? -1)
     return Object.fromEntries(
       this.#features.map(({ name }, column) => {
         const values = new Float32Array(rows.length).fill(NaN)
         for (let at = 0; at < rows.length; at++) {
-          const row = rows[at] as number
-          if (row >= 0) values[at] = matrix[row * width + column] as number
+          const row = rows[at]!
+          if (row >= 0) values[at] = matrix[row * width + column]!
         }
         return [name, values]
       }),

@@ -12,7 +12,6 @@ import {
   type CycleColumns,
   type CycleRequest,
   type CycleResponse,
-  type HeadColumns,
   type KeyColumns,
   type GalleryIds,
 } from '../../contract/index.js'
@@ -164,7 +163,7 @@ class CycleExporter {
     const count = scored.post.length
     const weights = weightsOf(this.#store, stored.weightsVersion)
     for (const version of versions) {
-      const heads = shadowHeads(this.#store, stored, version) as HeadColumns
+      const heads = shadowHeads(this.#store, stored, version)!
       this.#staging.append('shadow_scores', count, {
         ...scored,
         model_version: new Array<string>(count).fill(version),
@@ -183,9 +182,7 @@ class CycleExporter {
     return {
       position: new Int32Array(results.length).fill(position),
       post: Int32Array.from(results, ({ gall_id, post_no }) => this.#staging.postNumber(gall_id, post_no)),
-      entered: Int32Array.from(results, ({ reason }) =>
-        reason === 'unknown_post' ? -1 : (entered[slot++] as number),
-      ),
+      entered: Int32Array.from(results, ({ reason }) => (reason === 'unknown_post' ? -1 : entered[slot++]!)),
     }
   }
 
@@ -252,5 +249,5 @@ function reasonCodes(json: Uint8Array, count: number): (string | null)[] {
 }
 
 function sumOf(ms: Float64Array, fraction: Float64Array): Float64Array {
-  return ms.map((value, row) => value + (fraction[row] as number))
+  return ms.map((value, row) => value + fraction[row]!)
 }

@@ -110,7 +110,7 @@ export class Staging {
   /** The numbers of the posts of some rows. */
   postNumbers({ count, gallery, postNo }: KeyColumns, galleries: GalleryIds): Int32Array {
     return Int32Array.from({ length: count }, (_, row) =>
-      this.postNumber(galleries[gallery[row] as number] as string, postNo[row] as number),
+      this.postNumber(galleries[gallery[row]!]!, postNo[row]!),
     )
   }
 

@@ -89,7 +89,7 @@ function feedsOf(
         return [{ name, type, dims: isVector ? [count] : [count, columnCount], values: matrices[matrix] }]
       const values = Float32Array.from(
         { length: count },
-        (_, row) => matrices[matrix][row * columnCount + column] as number,
+        (_, row) => matrices[matrix][row * columnCount + column]!,
       )
       return [{ name, type, dims: isVector ? [count] : [count, 1], values }]
     })
@@ -114,7 +114,7 @@ export async function dependsOnBatch(
       const all = together.find((output) => output.name === name)
       if (dims[0] !== 1 || all === undefined) return false
       return values.some((value, index) => {
-        const other = all.values[run.start * values.length + index] as number
+        const other = all.values[run.start * values.length + index]!
         return Math.abs(value - other) > aloneTolerance * Math.max(1, Math.abs(other))
       })
     })
@@ -194,7 +194,7 @@ function tableOf({ name, dims, values }: TrialOutput): Table | null {
     if (more.length > 0 || rows !== trialRows || values.length !== rows * columnCount) continue
     const columns = Array.from({ length: columnCount }, (_, column) =>
       Float32Array.from({ length: rows }, (_, row) =>
-        transposed ? (values[column * rows + row] as number) : (values[row * columnCount + column] as number),
+        transposed ? values[column * rows + row]! : values[row * columnCount + column]!,
       ),
     )
     return {

@@ -25,7 +25,7 @@ export async function draftImage(
   inventory: Inventory,
   findings: Findings,
 ): Promise<ImageManifest | null> {
-  const input = graph.ports.inputs[0] as Port
+  const input = graph.ports.inputs[0]!
   const layout = input.shape?.[1] === 3 || input.shape?.[3] !== 3 ? 'nchw' : 'nhwc'
   if (layout === 'nhwc') findings.take('image.layout', read(layout, 'the shape of the input'))
   const file = inventory.beside(graph.entry.file, 'preprocessor_config.json')
@@ -250,10 +250,7 @@ function outputOf(
     named === undefined ? guess(name, 'the first output') : read(name, 'the name of the output'),
   )
   const isGrid = dims.length === 4
-  const dim = findings.take(
-    'image.dim',
-    read((isGrid ? dims[1] : dims.at(-1)) as number, `${name} in a trial run`),
-  )
+  const dim = findings.take('image.dim', read((isGrid ? dims[1] : dims.at(-1))!, `${name} in a trial run`))
   if (dims.length === 2) return { output: name, dim }
   const pool = isGrid
     ? read('mean' as const, 'the output is a grid of cells')

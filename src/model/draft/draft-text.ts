@@ -58,7 +58,7 @@ export async function draftText(
   if (outputs === null) return null
   const output = outputOf(outputs, graph.entry.batch ?? trialRows, findings)
   if (output === null) return null
-  const dim = output.dims.at(-1) as number
+  const dim = output.dims.at(-1)!
   findings.take('text.dim', read(dim, `the last dimension of ${output.name} in a trial run`))
   takeBatch('text', graph, findings)
   const bytes = await readBytes(inventory.path(tokenizerFile))

@@ -119,7 +119,7 @@ async function draftOf(inventory: Inventory, opened: Opened, context: Context): 
     ...(drafted.features.length === 0 ? {} : { features: drafted.features }),
     ...(drafted.missing === 'nan' ? { missing: 'nan' as const } : {}),
     ...(drafted.galleries === null ? {} : { galleries: drafted.galleries }),
-    head: drafted.head.length === 1 ? (drafted.head[0] as HeadManifest) : [...drafted.head],
+    head: drafted.head.length === 1 ? drafted.head[0]! : [...drafted.head],
     ...(text && isRead('text') ? { text } : {}),
     ...(image && isRead('image') ? { image } : {}),
   }

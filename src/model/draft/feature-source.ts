@@ -59,10 +59,10 @@ export async function packageSources(inventory: Inventory): Promise<FeatureSourc
  */
 export function chooseFeatures({ names }: FeatureSource, width: number | null): ChosenFeatures | null {
   const all = names.map((_, index) => index)
-  const known = all.filter((index) => findFeature(names[index] as string) !== undefined)
+  const known = all.filter((index) => findFeature(names[index]!) !== undefined)
   const columns =
     [all, known].find(({ length }) => length === width) ?? (width === null && known.length > 0 ? known : null)
-  return columns && { names: columns.map((index) => names[index] as string), columns }
+  return columns && { names: columns.map((index) => names[index]!), columns }
 }
 
 function sourceIn(file: string, text: string): FeatureSource {

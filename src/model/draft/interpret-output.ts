@@ -21,7 +21,7 @@ const probabilityName = /prob|share|sigmoid|softmax|^p_/i
 /** `columns`: the values of each, a row each. */
 export function interpretOutput(name: string, columns: readonly Float32Array[]): HeadCandidate[] {
   const sums = Float64Array.from(columns[0] ?? [], (_, row) =>
-    columns.reduce((sum, values) => sum + (values[row] as number), 0),
+    columns.reduce((sum, values) => sum + values[row]!, 0),
   )
   const areShares = columns.every((values) =>
     values.every((value) => value >= -tolerance && value <= 1 + tolerance),

@@ -67,9 +67,9 @@ function editDistance(a: string, b: string): number {
     const above = row
     row = [i]
     for (let j = 1; j <= b.length; j++) {
-      const replaced = (above[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      row.push(Math.min(replaced, (above[j] as number) + 1, (row[j - 1] as number) + 1))
+      const replaced = above[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row.push(Math.min(replaced, above[j]! + 1, row[j - 1]! + 1))
     }
   }
-  return row[b.length] as number
+  return row[b.length]!
 }

@@ -20,8 +20,8 @@ export function fillGalleryIndexes(galleries: readonly string[]): FillGalleryInd
     assert(matrix.length === inputs.count, 'each row has one index of a gallery')
     const indexOfCode = Uint32Array.from(inputs.galleries, indexOf)
     for (let row = 0; row < inputs.count; row++) {
-      const code = inputs.gallery[inputs.slots[row] as number] as number
-      matrix[row] = indexOfCode[code] as number
+      const code = inputs.gallery[inputs.slots[row]!]!
+      matrix[row] = indexOfCode[code]!
     }
   }
 }

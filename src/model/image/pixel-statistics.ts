@@ -32,9 +32,7 @@ export function pixelStatistics(tensor: PixelValues, form: TensorForm): PixelSta
     shape: inputShape(form, 1),
     channels: order.map((channel, index) => ({
       channel,
-      ...statistics(
-        Float64Array.from({ length: pixelCount }, (_, at) => tensor[index * start + at * step] as number),
-      ),
+      ...statistics(Float64Array.from({ length: pixelCount }, (_, at) => tensor[index * start + at * step]!)),
     })),
   }
 }

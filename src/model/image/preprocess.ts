@@ -60,7 +60,7 @@ export class Preprocessor {
       const step = isPlanar ? 1 : channelCount
       let to = isPlanar ? channel * count : channel
       for (let pixel = 0, from = source; pixel < count; pixel++, from += channelCount, to += step) {
-        target[to] = values[pixels[from] as number] as number
+        target[to] = values[pixels[from]!]!
       }
     })
     return target
@@ -99,6 +99,6 @@ async function decode(jpeg: Uint8Array): Promise<Pixels> {
 /** The value of each byte of a channel in the tensor. */
 function byteValues({ scale, mean, std }: PreprocessOptions, channel: number): PixelValues {
   if (mean === null || std === null) return Uint8Array.from({ length: byteCount }, (_, byte) => byte)
-  const [middle, spread] = [mean[channel] as number, std[channel] as number]
+  const [middle, spread] = [mean[channel]!, std[channel] as number]
   return Float32Array.from({ length: byteCount }, (_, byte) => (byte * scale - middle) / spread)
 }

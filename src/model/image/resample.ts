@@ -120,21 +120,21 @@ function resampleRows({ data, width, height }: Pixels, columns: Weights, rows: W
   const { count, starts, lengths, weights, weightsMax } = columns
   const target = new Uint8Array(height * count * channelCount)
   const last = rows.count - 1
-  const end = (rows.starts[last] as number) + (rows.lengths[last] as number)
-  for (let row = rows.starts[0] as number; row < end; row++) {
+  const end = rows.starts[last]! + rows.lengths[last]!
+  for (let row = rows.starts[0]!; row < end; row++) {
     let to = row * count * channelCount
     for (let pixel = 0; pixel < count; pixel++) {
-      let from = (row * width + (starts[pixel] as number)) * channelCount
+      let from = (row * width + starts[pixel]!) * channelCount
       let red = half
       let green = half
       let blue = half
       const first = pixel * weightsMax
-      const afterLast = first + (lengths[pixel] as number)
+      const afterLast = first + lengths[pixel]!
       for (let at = first; at < afterLast; at++, from += channelCount) {
-        const weight = weights[at] as number
-        red += Math.imul(data[from] as number, weight)
-        green += Math.imul(data[from + 1] as number, weight)
-        blue += Math.imul(data[from + 2] as number, weight)
+        const weight = weights[at]!
+        red += Math.imul(data[from]!, weight)
+        green += Math.imul(data[from + 1]!, weight)
+        blue += Math.imul(data[from + 2]!, weight)
       }
       target[to++] = byteOf(red)
       target[to++] = byteOf(green)
@@ -151,16 +151,15 @@ function resampleColumns(lines: Uint8Array, width: number, rows: Weights): Uint8
   const sums = new Int32Array(rowValues)
   for (let row = 0; row < count; row++) {
     sums.fill(half)
-    let from = (starts[row] as number) * rowValues
+    let from = starts[row]! * rowValues
     const first = row * weightsMax
-    const afterLast = first + (lengths[row] as number)
+    const afterLast = first + lengths[row]!
     for (let at = first; at < afterLast; at++, from += rowValues) {
-      const weight = weights[at] as number
+      const weight = weights[at]!
       for (let value = 0; value < rowValues; value++)
-        sums[value] = (sums[value] as number) + Math.imul(lines[from + value] as number, weight)
+        sums[value] = sums[value]! + Math.imul(lines[from + value]!, weight)
     }
-    for (let value = 0; value < rowValues; value++)
-      target[row * rowValues + value] = byteOf(sums[value] as number)
+    for (let value = 0; value < rowValues; value++) target[row * rowValues + value] = byteOf(sums[value]!)
   }
   return target
 }

@@ -76,7 +76,7 @@ export interface HeadsReply {
 export const headsChildFormat: ChildFormat<HeadsBatch, HeadsReply> = {
   decodeRequest({ header, parts }) {
     const values = parts.map(floats)
-    const matrices = byMatrix((name) => values[matrixNames.indexOf(name)] as Float32Array)
+    const matrices = byMatrix((name) => values[matrixNames.indexOf(name)]!)
     return { count: (header as { count: number }).count, matrices }
   },
   encodeReply: ({ heads, failure }) => ({ header: { kind: 'done', failure }, parts: heads }),

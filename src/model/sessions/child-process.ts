@@ -104,8 +104,8 @@ function followChild(child: ChildProcess, directory: string, payloads: PayloadFi
     inBackground('model process', () => removeDirectory(directory))
   }
   return {
-    pid: child.pid as number,
-    outputs: [stdio[1] as Readable, stdio[2] as Readable],
+    pid: child.pid!,
+    outputs: [stdio[1]!, stdio[2]!],
     headers: stdio[headerDescriptor] as Duplex,
     payloads,
     kill,

@@ -49,7 +49,7 @@ export async function readExternalData(
   return locations.map(({ path, location }) => ({
     // The binding for Node removes one `./` in front, and ONNX Runtime compares the rest with the path in the graph.
     path: path.startsWith('./') ? `./${path}` : path,
-    data: read.get(location) as Uint8Array,
+    data: read.get(location)!,
   }))
 }
 

@@ -17,14 +17,14 @@ const remedy =
  * head that has some.
  */
 export function clampHeads(heads: readonly HeadName[], columns: readonly Float32Array[]): void {
-  heads.forEach((head, index) => clampHead(head, columns[index] as Float32Array))
+  heads.forEach((head, index) => clampHead(head, columns[index]!))
 }
 
 function clampHead(head: HeadName, values: Float32Array): void {
   let badCount = 0
   let firstBad = -1
   for (let row = 0; row < values.length; row++) {
-    const value = values[row] as number
+    const value = values[row]!
     // NaN fails this comparison.
     if (value >= 0 && value <= 1) continue
     if (value >= -roundingMax && value <= 1 + roundingMax) {
@@ -35,7 +35,7 @@ function clampHead(head: HeadName, values: Float32Array): void {
     badCount++
   }
   if (badCount === 0) return
-  const value = values[firstBad] as number
+  const value = values[firstBad]!
   throw new ModelRowError(
     `head ${head}: ${badCount} of ${values.length} rows are not finite and within 0 to 1, ` +
       `the first is row ${firstBad} with ${value}${Number.isNaN(value) ? '' : remedy}`,

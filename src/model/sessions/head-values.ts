@@ -26,11 +26,10 @@ export function readHead(output: ort.OnnxValue | undefined, head: HeadColumn, ta
   const { scale, offset, activation } = head
   const start = (head.column ?? 0) * columnStep
   if (scale === 1 && offset === 0)
-    for (let row = 0, at = start; row < target.length; row++, at += rowStep)
-      target[row] = values[at] as number
+    for (let row = 0, at = start; row < target.length; row++, at += rowStep) target[row] = values[at]!
   else
     for (let row = 0, at = start; row < target.length; row++, at += rowStep)
-      target[row] = (values[at] as number) * scale + offset
+      target[row] = values[at]! * scale + offset
   if (activation !== 'none') activate(target, activation)
 }
 
@@ -71,21 +70,21 @@ function readSoftmax(
   for (let row = 0; row < target.length; row++) {
     let max = -Infinity
     for (let index = 0, at = row * rowStep; index < columnCount; index++, at += columnStep) {
-      const logit = (values[at] as number) * scale
+      const logit = values[at]! * scale
       logits[index] = logit
       // NaN stays, so that the checks of the parent detect it.
       max = Math.max(max, logit)
     }
     let sum = 0
-    for (let index = 0; index < columnCount; index++) sum += Math.exp((logits[index] as number) - max)
-    target[row] = Math.exp((logits[column ?? 0] as number) - max) / sum
+    for (let index = 0; index < columnCount; index++) sum += Math.exp(logits[index]! - max)
+    target[row] = Math.exp(logits[column ?? 0]! - max) / sum
   }
 }
 
 /** Values that are not finite stay as they are, so that the checks of the parent detect them. */
 function activate(values: Float32Array, activation: 'sigmoid' | 'clip'): void {
   for (let row = 0; row < values.length; row++) {
-    const value = values[row] as number
+    const value = values[row]!
     if (!Number.isFinite(value)) continue
     values[row] = activation === 'sigmoid' ? 1 / (1 + Math.exp(-value)) : Math.min(Math.max(value, 0), 1)
   }

@@ -145,6 +145,6 @@ function tensorOf(
   if (column === null) return numberTensor(type, matrices[matrix], isVector ? [count] : [count, columnCount])
   const all = matrices[matrix]
   const values = new Float32Array(count)
-  for (let row = 0, at = column; row < count; row++, at += columnCount) values[row] = all[at] as number
+  for (let row = 0, at = column; row < count; row++, at += columnCount) values[row] = all[at]!
   return numberTensor(type, values, isVector ? [count] : [count, 1])
 }

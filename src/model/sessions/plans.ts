@@ -122,7 +122,7 @@ export function planModel(
   }
   const planGraph = (graph: GraphManifest): GraphPlan => ({
     ...planGraphFiles(graph, planFile),
-    providers: providers.get(graph) as readonly string[],
+    providers: providers.get(graph)!,
     intraOpThreads:
       options.intraOpThreads ?? graph.intra_op_threads ?? manifest.intra_op_threads ?? intraOpThreadsDefault,
     ...(options.mostlyOnCpu === undefined ? {} : { mostlyOnCpu: options.mostlyOnCpu }),

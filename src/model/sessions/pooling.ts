@@ -52,8 +52,8 @@ export function poolVectors(vectors: readonly Float32Array[], pooling: 'mean' | 
   const pooled = Float64Array.from(first)
   for (const vector of others) {
     for (let i = 0; i < pooled.length; i++) {
-      const value = vector[i] as number
-      pooled[i] = pooling === 'max' ? Math.max(pooled[i] as number, value) : (pooled[i] as number) + value
+      const value = vector[i]!
+      pooled[i] = pooling === 'max' ? Math.max(pooled[i]!, value) : pooled[i]! + value
     }
   }
   return Float32Array.from(pooled, (value) => (pooling === 'mean' ? value / vectors.length : value))
@@ -62,7 +62,7 @@ export function poolVectors(vectors: readonly Float32Array[], pooling: 'mean' | 
 /** The sum is in float64, so that one of many values loses little precision. */
 function mean(values: Float32Array, start: number, step: number, count: number): number {
   let sum = 0
-  for (let index = 0, at = start; index < count; index++, at += step) sum += values[at] as number
+  for (let index = 0, at = start; index < count; index++, at += step) sum += values[at]!
   return sum / count
 }
 
@@ -71,6 +71,6 @@ export function scaleToLengthOne(vector: Float32Array): void {
   const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
   if (length === 0) return
   for (let column = 0; column < vector.length; column++) {
-    vector[column] = (vector[column] as number) / length
+    vector[column] = vector[column]! / length
   }
 }

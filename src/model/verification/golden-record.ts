@@ -35,10 +35,8 @@ export function recordGolden(
     })
     return {
       name,
-      features: Object.fromEntries(
-        features.map((feature, i) => [feature.name, shortest(values[i] as number)]),
-      ),
-      ...(manifest.galleries === undefined ? {} : { gall_id: gallIdAt(inputs, inputs.slots[row] as number) }),
+      features: Object.fromEntries(features.map((feature, i) => [feature.name, shortest(values[i]!)])),
+      ...(manifest.galleries === undefined ? {} : { gall_id: gallIdAt(inputs, inputs.slots[row]!) }),
       ...(record === null ? {} : { record: readableRecord(record) }),
       ...(images.length === 0 ? {} : { images: images.map(({ file, sha256 }) => ({ file, sha256 })) }),
       heads: Object.fromEntries(given) as GoldenCase['heads'],

@@ -10,7 +10,6 @@ import { referenceCodec } from '../../codec/index.js'
 import type { HeadColumns } from '../../contract/index.js'
 import { compileFeatures } from '../features/compile.js'
 import { findFeature } from '../features/catalogue.js'
-import type { Feature } from '../features/feature.js'
 import { parseGolden, readGolden, runGolden, type GoldenCase, type GoldenRunner } from './golden.js'
 import { recordGolden } from './golden-record.js'
 import { featureNames } from '../package/parse-manifest.js'
@@ -219,7 +218,7 @@ test('recorded cases name the gallery of each post, for a model that reads it', 
 })
 
 function packageOf(changed: Manifest, directory = '/nowhere'): ModelPackage {
-  const features = featureNames(changed).map((name) => findFeature(name) as Feature)
+  const features = featureNames(changed).map((name) => findFeature(name)!)
   return { directory, manifest: changed, features, files: [] }
 }
 

@@ -19,7 +19,7 @@ export async function checkLatency(
   manifest: Manifest,
 ): Promise<Outcome> {
   const times = await measure(model, 3 * medianMsMax)
-  const medianMs = times[Math.floor(times.length / 2)] as number
+  const medianMs = times[Math.floor(times.length / 2)]!
   const takes =
     `A batch of ${plural(trialRowCount, 'row')} takes ${medianMs.toFixed(1)} ms (median of ${times.length}); ` +
     `the limit is ${medianMsMax} ms`

@@ -349,7 +349,7 @@ function imageGraph({ shape, element, given, form, isTraced }: ImageGraphKind): 
   })
 }
 
-const encoderFiles = { 'text/tokenizer.json': makeExample()['text/tokenizer.json'] as Uint8Array }
+const encoderFiles = { 'text/tokenizer.json': makeExample()['text/tokenizer.json']! }
 const textMembers = {
   tokenizer: named('text/tokenizer.json', encoderFiles['text/tokenizer.json']),
   template: '{title}',

@@ -4,7 +4,6 @@
 import { describe, expect, test } from 'vitest'
 import type { HeadColumns } from '../../contract/index.js'
 import { findFeature } from '../features/catalogue.js'
-import type { Feature } from '../features/feature.js'
 import { clampHeads } from '../sessions/head-shares.js'
 import { ModelError, type ModelInputs } from '../model.js'
 import type { ModelPackage } from '../package/read-package.js'
@@ -22,7 +21,7 @@ const modelPackage: ModelPackage = {
     features: ['views_log'],
     head: { file: 'head.onnx', sha256: '', inputs: { features: 'x' }, outputs: { p_up: { name: 'y' } } },
   },
-  features: [findFeature('views_log') as Feature],
+  features: [findFeature('views_log')!],
   files: [],
 }
 
@@ -37,7 +36,7 @@ function scoring(
       Promise.resolve(
         heads(
           Float32Array.from(inputs.readings.subarray(0, inputs.count), (reading, row) => {
-            const views = inputs.engagement.views[reading] as number
+            const views = inputs.engagement.views[reading]!
             return change(Number.isNaN(views) ? 0.5 : (views % 97) / 97, inputs.count, row)
           }),
         ),
@@ -308,7 +307,7 @@ describe('trial rows', () => {
     const order = shuffle(9)
     expect([...order].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8])
     const moved = reorder(inputs, order)
-    const views = (some: ModelInputs, row: number) => some.engagement.views[some.readings[row] as number]
+    const views = (some: ModelInputs, row: number) => some.engagement.views[some.readings[row]!]
     order.forEach((row, index) => expect(views(moved, index)).toBe(views(inputs, row)))
   })
 })

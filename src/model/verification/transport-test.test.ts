@@ -62,7 +62,7 @@ test('its heads spread over 0 to 1 on ordinary posts, neither equal nor saturate
   const heads = await model.predict(ordinaryInputs(1000, 12))
   for (const name of headNames) {
     const sorted = [...(heads[name] ?? [])].sort((a, b) => a - b)
-    const at = (share: number): number => sorted[Math.floor(share * sorted.length)] as number
+    const at = (share: number): number => sorted[Math.floor(share * sorted.length)]!
     expect(at(0.8) - at(0.2), name).toBeGreaterThan(0.15)
     expect(at(0.05), name).toBeGreaterThan(0.01)
     expect(at(0.95), name).toBeLessThan(0.99)

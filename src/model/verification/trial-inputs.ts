@@ -127,7 +127,7 @@ export function trialPool(count: number, model: TrialReader): ModelInputs {
 /** `count` rows, most of them ordinary, every eighth of another kind. */
 export function manyKinds(count: number): TrialKind[] {
   return Array.from({ length: count }, (_, row) =>
-    row % 8 === 7 ? (trialKinds[Math.floor(row / 8) % trialKinds.length] as TrialKind) : 'ordinary',
+    row % 8 === 7 ? trialKinds[Math.floor(row / 8) % trialKinds.length]! : 'ordinary',
   )
 }
 
@@ -136,8 +136,8 @@ export function reorder(inputs: ModelInputs, order: readonly number[]): ModelInp
   return {
     ...inputs,
     count: order.length,
-    slots: Uint32Array.from(order, (row) => inputs.slots[row] as number),
-    readings: Uint32Array.from(order, (row) => inputs.readings[row] as number),
+    slots: Uint32Array.from(order, (row) => inputs.slots[row]!),
+    readings: Uint32Array.from(order, (row) => inputs.readings[row]!),
   }
 }
 
@@ -147,14 +147,14 @@ export function shuffle(count: number): number[] {
   const order = Array.from({ length: count }, (_, index) => index)
   for (let last = count - 1; last > 0; last--) {
     const other = Math.floor(random() * (last + 1))
-    ;[order[last], order[other]] = [order[other] as number, order[last] as number]
+    ;[order[last], order[other]] = [order[other]!, order[last]!]
   }
   return order
 }
 
 function valueOf(kind: ColumnKind, row: TrialKind, random: () => number): number {
   const index = row === 'mixed' ? upTo(4)(random) : trialKinds.indexOf(row)
-  const value = columnValues[kind][index] as ColumnValues[number]
+  const value = columnValues[kind][index]!
   return typeof value === 'number' ? value : value(random)
 }
 

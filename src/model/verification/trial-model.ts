@@ -22,7 +22,7 @@ export function differenceOf(
     const [columnA, columnB] = [a[head], b[head]]
     if (columnA === null || columnB === null) continue
     rows.forEach((row, index) => {
-      const value = Math.abs((columnA[row] as number) - (columnB[index] as number))
+      const value = Math.abs(columnA[row]! - columnB[index]!)
       // NaN is the worst.
       if (!(value <= worst.value)) worst = { value, head, row }
     })
@@ -32,7 +32,7 @@ export function differenceOf(
 
 /** Largest difference of vectors of one length; NaN where one of them has a NaN. */
 export function vectorDifference(a: Float32Array, b: Float32Array): number {
-  return a.reduce((max, value, i) => Math.max(max, Math.abs(value - (b[i] as number))), 0)
+  return a.reduce((max, value, i) => Math.max(max, Math.abs(value - b[i]!)), 0)
 }
 
 /** A number in a report, with three digits. */

@@ -66,7 +66,7 @@ test('each message takes the same arguments in both languages, or leaves out wha
 function messagesOf(table: object, path = ''): [string, Message][] {
   return Object.entries(table).flatMap(([name, value]: [string, unknown]): [string, Message][] => {
     if (typeof value === 'function') return [[`${path}${name}`, value as Message]]
-    return typeof value === 'object' ? messagesOf(value as object, `${path}${name}.`) : []
+    return typeof value === 'object' ? messagesOf(value!, `${path}${name}.`) : []
   })
 }
 

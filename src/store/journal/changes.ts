@@ -47,7 +47,7 @@ export function packChanges(changes: readonly Change[]): { bytes: Buffer; column
       const piece = value?.subarray(part * partBytesMax, (part + 1) * partBytesMax)
       const { kindNumber } = databaseTable[kind]
       const row = [kindNumber, part, partLast, keyAt, keyBytes.length, offset, piece?.length ?? -1]
-      columns.forEach((column, index) => column.push(row[index] as number))
+      columns.forEach((column, index) => column.push(row[index]!))
       if (piece === undefined) continue
       pieces.push(piece)
       offset += piece.length

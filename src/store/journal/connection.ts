@@ -101,7 +101,7 @@ export class JournalConnection {
     const servers = serversOf(url)
     for (let i = 0; i < servers.length; i++) {
       const index = (i + (options.first ?? 0)) % servers.length
-      const [host, serverUrl] = servers[index] as (typeof servers)[number]
+      const [host, serverUrl] = servers[index]!
       try {
         return await JournalConnection.#openServer(serverUrl, index, options)
       } catch (error) {

@@ -99,7 +99,7 @@ class Simulation {
       const number = this.random(4) === 0 ? 1 + this.random(this.#next) : this.#next++
       for (let tries = 0; tries < 20 && !this.isOver(); tries++) {
         await this.world.wait(100 + this.random(1000))
-        const node = this.nodes[this.random(processCount)] as Node
+        const node = this.nodes[this.random(processCount)]!
         const { store, process } = node
         if (store === null || process.isDead) continue
         const given = await Promise.race([
@@ -141,7 +141,7 @@ class Simulation {
     while (!this.isOver()) {
       await this.world.wait(this.random(15_000))
       if (this.isOver()) return
-      const node = this.nodes[this.random(processCount)] as Node
+      const node = this.nodes[this.random(processCount)]!
       switch (this.random(this.jumps ? 7 : 6)) {
         case 0:
           this.servers.crash()

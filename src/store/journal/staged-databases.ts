@@ -137,7 +137,7 @@ class StagedDatabase implements RecordDatabase<Key> {
     for (const row of this.#view.getRange({ ...bounds, reverse })) {
       const order = orderOf(row.key)
       for (; next < staged.length; next++) {
-        const [stagedOrder, { key, value }] = staged[next] as [string, StagedRow]
+        const [stagedOrder, { key, value }] = staged[next]!
         if (reverse ? stagedOrder < order : stagedOrder > order) break
         if (value !== null) yield { key, value }
       }

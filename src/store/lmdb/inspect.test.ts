@@ -96,7 +96,7 @@ test('a flipped bit in any record is reported', async () => {
     for (let at = 0; at < value.length; at += at < 10 ? 1 : 13) {
       const damaged = Buffer.from(whole)
       for (let copy = whole.indexOf(value); copy >= 0; copy = whole.indexOf(value, copy + 1))
-        damaged[copy + at] = (damaged[copy + at] as number) ^ (1 << (flips % 8))
+        damaged[copy + at] = damaged[copy + at]! ^ (1 << (flips % 8))
       writeFileSync(path, damaged)
       expect(await problems(), `${name}, byte ${at}`).not.toEqual([])
       flips++
@@ -111,7 +111,7 @@ test('missing records and unexpected records are reported with their place', asy
   await tamper((db) => void db.requests.removeSync(2))
   expect(await problems()).toEqual(['requests, position 2: the record is missing'])
   await tamper((db) => {
-    db.responses.putSync(9, db.responses.getBinary(1) as Uint8Array)
+    db.responses.putSync(9, db.responses.getBinary(1)!)
   })
   expect(await problems()).toContain('responses, position 9: there is no such cycle')
   await tamper((db) => db.cycles.removeSync(3))
@@ -124,7 +124,7 @@ describe('a cycle is named', () => {
     name: 'responses' | 'cycleColumns' | 'cycles',
     from: number,
     to: number,
-  ): Promise<void> => tamper((db) => db[name].putSync(to, db[name].getBinary(from) as Uint8Array))
+  ): Promise<void> => tamper((db) => db[name].putSync(to, db[name].getBinary(from)!))
   const broken = (number: number): unknown =>
     expect.stringContaining(`cycle ${cycleIdAt(number)} (position ${number}): its hash does not follow`)
 
@@ -135,7 +135,7 @@ describe('a cycle is named', () => {
 
   test('that was changed with its hash: the next one does not follow from it', async () => {
     await tamper((db) => {
-      const cycle = readCycle(db.cycles.getBinary(2) as Uint8Array)
+      const cycle = readCycle(db.cycles.getBinary(2)!)
       const columns = bytesOf(1)
       const changed = hashedCycle(cycle, cycle.responseSha256, columns)
       const hash = linkHash(hashBefore(db, 2), changed)
@@ -182,7 +182,7 @@ test('an image and the entry that finds it by its hash belong together', async (
     const [use] = [...db.imageUses.getKeys({})] as [Uint8Array]
     // The same image with other bytes.
     added = Uint8Array.from(use).fill(77, 0, 32)
-    db.imageUses.putSync(added, db.imageUses.getBinary(use) as Uint8Array)
+    db.imageUses.putSync(added, db.imageUses.getBinary(use)!)
     db.imageUses.removeSync(Uint8Array.from(use))
   })
   const found = await problems()
@@ -202,7 +202,7 @@ test('the last of 250 images is read: damage to it is the only problem that is r
   let last = ''
   await tamper((db) => {
     const key = [...db.imageBytes.getKeys({})].at(-1) as Uint8Array
-    const bytes = Uint8Array.from(db.imageBytes.getBinary(key) as Uint8Array)
+    const bytes = Uint8Array.from(db.imageBytes.getBinary(key)!)
     bytes[bytes.length - 1] = 0
     db.imageBytes.putSync(key, bytes)
     last = Buffer.from(key).toString('hex')
@@ -213,11 +213,11 @@ test('the last of 250 images is read: damage to it is the only problem that is r
 test('ids, images and outcomes under a wrong key are reported', async () => {
   await tamper((db) => {
     const [id] = db.cycleIds.getKeys({})
-    db.cycleIds.putSync(Buffer.from('20990101T0000'), db.cycleIds.getBinary(id as Uint8Array) as Uint8Array)
+    db.cycleIds.putSync(Buffer.from('20990101T0000'), db.cycleIds.getBinary(id as Uint8Array)!)
     db.cycleIds.removeSync(id as Uint8Array)
     for (const key of [...db.imageBytes.getKeys({})]) db.imageBytes.removeSync(key)
     const [row] = db.outcomes.getRange({})
-    db.outcomes.putSync(new Uint8Array(16), row?.value as Uint8Array)
+    db.outcomes.putSync(new Uint8Array(16), row!.value)
   })
   expect(await problems()).toEqual([
     'cycle ids, 20990101T0000: position 1 holds 20260101T0001',

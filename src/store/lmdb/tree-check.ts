@@ -247,7 +247,7 @@ class TreeWalk {
       else end = node.end
     }
     if (end !== page.length) throw new Damage(`${name}, page ${number}: its entries do not fill it`)
-    return nodes as Node[]
+    return nodes!
   }
 
   #checkHead(
@@ -332,7 +332,7 @@ class TreeWalk {
     const byte = page >> 3
     if (page > this.#meta.lastPage) throw new Damage(`${name}: page ${page} is beyond the last one`)
     const bit = 1 << (page & 7)
-    const visited = this.#visited[byte] as number
+    const visited = this.#visited[byte]!
     if ((visited & bit) !== 0) throw new Damage(`${name}: page ${page} is used twice`)
     this.#visited[byte] = visited | bit
   }

@@ -124,7 +124,7 @@ function lowerBound(order: readonly string[], wanted: string): number {
   let [low, high] = [0, order.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((order[middle] as string) < wanted) low = middle + 1
+    if (order[middle]! < wanted) low = middle + 1
     else high = middle
   }
   return low

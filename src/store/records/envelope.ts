@@ -50,7 +50,7 @@ export function openRecord(record: Uint8Array, what: string): RecordContents {
       'unusable',
       `the stored ${what} has version ${record[0]}, this program supports ${recordVersion}`,
     )
-  return { tag: record[1] as number, payload: payloadOf(record) }
+  return { tag: record[1]!, payload: payloadOf(record) }
 }
 
 /** A plain view, even if LMDB returned a Buffer: Buffer.slice shares memory, whereas Uint8Array.slice copies. */

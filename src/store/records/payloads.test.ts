@@ -99,7 +99,7 @@ describe('a record', () => {
         expect(openRecord(record, 'thing')).toEqual({ tag, payload })
         const index = position % record.length
         expect(() => openRecord(record.slice(0, index), 'thing')).toThrow('the stored thing is damaged')
-        record[index] = (record[index] as number) ^ (1 << bit)
+        record[index] = record[index]! ^ (1 << bit)
         expect(() => openRecord(record, 'thing')).toThrow('the stored thing is damaged')
       }),
     )
