@@ -102,7 +102,7 @@ export function makeLayers(seed = shippedSeed): Layer[] {
   const random = randomNumbers(seed)
   const counts = [inputs.length, ...hiddenCounts, heads.length]
   return counts.slice(1).map((outputCount, index) => {
-    const inputCount = counts[index] as number
+    const inputCount = counts[index]!
     const isFirst = index === 0
     const isLast = index === hiddenCounts.length
     // He initialisation, which preserves the variance through ReLU; a smaller value keeps heads away from 0 and 1.
@@ -110,10 +110,10 @@ export function makeLayers(seed = shippedSeed): Layer[] {
     const weights = new Float32Array(inputCount * outputCount)
     const biases = new Float32Array(outputCount)
     for (let output = 0; output < outputCount; output++) {
-      let bias = isLast ? (headBiases[output] as number) : 0.2 * approximateNormal(random)
+      let bias = isLast ? headBiases[output]! : 0.2 * approximateNormal(random)
       for (let input = 0; input < inputCount; input++) {
         const weight = deviation * approximateNormal(random)
-        const [, mean, scale] = isFirst ? (inputs[input] as (typeof inputs)[number]) : ['', 0, 1]
+        const [, mean, scale] = isFirst ? inputs[input]! : ['', 0, 1]
         weights[input * outputCount + output] = weight / scale
         bias -= (weight * mean) / scale
       }
@@ -129,7 +129,7 @@ export function forward(layers: readonly Layer[], row: readonly number[]): numbe
     (values, { outputCount, weights, biases }, index) =>
       Array.from(biases, (bias, output) => {
         const sum = values.reduce(
-          (total, value, input) => total + value * (weights[input * outputCount + output] as number),
+          (total, value, input) => total + value * weights[input * outputCount + output]!,
           bias,
         )
         return index === layers.length - 1 ? 1 / (1 + Math.exp(-sum)) : Math.max(sum, 0)
@@ -148,9 +148,7 @@ function goldenCases(layers: readonly Layer[]): object[] {
     return {
       name: index === 0 ? 'the middle of every feature' : `around the middle, ${index}`,
       features: Object.fromEntries(inputs.map(([name], column) => [name, row[column]])),
-      heads: Object.fromEntries(
-        heads.map((name, head) => [name, rounded(forward(layers, row)[head] as number, 6)]),
-      ),
+      heads: Object.fromEntries(heads.map((name, head) => [name, rounded(forward(layers, row)[head]!, 6)])),
     }
   })
 }
