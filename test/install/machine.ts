@@ -21,6 +21,7 @@ export interface Ran {
 
 export class Machine {
   readonly #nspawn: ChildProcess
+  readonly #started: ChildProcess[] = []
   readonly #leader: number
 
   private constructor(nspawn: ChildProcess, leader: number) {
@@ -75,6 +76,7 @@ export class Machine {
   /** Starts a program that runs while the test continues. */
   start(command: readonly string[]): { readonly ended: Promise<Ran> } {
     const child = spawn('nsenter', this.#inside(command), { stdio: ['ignore', 'pipe', 'pipe'] })
+    this.#started.push(child)
     let text = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
@@ -103,6 +105,8 @@ export class Machine {
     const timer = setTimeout(() => this.#nspawn.kill('SIGKILL'), 20_000)
     await ended
     clearTimeout(timer)
+    // systemd stops all processes before it ends them, and nsenter stops with its program: it would never continue.
+    for (const child of this.#started) child.kill('SIGKILL')
   }
 
   #inside(command: readonly string[]): string[] {
