@@ -2,9 +2,10 @@
  * How long does a swap to a version with encoders take, and the first cycle after it? All pending posts have a text and two pictures, none of
  * which is encoded before.
  */
-import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { childrenOf } from '../test/crash/processes.js'
 import { Client, expectStatus } from './client.js'
 import { rampCycleCount, type WorldCycle } from './world.js'
 import { withGenerator } from './cycle-generator.js'
@@ -59,7 +60,7 @@ export async function measureEncoderSwap(
       const swapMs = performance.now() - startedAt
       const version = await cycle()
       if (version !== after) throw new Error(`the first cycle after the swap was scored by ${version}`)
-      const processMib = childrenOf(server.pid).map(memoryMib)
+      const processMib = childrenOf(server.pid).map(({ pid }) => memoryMib(pid))
       const mib = processMib.map((value) => (value ?? NaN).toFixed(0)).sort((a, b) => Number(b) - Number(a))
       return measurementOf({
         scenario: 'encoders: first cycle after a swap',
@@ -113,16 +114,4 @@ async function untilServing(server: ServerUnderTest, startedAt: number): Promise
     await sleep(20)
   }
   client.close()
-}
-
-/** The processes that a process has started. Empty without /proc. */
-function childrenOf(pid: number): number[] {
-  const tasks = `/proc/${pid}/task`
-  if (!existsSync(tasks)) return []
-  return readdirSync(tasks).flatMap((task) =>
-    readFileSync(join(tasks, task, 'children'), 'utf8')
-      .split(' ')
-      .filter(Boolean)
-      .map(Number),
-  )
 }

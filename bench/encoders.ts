@@ -46,6 +46,8 @@ interface Contest {
   readonly name: string
   readonly items: readonly Uint8Array[]
   readonly callCount: number
+  /** Items of a post. */
+  readonly perPost: number
   readonly host: Hosts.EncoderHost
   readonly bare: BareEncoder
 }
@@ -114,11 +116,19 @@ async function openContest(
   const bare = role === 'text' ? await openBareText(text, texts) : await openBareImage(image, pictures)
   const name =
     role === 'text' ? 'MiniLM texts' : `${version === encoderVersions[0] ? 'ViT-S' : 'MobileNet'} pictures`
-  return { name, items, callCount: callItems[role], host, bare }
+  const perPost = role === 'text' ? 1 : picturesPerPost
+  return { name, items, callCount: callItems[role], perPost, host, bare }
 }
 
 /** Service and bare session in alternation, so that other load of the machine affects both. */
-async function measureEncoder({ name, items, callCount, host, bare }: Contest): Promise<Measurement> {
+async function measureEncoder({
+  name,
+  items,
+  callCount,
+  perPost,
+  host,
+  bare,
+}: Contest): Promise<Measurement> {
   try {
     const batch = await bare.bestBatch()
     const serviceMs: number[] = []
@@ -133,7 +143,7 @@ async function measureEncoder({ name, items, callCount, host, bare }: Contest): 
     const perItemMs = serviceMs.map((ms) => ms / items.length)
     const itemMs = median(perItemMs)
     const ratio = median(ratios)
-    const perDay = dayPostCount * (name.includes('texts') ? 1 : picturesPerPost)
+    const perDay = dayPostCount * perPost
     const peakMib = memoryMib(host.pid)
     const cpuMs = (cpuMsOf(host.pid) - startCpuMs) / (rounds * items.length)
     return {

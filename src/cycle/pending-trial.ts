@@ -47,7 +47,15 @@ function pendingInputs(state: PoolState): PoolInputs {
   const status = new Uint8Array(count).fill(statusOk)
   const engagement = { ...latest, count, gallery, postNo, status }
   return {
-    ...{ cycleAtMs: newestCycleMs, count: slots.length, slots, readings: slots },
-    ...{ galleries, gallery, posts, engagement, previous, snapshot },
+    cycleAtMs: newestCycleMs,
+    count: slots.length,
+    slots,
+    readings: slots,
+    galleries,
+    gallery,
+    posts,
+    engagement,
+    previous,
+    snapshot,
   }
 }

@@ -179,8 +179,8 @@ function verifyCounts({ counts, results }: CycleResponse, report: Report): void 
   if (counts.results !== results.length)
     report(`the response counts ${counts.results} results and has ${results.length}`)
   for (const [status, count] of Object.entries(counted)) {
-    const counted = results.filter((row) => row.status === status).length
-    if (counted !== count) report(`the response counts ${count} ${status} and has ${counted}`)
+    const listed = results.filter((row) => row.status === status).length
+    if (listed !== count) report(`the response counts ${count} ${status} and has ${listed}`)
   }
 }
 

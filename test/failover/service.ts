@@ -1,45 +1,21 @@
 /**
- * One of the service processes of the failover tests: a real `understudy serve` with a data directory, a model, a clock and
- * proxies to the databases of its own.
+ * One of the service processes of the failover tests, on this machine, with proxies to the databases of its own.
  */
-import {
-  closeSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { childrenOf, ended } from '../crash/processes.js'
-import { freePort, projectDir, ServerProcess } from '../helpers/server-process.js'
+import { freePort } from '../helpers/server-process.js'
 import type { Database } from './database.js'
+import { JournalProcess, type Role } from './journal-process.js'
 import { Proxy } from './proxy.js'
 
-/** Small, with encoders of texts and images. */
-const model = 'example-1'
-const startMsMax = 60_000
-const roleMsMax = 2000
-
-/** Without a response: null. */
-export type Role = 'owner' | 'standby' | null
-
-export class Service {
-  readonly name: string
+export class Service extends JournalProcess {
   /** To each database, in their order. */
   readonly links: readonly Proxy[]
-  readonly server: ServerProcess
   readonly adminPort: number
-  /** Milliseconds by which the clock of this process is wrong. */
-  clockOffsetMs = 0
   readonly #directory: string
-  readonly #clock: number
   #frozen: number[] = []
-  #isRunning = false
 
   private constructor(
     name: string,
@@ -48,36 +24,21 @@ export class Service {
     ports: readonly number[],
     env: Env,
   ) {
-    this.name = name
-    this.links = links
     const [port = 0, adminPort = 0] = ports
+    const hosts = links.map((link) => `127.0.0.1:${link.port}`).join(',')
+    super(name, directory, {
+      UNDERSTUDY_ADMIN_PORT: String(adminPort),
+      UNDERSTUDY_JOURNAL: `postgres://postgres@${hosts}/${env.database}`,
+      UNDERSTUDY_ENVIRONMENT: env.environment,
+    })
+    this.links = links
     this.adminPort = adminPort
     this.#directory = directory
-    this.#clock = openSync(join(directory, 'clock'), 'w')
-    const clock = pathToFileURL(join(projectDir, 'test/soak/server-clock.ts')).href
-    const hosts = links.map((link) => `127.0.0.1:${link.port}`).join(',')
-    this.server = new ServerProcess(
-      {
-        UNDERSTUDY_LOG_LEVEL: 'info',
-        UNDERSTUDY_ADMIN_PORT: String(adminPort),
-        UNDERSTUDY_JOURNAL: `postgres://postgres@${hosts}/${env.database}`,
-        UNDERSTUDY_ENVIRONMENT: env.environment,
-        UNDERSTUDY_MODELS_DIR: join(directory, 'models'),
-        ...{ UNDERSTUDY_RETAIN_CYCLES_DAYS: '0', UNDERSTUDY_RETAIN_IMAGES_DAYS: '0' },
-        ...{ UNDERSTUDY_RETAIN_OUTCOMES_DAYS: '0' },
-        SOAK_CLOCK_FILE: join(directory, 'clock'),
-        NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import ${clock}`,
-      },
-      join(directory, 'data'),
-    )
     this.server.port = port
   }
 
   static async create(name: string, databases: readonly Database[], env: Env): Promise<Service> {
     const directory = mkdtempSync(join(tmpdir(), `understudy-failover-${name}-`))
-    mkdirSync(join(directory, 'data'), { mode: 0o700 })
-    cpSync(join(projectDir, 'models', model), join(directory, 'models', model), { recursive: true })
-    writeFileSync(join(directory, 'models', 'ACTIVE'), `${model}\n`)
     const links: Proxy[] = []
     for (const { port } of databases) links.push(await Proxy.start(port))
     return new Service(name, directory, links, [await freePort(), await freePort()], env)
@@ -87,44 +48,12 @@ export class Service {
     return this.server.port
   }
 
-  get isRunning(): boolean {
-    return this.#isRunning
-  }
-
-  /** Sets the clock of the process, apart from its error. */
-  set timeMs(ms: number) {
-    const bytes = Buffer.alloc(8)
-    bytes.writeDoubleLE(ms + this.clockOffsetMs)
-    writeSync(this.#clock, bytes, 0, bytes.length, 0)
-  }
-
-  /** Resolves when it listens. While the database is not reachable startup fails and is retried. */
-  async start(): Promise<void> {
-    const deadline = performance.now() + startMsMax
-    for (;;) {
-      try {
-        await this.server.start()
-        this.#isRunning = true
-        return
-      } catch (error) {
-        if (performance.now() > deadline) throw error
-      }
-    }
-  }
-
-  /** Ends it and its children at the same time, as the loss of the machine does. */
-  async kill(): Promise<void> {
+  /** Ends it and its children at the same time. */
+  override async kill(): Promise<void> {
     const children = childrenOf(this.server.pid!)
     this.thaw()
-    this.#isRunning = false
-    await this.server.kill('SIGKILL')
+    await super.kill()
     await ended(children)
-  }
-
-  async stop(): Promise<void> {
-    this.#isRunning = false
-    const status = await this.server.kill('SIGTERM')
-    if (status !== 0) throw new Error(`${this.name} ended with status ${String(status)} after SIGTERM`)
   }
 
   /** Stops all of its processes without ending them, until `thaw`. */
@@ -144,24 +73,15 @@ export class Service {
     }
   }
 
-  /** As a load balancer sees it: by `/readyz`. */
-  async role(): Promise<Role> {
-    if (!this.#isRunning) return null
-    try {
-      const signal = AbortSignal.timeout(roleMsMax)
-      const response = await fetch(`http://127.0.0.1:${this.adminPort}/readyz`, { signal })
-      await response.body?.cancel()
-      return response.status === 200 ? 'owner' : 'standby'
-    } catch {
-      return null
-    }
+  role(): Promise<Role> {
+    return this.roleAt(`http://127.0.0.1:${this.adminPort}`)
   }
 
   async dispose(): Promise<void> {
     this.thaw()
     await this.server.dispose()
     for (const link of this.links) link.close()
-    closeSync(this.#clock)
+    this.closeClock()
     rmSync(this.#directory, { recursive: true, force: true })
   }
 }

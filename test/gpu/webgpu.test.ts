@@ -4,9 +4,12 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test, vi } from 'vitest'
+import * as ort from 'onnxruntime-node'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { CycleResponse } from '../../src/contract/index.js'
-import { verifyPackage, type LoadedModel } from '../../src/model/index.js'
+import { readPackage, verifyPackage, type LoadedModel } from '../../src/model/index.js'
+import { openGraph } from '../../src/model/sessions/graph-session.js'
+import { planModel } from '../../src/model/sessions/plans.js'
 import { mlDomain, type Operator } from '../../models/onnx-writer.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import {
@@ -87,6 +90,21 @@ describe.skipIf(!hasDriver)('on webgpu', () => {
     expect(served.placements[0]?.nodes?.onCpu).toMatchObject({ MatMul: 8 })
     expect(warning.lines[0]).toMatch(/^warn: .* runs mostly on the CPU, although webgpu serves it: /)
     expectClose((await served.predict(postsWithViews([0]))).p_views, [0.5])
+  })
+
+  test('a provider whose trial run fails is released, and the next one serves', async () => {
+    const create = vi.spyOn(ort.InferenceSession, 'create')
+    onTestFinished(() => create.mockRestore())
+    const options = packaged(sigmoidGraph, undefined, onDevice)
+    const [plan] = planModel(await readPackage(options.modelsDir, options.version), {
+      executionProviders: ['webgpu', 'cpu'],
+      log: options.log,
+    }).heads.graphs
+    const trial = (): Promise<never> => Promise.reject(new Error('the device was lost'))
+    const { placement } = await openGraph(plan!, { problemsOf: () => [], trial }, options.log)
+    expect(placement).toMatchObject({ provider: 'cpu', refused: ['webgpu: the device was lost'] })
+    const session = await (create.mock.results[0]!.value as Promise<ort.InferenceSession>)
+    await expect(session.run({})).rejects.toThrow(/disposed|missing/)
   })
 
   test('a hang ends at the time limit: the process is killed and replaced, and the new one serves on the device', async () => {

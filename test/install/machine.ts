@@ -99,12 +99,14 @@ export class Machine {
   }
 
   async powerOff(): Promise<void> {
-    const ended = new Promise((done) => this.#nspawn.once('close', done))
-    if (this.#nspawn.exitCode !== null) return
-    this.run(['systemctl', 'poweroff', '--no-block'])
-    const timer = setTimeout(() => this.#nspawn.kill('SIGKILL'), 20_000)
-    await ended
-    clearTimeout(timer)
+    const nspawn = this.#nspawn
+    if (nspawn.exitCode === null && nspawn.signalCode === null) {
+      const ended = new Promise((done) => nspawn.once('close', done))
+      this.run(['systemctl', 'poweroff', '--no-block'])
+      const timer = setTimeout(() => nspawn.kill('SIGKILL'), 20_000)
+      await ended
+      clearTimeout(timer)
+    }
     // systemd stops all processes before it ends them, and nsenter stops with its program: it would never continue.
     for (const child of this.#started) child.kill('SIGKILL')
   }

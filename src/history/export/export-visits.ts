@@ -47,7 +47,7 @@ async function candidatesOf(
   return rows.map((row, index) => {
     // A late cycle can make a row that did not enter the first of a visit: the record lacks its title.
     const { title, manual_flag, category_id, images_in_post, image_positions, body_html } = JSON.parse(
-      Buffer.from(received[index] ?? []).toString(),
+      Buffer.from(received[index]!).toString(),
     ) as Candidate
     return {
       ...Object.fromEntries(recordedNames.map((name) => [name, recorded[name][row]])),

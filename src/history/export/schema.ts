@@ -149,12 +149,18 @@ const cycles = table('One row per cycle.', 'c.cycle_ms', [
   ...['scored', 'waiting', 'not_scored', 'results'].map(countColumn),
   real('missing_feature_share', 'DOUBLE', 'As in the response.'),
   {
-    ...{ name: 'late', type: 'BOOLEAN', sql: 's.late = 1', staged: { late: 'DOUBLE' } },
+    name: 'late',
+    type: 'BOOLEAN',
+    sql: 's.late = 1',
+    staged: { late: 'DOUBLE' },
     meaning: 'Whether a cycle with a later `cycle_time` had arrived before it.',
   },
   {
-    ...{ name: 'warnings', type: 'VARCHAR[]', meaning: '`warnings` of the response.' },
-    ...{ sql: 'cast(cast(s.warnings as json) as varchar[])', staged: { warnings: 'VARCHAR' } },
+    name: 'warnings',
+    type: 'VARCHAR[]',
+    meaning: '`warnings` of the response.',
+    sql: 'cast(cast(s.warnings as json) as varchar[])',
+    staged: { warnings: 'VARCHAR' },
   },
 ])
 
@@ -198,7 +204,9 @@ function scoreColumns(meaning: string, key: string): ExportColumn[] {
   return [
     real('score', 'FLOAT', meaning),
     {
-      ...{ name: 'rank', type: 'DOUBLE', staged: {} },
+      name: 'rank',
+      type: 'DOUBLE',
+      staged: {},
       meaning: 'Place among the scored posts, 1 for the highest; ties share their average.',
       sql: `case when isnan(s.score) then null else ${above} + (${tied} - 1) / 2 end`,
     },

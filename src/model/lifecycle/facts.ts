@@ -53,7 +53,9 @@ export function statusOf(
     versions: versions.map(({ version, role, state, changed, placements }) => {
       const partial = placements.filter(isPartial)
       return {
-        ...{ version, role, state },
+        version,
+        role,
+        state,
         ...(changed !== null && { changed }),
         ...(partial.length > 0 && { placements: partial }),
       }

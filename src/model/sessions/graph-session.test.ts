@@ -5,7 +5,8 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import * as ort from 'onnxruntime-node'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { silentLog } from '../../base/index.js'
 import { mlDomain } from '../../../models/onnx-writer.js'
 import {
@@ -80,6 +81,17 @@ describe('the ports of a graph', () => {
     })
     expect((await open(planOf(graph))).inputs).toEqual([{ name: 'features', dtype: 'float32', shape: null }])
   })
+})
+
+test('a session whose graph cannot serve is released', async () => {
+  const create = vi.spyOn(ort.InferenceSession, 'create')
+  onTestFinished(() => create.mockRestore())
+  const graph = smallGraph({ operators: [{ type: 'Relu', inputs: ['features'], outputs: ['probs'] }] })
+  const opening = openGraph(planOf(graph), { problemsOf: () => ['another width'] }, silentLog)
+  await expect(opening).rejects.toThrow(/: another width$/)
+  const session = await (create.mock.results[0]!.value as Promise<ort.InferenceSession>)
+  const features = new ort.Tensor('float32', Float32Array.of(1), [1, 1])
+  await expect(session.run({ features })).rejects.toThrow(/disposed/)
 })
 
 describe('a file that is not an ONNX model is refused with an error that names its format', () => {

@@ -1,10 +1,9 @@
 /**
  * Opens ONNX graphs, for the programs of all roles: reads and hashes the file and those of its weights, and creates the session
- * from those very bytes, with one provider after another. Trial runs decide
- * whether a provider serves.
+ * from those very bytes, with one provider after another. Trial runs decide whether a provider serves.
  */
 import * as ort from 'onnxruntime-node'
-import type { Log } from '../../base/index.js'
+import { ignoringErrors, type Log } from '../../base/index.js'
 import { readExternalData, type ExternalData } from './external-data.js'
 import { float32Of } from './floats.js'
 import { portText, type Port, type Ports } from './ports.js'
@@ -65,9 +64,11 @@ export async function openGraph(
   const refused: string[] = []
   for (const provider of plan.providers) {
     const profile = provider === 'cpu' || trial === undefined ? null : new Profile()
+    let created: ort.InferenceSession | null = null
     try {
       if (!known.includes(provider)) throw new Error(`this ONNX Runtime supports only ${known.join(', ')}`)
       const session = await createSession({ graph, externalData }, plan, provider, profile)
+      created = session
       const ports = { inputs: session.inputMetadata.map(portOf), outputs: session.outputMetadata.map(portOf) }
       const problems = problemsOf(ports)
       if (problems.length > 0) throw new PortError(`${plan.file}: ${problems.join('; ')}`)
@@ -79,6 +80,8 @@ export async function openGraph(
       checkPlacement(placement, plan, log)
       return { session, placement, ports }
     } catch (error) {
+      // The memory of a device is needed for the next provider, and by others.
+      await ignoringErrors(() => created?.release())
       if (error instanceof PortError) throw error
       const problem = graphProblem(error, graph)
       if (problem !== null) throw new Error(`${plan.file} ${problem}`, { cause: error })

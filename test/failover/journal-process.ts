@@ -1,0 +1,109 @@
+/**
+ * A server process of an environment with a journal: a real `understudy serve` with a data directory, a model and a clock of its
+ * own. The lanes of failover and of Patroni add where it runs.
+ */
+import { closeSync, cpSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { projectDir, ServerProcess } from '../helpers/server-process.js'
+
+/** Small, with encoders of texts and images. */
+const model = 'example-1'
+const startMsMax = 90_000
+const roleMsMax = 2000
+
+/** Without a response: null. */
+export type Role = 'owner' | 'standby' | null
+
+export class JournalProcess {
+  readonly name: string
+  readonly server: ServerProcess
+  /** Milliseconds by which the clock of this process is wrong. */
+  clockOffsetMs = 0
+  readonly #clock: number
+  #isRunning = false
+
+  /** `directory`: of this process alone. `command`: how the program is started. */
+  constructor(
+    name: string,
+    directory: string,
+    env: Readonly<Record<string, string>>,
+    command?: readonly [string, ...string[]],
+  ) {
+    this.name = name
+    mkdirSync(join(directory, 'data'), { recursive: true, mode: 0o700 })
+    cpSync(join(projectDir, 'models', model), join(directory, 'models', model), { recursive: true })
+    writeFileSync(join(directory, 'models', 'ACTIVE'), `${model}\n`)
+    const clockFile = join(directory, 'clock')
+    this.#clock = openSync(clockFile, 'w')
+    const clock = pathToFileURL(join(projectDir, 'test/soak/server-clock.ts')).href
+    this.server = new ServerProcess(
+      {
+        UNDERSTUDY_LOG_LEVEL: 'info',
+        UNDERSTUDY_MODELS_DIR: join(directory, 'models'),
+        UNDERSTUDY_RETAIN_CYCLES_DAYS: '0',
+        UNDERSTUDY_RETAIN_IMAGES_DAYS: '0',
+        UNDERSTUDY_RETAIN_OUTCOMES_DAYS: '0',
+        SOAK_CLOCK_FILE: clockFile,
+        NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import ${clock}`,
+        ...env,
+      },
+      join(directory, 'data'),
+      command,
+    )
+  }
+
+  get isRunning(): boolean {
+    return this.#isRunning
+  }
+
+  /** Sets the clock of the process, apart from its error. */
+  set timeMs(ms: number) {
+    const bytes = Buffer.alloc(8)
+    bytes.writeDoubleLE(ms + this.clockOffsetMs)
+    writeSync(this.#clock, bytes, 0, bytes.length, 0)
+  }
+
+  /** Resolves when it listens. While the database is not reachable startup fails and is retried, as by systemd. */
+  async start(): Promise<void> {
+    const deadline = performance.now() + startMsMax
+    for (;;) {
+      try {
+        await this.server.start()
+        this.#isRunning = true
+        return
+      } catch (error) {
+        if (performance.now() > deadline) throw error
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    const status = await this.server.kill('SIGTERM')
+    if (status !== 0) throw new Error(`${this.name} ended with status ${String(status)} after SIGTERM`)
+  }
+
+  /** Ends it as the loss of its machine does. */
+  async kill(): Promise<void> {
+    this.#isRunning = false
+    await this.server.kill('SIGKILL')
+  }
+
+  /** As a load balancer sees it: by `/readyz` of the admin listener at this address. */
+  protected async roleAt(adminUrl: string): Promise<Role> {
+    if (!this.#isRunning) return null
+    try {
+      const signal = AbortSignal.timeout(roleMsMax)
+      const response = await fetch(`${adminUrl}/readyz`, { signal })
+      await response.body?.cancel()
+      return response.status === 200 ? 'owner' : 'standby'
+    } catch {
+      return null
+    }
+  }
+
+  protected closeClock(): void {
+    closeSync(this.#clock)
+  }
+}
