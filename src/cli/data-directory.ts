@@ -48,7 +48,7 @@ export function pathError(what: string, cause: unknown): CommandError {
   return temporaryCodes.has(codeOf(cause)) ? new CommandError(message, { cause }) : new UsageError(message)
 }
 
-/** `writeFileDurably` that throws a `CommandError` with the name of the file. */
+/** Does what `writeFileDurably` does, and throws a `CommandError` that names the file. */
 export function replaceFile(file: string, content: string, mode?: number): void {
   try {
     writeFileDurably(file, content, mode)

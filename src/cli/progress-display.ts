@@ -22,7 +22,7 @@ const clearLine = '\r\x1b[2K'
 export class ProgressDisplay {
   readonly #target: DisplayTarget
   #line = ''
-  /** The clock is that of the target; null while the service responds. */
+  /** A time of the target's clock; null while the service responds. */
   #outageSinceMs: number | null = null
   #shownAtMs = -Infinity
 

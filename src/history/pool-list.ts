@@ -25,7 +25,7 @@ export interface PoolListing {
   readonly cycle_id: string | null
   readonly pending: number
   readonly digest: string
-  /** The order is that of entry. */
+  /** Posts in order of entry. */
   readonly posts: readonly PendingPostRow[]
 }
 

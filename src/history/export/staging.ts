@@ -26,7 +26,7 @@ export function createDuck(duck: typeof Duck, scratch: string): Promise<DuckDBIn
   })
 }
 
-/** The folder in the directory of the export that has the rows that exceed the memory limit, while it is written. */
+/** Folder for rows that exceed the memory limit while the export is written. */
 const spillName = '.spill'
 
 /** A staged column: numbers with NaN for null, or texts. */

@@ -8,7 +8,7 @@ import type { PixelValues } from './preprocess.js'
 export interface PixelStatistics {
   /** Shape of the tensor of this image: [1, 3, height, width] or [1, height, width, 3]. */
   readonly shape: readonly number[]
-  /** Their order is that of the tensor. */
+  /** Channels in the order of the tensor. */
   readonly channels: readonly ChannelStatistics[]
 }
 
