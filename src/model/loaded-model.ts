@@ -34,6 +34,7 @@ import {
   type Role,
 } from './sessions/plans.js'
 import { providersOf, type Placement } from './sessions/placement.js'
+import type { Ports } from './sessions/ports.js'
 import { withCause } from './sessions/row-failure.js'
 import {
   openEncoderHost,
@@ -58,6 +59,8 @@ export interface LoadedModel extends Model {
   readonly processes: readonly { readonly role: Role; readonly pid: number }[]
   /** Where each graph runs; files are relative to the package. */
   readonly placements: readonly Placement[]
+  /** Inputs and outputs of each graph, as its session declares them, in the same order. */
+  readonly ports: readonly Ports[]
   /** null: there is no private copy. */
   readonly files: PackageFiles | null
   /** `predict` for rows whose features are known: for golden cases and checks. */
@@ -197,6 +200,9 @@ function assemble(
           file: relative(modelPackage.directory, placement.file),
         })),
       )
+    },
+    get ports() {
+      return [hosts.heads, hosts.text, hosts.image].flatMap((host) => host?.ports ?? [])
     },
     get available() {
       return hosts.heads.available

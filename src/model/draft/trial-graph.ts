@@ -55,8 +55,8 @@ export async function openTrialGraph(inventory: Inventory, file: string, log: Lo
     intraOpThreads: 1,
   } as const
   const process = await SessionProcess.start({ name: 'the graph', plan, bytesMax, log })
-  const { report } = await process.starting(() => process.open())
-  const ports = report as Ports
+  const opened = await process.starting(() => process.open())
+  const ports = opened.ports[0]!
   const batch = fixedBatch(ports)
   return {
     entry: {

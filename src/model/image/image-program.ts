@@ -44,7 +44,7 @@ export const openImageProgram: OpenProgram<ImagePlan, EncoderRequest, Vectors> =
   const encoding = new ImageEncoding(plan, graph)
   onOpened?.()
   await encoding.probe()
-  return { placements: [graph.placement], run: (request) => encoding.run(request) }
+  return { placements: [graph.placement], ports: [graph.ports], run: (request) => encoding.run(request) }
 }
 
 /** The pixels of one image of the request. */

@@ -26,8 +26,7 @@ const log: Log = {
 }
 
 /** A program that is open. */
-interface Opened extends Pick<Program<never, never>, 'placements'> {
-  readonly report?: unknown
+interface Opened extends Pick<Program<never, never>, 'placements' | 'ports'> {
   readonly reply: (request: Message) => Promise<OutgoingMessage>
 }
 
@@ -40,8 +39,8 @@ async function serve(): Promise<void> {
   const first = messages.next()
   if (first === null) return
   try {
-    const { placements, report, reply } = await open((first.header as OpenHeader).plan)
-    send({ kind: 'ready', placements, report })
+    const { placements, ports, reply } = await open((first.header as OpenHeader).plan)
+    send({ kind: 'ready', placements, ports })
     for (let request = messages.next(); request !== null; request = messages.next()) {
       messages.write(await reply(request))
     }
@@ -71,9 +70,10 @@ async function open(plan: ProcessPlan): Promise<Opened> {
       const { placement, ports, session } = await openGraph(plan, { problemsOf: () => [] }, log)
       const program = {
         placements: [placement],
+        ports: [ports],
         run: (inputs: readonly TrialInput[]) => runTrial(session, ports, inputs),
       }
-      return { ...openedChild(program, trialChildFormat), report: ports }
+      return openedChild(program, trialChildFormat)
     }
   }
 }
@@ -82,8 +82,10 @@ function openedChild<Request, Reply>(
   program: Program<Request, Reply>,
   format: ChildFormat<Request, Reply>,
 ): Opened {
+  const { placements, ports } = program
   return {
-    placements: program.placements,
+    placements,
+    ports,
     reply: async (request) => format.encodeReply(await program.run(format.decodeRequest(request))),
   }
 }

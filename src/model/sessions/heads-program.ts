@@ -69,6 +69,7 @@ export const openHeadsProgram: OpenProgram<HeadsPlan, HeadsBatch, HeadsReply> = 
   }
   return {
     placements: graphs.map(({ placement }) => placement),
+    ports: graphs.map(({ ports }) => ports),
     async run(batch) {
       for (const name of matrixNames)
         assert(

@@ -4,10 +4,13 @@
  */
 import type { Log } from '../../base/index.js'
 import type { Placement } from './placement.js'
+import type { Ports } from './ports.js'
 
 export interface Program<Request, Reply> {
   /** Of each graph. */
   readonly placements: readonly Placement[]
+  /** Of each graph, in the same order. */
+  readonly ports: readonly Ports[]
   /**
    * One batch; the next begins when this one has settled. Rejects when the session fails: then the program is of no
    * further use. A text or an image that cannot be encoded is not such a failure.

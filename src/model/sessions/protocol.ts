@@ -5,6 +5,7 @@
  */
 import type { Placement } from './placement.js'
 import type { GraphPlan, ServingPlan } from './plans.js'
+import type { Ports } from './ports.js'
 
 export type ProcessPlan = ServingPlan | PortsPlan
 
@@ -34,6 +35,6 @@ export interface ReadyHeader {
   readonly kind: 'ready'
   /** Of each graph. */
   readonly placements: readonly Placement[]
-  /** What a `ports` process has found. */
-  readonly report?: unknown
+  /** Of each graph, in the same order. */
+  readonly ports: readonly Ports[]
 }

@@ -208,7 +208,8 @@ function stubProgram(first = ''): (options: SpawnOptions) => ChildProcess {
     const send = (header) => messages.write({ header, parts: [] })
     messages.next()
     ${first}
-    send({ kind: 'ready', placements: [{ file: '', provider: 'stand-in', refused: [], nodes: null }] })
+    const placements = [{ file: '', provider: 'stand-in', refused: [], nodes: null }]
+    send({ kind: 'ready', placements, ports: [{ inputs: [], outputs: [] }] })
     for (let message = messages.next(); message !== null; message = messages.next()) {
       const [part] = message.parts
       const request = JSON.parse(Buffer.from(part).toString())

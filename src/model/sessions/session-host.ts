@@ -9,6 +9,8 @@ import { placementText, providersOf, type Placement } from './placement.js'
 import type { HeadsPlan, ImagePlan, Role, ServingPlan, TextPlan } from './plans.js'
 import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
 import type { OwnerFormat } from './messages.js'
+import type { Ports } from './ports.js'
+import type { ReadyHeader } from './protocol.js'
 import { SessionProcess, startMsMax, type ProcessOptions } from './session-process.js'
 
 const restartMsMin = 100
@@ -38,7 +40,7 @@ export type EncoderHost = SessionHost<EncoderRequest, Vectors>
 export class SessionHost<Request, Reply> {
   readonly #options: HostOptions<Request, Reply>
   #process: SessionProcess | null = null
-  #placements: readonly Placement[] = []
+  #opened: Pick<ReadyHeader, 'placements' | 'ports'> = { placements: [], ports: [] }
   /** Why no process serves, while none does. */
   #absence: ModelError
   #restartMs = restartMsMin
@@ -70,7 +72,12 @@ export class SessionHost<Request, Reply> {
 
   /** Of the graphs in the process that serves, or that served last. */
   get placements(): readonly Placement[] {
-    return this.#placements
+    return this.#opened.placements
+  }
+
+  /** Of the same graphs, in the same order. */
+  get ports(): readonly Ports[] {
+    return this.#opened.ports
   }
 
   /** Id of the serving process; null while there is none. */
@@ -131,7 +138,7 @@ export class SessionHost<Request, Reply> {
       'model process',
       process.exited.then(() => this.#running.delete(process)),
     )
-    const { placements } = await process.starting(async () => {
+    const opened = await process.starting(async () => {
       // `close` stops the processes that have been started.
       if (this.#closed) throw this.#absence
       const ready = await process.open()
@@ -139,8 +146,9 @@ export class SessionHost<Request, Reply> {
       return ready
     })
     assert(this.#process === null, 'one process serves at a time')
-    this.#placements = placements
+    this.#opened = opened
     this.#process = process
+    const { placements } = opened
     const provider = providersOf(placements)
     const graphs = placements.filter(({ nodes }) => nodes !== null).map(placementText)
     const more = graphs.length === 0 ? {} : { graphs }

@@ -55,14 +55,14 @@ export const openTextProgram: OpenProgram<TextPlan, EncoderRequest, Vectors> = a
     onOpened?.()
     await new TextEncoding(plan, reader, opened).probe()
   }
-  const { session, placement } = await openGraph(plan, { problemsOf, trial }, log)
+  const { session, placement, ports } = await openGraph(plan, { problemsOf, trial }, log)
   const encoding = new TextEncoding(plan, reader, { session, provider: placement.provider })
   onOpened?.()
   await encoding.probe()
   await encoding.probeRows()
   const unknown = await encoding.unknownIds()
   if (unknown !== null) log.warn({ check: 'text' }, unknown)
-  return { placements: [placement], run: (request) => encoding.run(request) }
+  return { placements: [placement], ports: [ports], run: (request) => encoding.run(request) }
 }
 
 class TextEncoding {

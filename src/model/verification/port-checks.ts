@@ -1,6 +1,7 @@
 /**
  * Inputs and outputs of the graphs against the manifest, as ONNX Runtime reports them: names, element types, ranks and
- * widths. A separate process opens each graph, so that a wrong export is reported in terms of the manifest.
+ * widths. The processes of a loaded model have reported them. If it does not load, a process of its own opens each graph, so
+ * that a wrong export is reported in terms of the manifest, and each wrong graph of several.
  */
 import { join } from 'node:path'
 import { gibibyte, type Log } from '../../base/index.js'
@@ -36,19 +37,23 @@ export async function readPorts(files: GraphFiles, { executionProviders, log }: 
   const providers = [...new Set(['cpu', ...executionProviders])]
   const plan = { role: 'ports', ...files, providers, intraOpThreads: 1 } as const
   const process = await SessionProcess.start({ name: 'the graph', plan, bytesMax, log })
-  const { report } = await process.starting(() => process.open())
+  const { ports } = await process.starting(() => process.open())
   await process.stop()
-  return report as Ports
+  return ports[0]!
 }
 
-/** One check for each graph. */
-export function graphChecks({ directory, manifest }: ModelPackage, options: PortOptions): Check[] {
+/** One check for each graph. `loaded`: the ports of a model that has been loaded; null: it does not load. */
+export function graphChecks(
+  { directory, manifest }: ModelPackage,
+  loaded: readonly Ports[] | null,
+  options: PortOptions,
+): Check[] {
   const planFile = ({ file, sha256 }: FilePlan): FilePlan => ({ file: join(directory, file), sha256 })
-  return namedGraphs(manifest).map(({ place, graph }): Check => {
+  return namedGraphs(manifest).map(({ place, graph }, index): Check => {
     return [
       `graph ${place}`,
       async () => {
-        const ports = await readPorts(planGraphFiles(graph, planFile), options)
+        const ports = loaded?.[index] ?? (await readPorts(planGraphFiles(graph, planFile), options))
         const problems = portProblems(manifest, place, ports)
         return problems.length === 0
           ? pass(`From ${describe(ports.inputs)} to ${describe(ports.outputs)}.`)

@@ -2,6 +2,7 @@
  * The whole verification of packages on disk, with real graphs in their processes.
  */
 import { createHash } from 'node:crypto'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
@@ -72,7 +73,38 @@ describe('a package', () => {
     const onCheck = ({ check }: CheckLine): void => void seen.push(check)
     const report = await verify(packaged(sigmoidGraph), 'v1', { onCheck, log })
     expect(seen).toEqual(report.checks.map(({ check }) => check))
-    expect(seen.slice(0, loadedAt)).toEqual(['manifest', 'files', 'graph head', 'tokenizer'])
+    expect(seen.slice(0, loadedAt)).toEqual(['manifest', 'files'])
+  })
+
+  test('has each of its graphs opened once, by the process that then runs the checks', async () => {
+    const { report, startCount } = await countingProcesses(() => verify(shippedDir, 'example-1'))
+    expect(startCount).toBe(3)
+    expect(lineOf(report, 'graph head').sentence).toMatch(/^From features float32 \[.*\] to /)
+    expect(lineOf(report, 'graph text').sentence).toMatch(/^From input_ids int64 \[.*\], attention_mask /)
+    expect(lineOf(report, 'graph image').sentence).toMatch(/^From pixels /)
+  })
+
+  test('with several wrong graphs fails with each of them: those that no process has loaded are opened alone', async () => {
+    const sha256 = createHash('sha256').update(sigmoidGraph).digest('hex')
+    const head = (input: string, name: string, output: string) => ({
+      file: 'head.onnx',
+      sha256,
+      inputs: { features: input },
+      outputs: { [output]: { name } },
+    })
+    const heads = [
+      head('rows', 'probs', 'p_views'),
+      head('features', 'probs', 'p_up'),
+      head('features', 'up', 'p_comments'),
+    ]
+    const modelsDir = packaged(sigmoidGraph, { head: heads })
+    const { report, startCount } = await countingProcesses(() => verify(modelsDir, 'v1'))
+    expect(failed(report)).toEqual(['graph head[0]', 'graph head[2]'])
+    expect(lineOf(report, 'graph head[0]').sentence).toMatch(/it has no input rows; its inputs are features/)
+    expect(lineOf(report, 'graph head[1]').state).toBe('pass')
+    expect(lineOf(report, 'graph head[2]').sentence).toMatch(/it has no output up for p_comments/)
+    expect(lineOf(report, 'load').state).toBe('skip')
+    expect(startCount).toBe(4)
   })
 
   test('whose batches take longer than the setting allows fails on its latency', async () => {
@@ -326,6 +358,21 @@ function verify(
   over: Partial<VerifyOptions> = {},
 ): Promise<VerificationReport> {
   return verifyPackage({ modelsDir, version, executionProviders: ['cpu'], log: silentLog, ...over })
+}
+
+/** `startCount`: the processes that `run` has started. */
+async function countingProcesses(
+  run: () => Promise<VerificationReport>,
+): Promise<{ report: VerificationReport; startCount: number }> {
+  let startCount = 0
+  const count = (): number => startCount++
+  subscribe('child_process', count)
+  try {
+    const report = await run()
+    return { report, startCount }
+  } finally {
+    unsubscribe('child_process', count)
+  }
 }
 
 function failed({ checks }: VerificationReport): string[] {

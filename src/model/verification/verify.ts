@@ -79,23 +79,38 @@ async function* checksOf(options: VerifyOptions, facts: Facts): AsyncGenerator<C
   if (draft.length > 0) yield { check: 'draft', ...warnOfGuesses(draft) }
   const files = await lineOf(['files', () => checkFiles(modelPackage)])
   yield files
-  let isSound = files.state !== 'fail'
   // Other files than those of the manifest are not opened.
-  const graphs = isSound ? graphChecks(modelPackage, options) : []
-  for (const check of [...graphs, ['tokenizer', () => checkTokenizer(modelPackage)] satisfies Check]) {
-    const line = await lineOf(check)
-    isSound &&= line.state !== 'fail'
-    yield line
+  const loading = files.state === 'fail' ? null : await load(modelPackage, options)
+  const model = loading?.model ?? null
+  try {
+    const graphs = loading === null ? [] : graphChecks(modelPackage, model?.ports ?? null, options)
+    let isSound = true
+    for (const check of [...graphs, ['tokenizer', () => checkTokenizer(modelPackage)] satisfies Check]) {
+      const line = await lineOf(check)
+      isSound &&= line.state !== 'fail'
+      yield line
+    }
+    if (loading === null || !isSound)
+      yield { check: 'load', ...skip('The model cannot serve: fix its files first.') }
+    else if (loading.model === null) yield loading.failure
+    else yield* loadedChecks(modelPackage, loading, options, facts)
+  } finally {
+    await model?.close()
   }
-  if (isSound) yield* loadedChecks(options, modelPackage, facts)
-  else yield { check: 'load', ...skip('The model was not loaded: fix its files first.') }
 }
 
-async function* loadedChecks(
-  options: VerifyOptions,
-  modelPackage: ModelPackage,
-  facts: Facts,
-): AsyncGenerator<CheckLine> {
+interface Loaded {
+  readonly model: LoadedModel
+  readonly readyMs: number
+  /** What the process of the text encoder has warned of, so far. */
+  readonly textWarnings: readonly string[]
+}
+
+/** `failure`: the line of the report, which stands if each file alone is correct. */
+type Loading = Loaded | { readonly model: null; readonly failure: CheckLine }
+
+/** The model in its processes, as it would serve. */
+async function load(modelPackage: ModelPackage, options: VerifyOptions): Promise<Loading> {
   const { provider, log, executionProviders } = options
   const unavailable: string[] = []
   const textWarnings: string[] = []
@@ -105,39 +120,45 @@ async function* loadedChecks(
     log.warn(fields, message)
   }
   const startedAt = performance.now()
-  let model: LoadedModel
   try {
     const executing = provider === undefined ? executionProviders : [provider]
-    model = await loadPackage(modelPackage, {
+    const model = await loadPackage(modelPackage, {
       ...options,
       executionProviders: executing,
       log: { ...log, warn },
     })
+    return { model, readyMs: performance.now() - startedAt, textWarnings }
   } catch (error) {
     const why = `${[sentenceOf(error), ...unavailable].join('; ')}.`
     const compared = `${provider} cannot serve this model on this machine, and nothing was compared: ${why}`
-    yield provider === undefined || provider === 'cpu'
-      ? { check: 'load', ...fail(why) }
-      : { check: 'provider', ...fail(compared) }
-    return
+    const failure =
+      provider === undefined || provider === 'cpu'
+        ? { check: 'load', ...fail(why) }
+        : { check: 'provider', ...fail(compared) }
+    return { model: null, failure }
   }
-  try {
-    facts.provider = model.provider
-    const readyS = ((performance.now() - startedAt) / 1000).toFixed(1)
-    const ready = `Ready after ${readyS} s, served by ${providersOf(model.placements)}, on ${availableParallelism()} cores.`
-    yield { check: 'load', ...pass(ready) }
-    if (model.placements.some((one) => isPartial(one) || one.nodes !== null))
-      yield { check: 'placement', ...describePlacements(model.placements) }
-    for await (const line of runChecks(model, modelPackage, options))
-      yield line.check === 'text' && line.state === 'pass' && textWarnings.length > 0
-        ? { ...line, state: 'warn', sentence: `${textWarnings.join('; ')}. ${line.sentence}` }
-        : line
-    if (provider !== undefined)
-      yield await lineOf(['provider', () => compare(modelPackage, options, model, provider)])
-    yield await lineOf(['memory', () => checkMemory(model.processes)])
-  } finally {
-    await model.close()
-  }
+}
+
+async function* loadedChecks(
+  modelPackage: ModelPackage,
+  { model, readyMs, textWarnings }: Loaded,
+  options: VerifyOptions,
+  facts: Facts,
+): AsyncGenerator<CheckLine> {
+  const { provider } = options
+  facts.provider = model.provider
+  const readyS = (readyMs / 1000).toFixed(1)
+  const ready = `Ready after ${readyS} s, served by ${providersOf(model.placements)}, on ${availableParallelism()} cores.`
+  yield { check: 'load', ...pass(ready) }
+  if (model.placements.some((one) => isPartial(one) || one.nodes !== null))
+    yield { check: 'placement', ...describePlacements(model.placements) }
+  for await (const line of runChecks(model, modelPackage, options))
+    yield line.check === 'text' && line.state === 'pass' && textWarnings.length > 0
+      ? { ...line, state: 'warn', sentence: `${textWarnings.join('; ')}. ${line.sentence}` }
+      : line
+  if (provider !== undefined)
+    yield await lineOf(['provider', () => compare(modelPackage, options, model, provider)])
+  yield await lineOf(['memory', () => checkMemory(model.processes)])
 }
 
 async function compare(
