@@ -26,19 +26,21 @@ const [first, second, third] = [0, 1, 2].map((index) => cycleBody(index)) as [
   CycleRequest,
 ]
 
+let parent: string
 let directory: string
 let responses: string[]
 let warnings: string[]
 let spools: Spool[]
 beforeEach(() => {
-  directory = join(mkdtempSync(join(tmpdir(), 'understudy-spool-')), 'spool')
+  parent = mkdtempSync(join(tmpdir(), 'understudy-spool-'))
+  directory = join(parent, 'spool')
   responses = []
   warnings = []
   spools = []
 })
 afterEach(async () => {
   for (const spool of spools) await spool.close()
-  rmSync(directory, { recursive: true, force: true })
+  rmSync(parent, { recursive: true, force: true })
 })
 
 const responseTo = ({ cycle_id }: CycleRequest): Step => ({

@@ -1,6 +1,6 @@
 /**
  * Starts a child process and reports its exit. Its working directory is empty and its own, so that no graph can
- * name a file of this machine by a relative path; ONNX Runtime refuses the other paths.
+ * name a file of this machine by a relative path; ONNX Runtime refuses the other paths. The child removes it before it serves.
  */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -118,7 +118,7 @@ function describeEnd(code: number | null, signal: string | null): string {
   return signal === null ? `exited with code ${code}` : `was ended by ${signal}`
 }
 
-/** A child removes it too, when it outlives its parent: see child.ts. */
+/** The child removes it too, before it serves or when its parent has ended: see child.ts. */
 function removeDirectory(directory: string): void {
   rmSync(directory, { recursive: true, force: true })
 }

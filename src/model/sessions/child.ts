@@ -2,7 +2,7 @@
  * Entry point of every child process: opens the program of its plan and runs batch after batch, until it is killed.
  * It keeps nothing that must be saved, so its parent always ends it by SIGKILL.
  */
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { silentLog, type Log } from '../../base/index.js'
 import { headerDescriptor, lifelineDescriptor, payloadDescriptor } from './child-process.js'
@@ -40,6 +40,7 @@ async function serve(): Promise<void> {
   if (first === null) return
   try {
     const { placements, ports, reply } = await open((first.header as OpenHeader).plan)
+    removeWorkingDirectory()
     send({ kind: 'ready', placements, ports })
     for (let request = messages.next(); request !== null; request = messages.next()) {
       messages.write(await reply(request))
@@ -102,6 +103,14 @@ function plain(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !(value instanceof Error)))
 }
 
+/**
+ * A process may work in a directory that no longer exists; there are no files in it, and none can be made. If the whole
+ * machine or container is killed, nothing is left of a process that serves.
+ */
+function removeWorkingDirectory(): void {
+  rmSync(process.cwd(), { recursive: true, force: true })
+}
+
 /** Ctrl-C and service managers signal whole groups; the parent decides when this process ends. */
 function prepareProcess(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
@@ -114,7 +123,7 @@ function prepareProcess(): void {
 
 /**
  * A run blocks this thread for as long as it computes, so another one waits for the end of the parent. It removes the working
- * directory, which is empty: the parent can no longer do so.
+ * directory of a program that is not open yet: the parent can no longer do so.
  */
 function endWithParent(): void {
   const code = `

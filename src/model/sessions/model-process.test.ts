@@ -126,11 +126,39 @@ test.runIf(process.platform === 'linux')(
     const [line] = (await once(parent.stdout, 'data')) as [Buffer]
     const pid = Number(line.toString())
     expect(isRunning(pid)).toBe(true)
-    const workingDirectory = readlinkSync(`/proc/${pid}/cwd`)
     parent.kill('SIGKILL')
     // A batch of 8000 rows of that graph takes minutes.
     await vi.waitUntil(() => !isRunning(pid), { timeout: 20_000 })
-    expect(existsSync(workingDirectory)).toBe(false)
+  },
+)
+
+test.runIf(process.platform === 'linux')(
+  'the process of a model leaves no directory, even if it is killed together with its parent',
+  async () => {
+    const model = await load(packaged(sigmoidGraph))
+    // Linux appends the words to the path of a directory that was removed.
+    expect(readlinkSync(`/proc/${processOf(model)}/cwd`)).toMatch(/understudy-model-\w+ \(deleted\)$/)
+    expectClose((await model.predict(postsWithViews([0]))).p_views, [0.5])
+  },
+)
+
+test.runIf(process.platform === 'linux')(
+  'the directory of a process is removed by the process itself if its parent ends before it serves',
+  async () => {
+    const code = `
+      const { startChild } = await import(${JSON.stringify(new URL('../../../dist/model/sessions/child-process.js', import.meta.url))})
+      console.log((await startChild()).pid)`
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void parent.kill('SIGKILL'))
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer]
+    const pid = Number(line.toString())
+    const directory = readlinkSync(`/proc/${pid}/cwd`)
+    expect(existsSync(directory)).toBe(true)
+    parent.kill('SIGKILL')
+    await vi.waitUntil(() => !isRunning(pid), { timeout: 20_000 })
+    expect(existsSync(directory)).toBe(false)
   },
 )
 
