@@ -7,7 +7,7 @@ import { metricRows, metricsAsMarkdown, statusLabel } from './table.js'
 
 const read = (path: string): string => readFileSync(join(projectDir, path), 'utf8')
 
-test('docs/metrics.md has the table of all metrics', () => {
+test('docs/metrics.md has the list of all metrics', () => {
   expect(read('docs/metrics.md')).toContain(`\n${metricsAsMarkdown()}`)
 })
 
@@ -15,6 +15,7 @@ test('names follow the rules of Prometheus', () => {
   for (const { name, type, buckets } of metricRows) {
     expect(name).toMatch(/^understudy_[a-z_]+$/)
     expect(name.endsWith('_total'), name).toBe(type === 'counter')
+    expect(name.endsWith('_duration_seconds'), name).toBe(type === 'histogram')
     expect(buckets.length > 0, name).toBe(type === 'histogram')
   }
 })

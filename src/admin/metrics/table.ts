@@ -225,11 +225,11 @@ export type MetricName = keyof typeof metricTable
 /** The rows in the order of the table. */
 export const metricRows: readonly MetricRow[] = Object.values(metricTable)
 
-/** The table of docs/metrics.md. */
+/** The list of docs/metrics.md, which states how a name shows its type. */
 export function metricsAsMarkdown(): string {
-  const lines = metricRows.map(({ name, type, labels, help }) => {
-    const names = Object.keys(labels).map((label) => `\`${label}\``)
-    return `| \`${name}\` | ${type} | ${names.join(', ')} | ${help} |`
+  const lines = metricRows.map(({ name, labels, help }) => {
+    const names = Object.keys(labels)
+    return `- \`${name}${names.length === 0 ? '' : `{${names.join(',')}}`}\`: ${help}`
   })
-  return ['| Name | Type | Labels | What it is |', '| --- | --- | --- | --- |', ...lines, ''].join('\n')
+  return [...lines, ''].join('\n')
 }
