@@ -28,7 +28,7 @@ test('the tables are those of the schema', () => {
   else expect(page).toBe(expected)
 })
 
-/** Columns that three tables or more have, and those of each table; neighbours with one type and one meaning share a row. */
+/** Columns that three tables or more have, and those of each table; neighbours with one meaning share a line. */
 function tablesText(): string {
   const tables = Object.entries(exportTables)
   const all = tables.flatMap(([, { columns }]) => columns)
@@ -44,33 +44,43 @@ function tablesText(): string {
   return [`### Shared columns\n\n${columnsText(shared)}`, ...sections].join('\n')
 }
 
-function sameTexts(one: ExportColumn, other: ExportColumn): boolean {
-  return one.type === other.type && one.meaning === other.meaning
-}
-
 function isSame(one: ExportColumn, other: ExportColumn): boolean {
-  return one.name === other.name && sameTexts(one, other)
+  return one.name === other.name && one.type === other.type && one.meaning === other.meaning
 }
 
 function columnsText(columns: readonly ExportColumn[]): string {
-  const groups: ExportColumn[][] = []
-  for (const column of columns) {
-    const last = groups.at(-1)
-    if (last?.[0] !== undefined && sameTexts(last[0], column)) last.push(column)
-    else groups.push([column])
-  }
-  const rows = groups.map((group) => {
-    const names = group.map(({ name }) => `\`${name}\``).join(', ')
-    const [{ type, meaning } = { type: '', meaning: '' }] = group
-    return `| ${names} | ${type === 'TIMESTAMP WITH TIME ZONE' ? 'TIMESTAMPTZ' : type} | ${meaning} |\n`
+  const lines = neighboursBy(columns, ({ meaning }) => meaning).map((group) => {
+    const typed = neighboursBy(group, ({ type }) => type).map((run) => {
+      const names = run.map(({ name }) => `\`${name}\``).join(', ')
+      return `${names} ${run[0]?.type === 'TIMESTAMP WITH TIME ZONE' ? 'TIMESTAMPTZ' : run[0]?.type}`
+    })
+    return `- ${typed.join('; ')}: ${group[0]?.meaning}\n`
   })
-  return `| Column | Type | Meaning |\n| --- | --- | --- |\n${rows.join('')}`
+  return lines.join('')
 }
 
-const queries = [...page.matchAll(/^### (.+)\n[^#]*?```sql\n([^]*?)```/gm)].map(([, title, sql]) => ({
-  title,
-  sql,
-}))
+/** Runs of neighbours of which `textOf` returns the same. */
+function neighboursBy(
+  columns: readonly ExportColumn[],
+  textOf: (column: ExportColumn) => string,
+): ExportColumn[][] {
+  const runs: ExportColumn[][] = []
+  for (const column of columns) {
+    const last = runs.at(-1)
+    if (last?.[0] !== undefined && textOf(last[0]) === textOf(column)) last.push(column)
+    else runs.push([column])
+  }
+  return runs
+}
+
+/** Those of the page, and those of the file that it names, which begin with their title as a comment. */
+const queries = [
+  ...[...page.matchAll(/```sql\n([^]*?)```/g)].map(([, sql]) => ({ title: sql?.split('\n')[0], sql })),
+  ...readFileSync(join(projectDir, 'docs/examples/queries.sql'), 'utf8')
+    .split('\n\n-- ')
+    .slice(1)
+    .map((text) => ({ title: text.split('\n')[0], sql: text.split('\n').slice(1).join('\n') })),
+]
 
 describe('the example queries', () => {
   let directory: string
