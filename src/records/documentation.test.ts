@@ -4,16 +4,16 @@ import { expect, test } from 'vitest'
 import { cycleTableNames, cycleTables } from './tables.js'
 
 const page = readFileSync(new URL('../../docs/data.md', import.meta.url), 'utf8')
+const paragraphs = page.split('\n\n').map((text) => text.replaceAll(/\n(?!- )\s*/g, ' '))
 
 test.each(cycleTableNames)('%s', (name) => {
   const { row, columns } = cycleTables[name]
-  const heading = `**\`${name}\`** ${row}`
-  const section = page.replaceAll(/\s+/g, ' ').split(heading.replaceAll(/\s+/g, ' '))[1]
-  expect(section, heading).toBeDefined()
-  // Neighbours of one type and one meaning share a row.
-  const rows = (section?.split('**')[0] ?? '').matchAll(/\| (`\w+`(?:, `\w+`)*) \| (\w+) \| ([^|]*) /g)
-  const listed = [...rows].flatMap(([, names = '', type, meaning]) =>
-    [...names.matchAll(/\w+/g)].map(([column]) => [column, type, meaning?.trim()]),
+  const heading = paragraphs.indexOf(`**\`${name}\`** ${row}`)
+  expect(heading).toBeGreaterThan(0)
+  // Neighbours of one type and one meaning share a line.
+  const lines = (paragraphs[heading + 1] ?? '').matchAll(/^- (`\w+`(?:, `\w+`)*) (\w+): (.*)$/gm)
+  const listed = [...lines].flatMap(([, names = '', type, meaning]) =>
+    [...names.matchAll(/\w+/g)].map(([column]) => [column, type, meaning]),
   )
   expect(listed).toEqual(columns.map((column) => [column.name, column.type, column.meaning]))
 })
