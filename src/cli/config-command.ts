@@ -13,7 +13,7 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
     .command('config')
     .description('print the effective settings and the source of each; keys as fingerprints only')
     .option('--json', 'print JSON')
-    .option('--markdown', 'print only the table of all settings in docs/settings.md')
+    .option('--markdown', 'print only the lists of all settings in docs/settings.md')
   addSettingFlags(command).action((flags: Flags) => {
     if (flags['markdown'] === true) context.print(settingsAsMarkdown())
     else printSettings(flags, context)

@@ -41,19 +41,16 @@ export function settingsAsText(report: Readonly<Record<string, SettingReport>>, 
   return formatTable(['setting', 'value', 'from'], rows, { cellsMax: columns, column: 1 })
 }
 
-/** The tables of docs/settings.md: settings, and other variables. */
+/** The lists of docs/settings.md: settings by group, and other variables. */
 export function settingsAsMarkdown(): string {
-  const rows = settingNames.map((name) => [
-    `\`${fileKeyOf(name)}\``,
-    `\`${variableOf(name)}\``,
-    escapeCell(defaultTextOf(name)),
-    escapeCell(descriptionOf(name)),
-  ])
-  const others = otherVariables.map(({ name, description }) => [`\`${name}\``, escapeCell(description)])
-  return [
-    markdownTable(['Key', 'Variable', 'Default', 'What it is'], rows),
-    markdownTable(['Other variables', 'What it is'], others),
-  ].join('\n')
+  const settings = settingNames.flatMap((name) => {
+    const { group } = settingsTable[name]
+    const names = `\`${fileKeyOf(name)}\`, \`${variableOf(name)}\``
+    const heading = group === undefined ? [] : ['', `### ${group}`, '']
+    return [...heading, `- ${names} (${defaultTextOf(name)}): ${descriptionOf(name)}`]
+  })
+  const others = otherVariables.map(({ name, description }) => `- \`${name}\`: ${description}`)
+  return [...settings.slice(1), '', '### Other variables', '', ...others, ''].join('\n')
 }
 
 function shownValue({ settings, apiKeysFile }: EffectiveSettings, name: SettingName): unknown {
@@ -73,16 +70,7 @@ function valueInWords(name: SettingName, value: unknown): string {
 
 function descriptionOf(name: SettingName): string {
   const { kind, description, needsRestart } = settingsTable[name]
-  const rule = kind === path ? '' : ` Must be ${kind.rule}.`
+  const rule = kind.range === undefined ? ` Must be ${kind.rule}.` : ` ${kind.range}.`
   const restart = needsRestart === 'change' ? ' **Restart.**' : ' **Restart** to set or remove it.'
-  return `${description}${rule}${needsRestart === undefined ? '' : restart}`
-}
-
-function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
-  return `${lines.join('\n')}\n`
-}
-
-function escapeCell(text: string): string {
-  return text.replaceAll('|', '\\|')
+  return `${description}${kind === path ? '' : rule}${needsRestart === undefined ? '' : restart}`
 }

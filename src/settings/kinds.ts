@@ -11,6 +11,8 @@ export interface SettingKind<Value> {
   readonly rule: string
   /** The rule for the JSON file, if it differs. */
   readonly ruleInFile?: string
+  /** The rule of a number, as the documentation shows it. */
+  readonly range?: string
   /** `directory`: the base of a relative path. */
   fromText(text: string, directory: string): Value | undefined
   fromJson(value: unknown, directory: string): Value | undefined
@@ -24,6 +26,7 @@ export function integer(minimum: number, maximum: number): SettingKind<number> {
       : undefined
   return {
     rule: `an integer from ${minimum} to ${maximum}`,
+    range: `From ${minimum} to ${maximum}`,
     fromText: (text) => (/^\d{1,15}$/.test(text) ? check(Number(text)) : undefined),
     fromJson: check,
   }

@@ -67,7 +67,7 @@ const rows = {
     group: 'High availability',
     kind: text('a postgres:// address', /^postgres(ql)?:\/\/\S{1,2000}$/),
     description:
-      'Address of a PostgreSQL database that holds the data, of which the data directory is then a view: `postgres://user@host1,host2/database`.',
+      'PostgreSQL database that holds the data, of which the data directory is then a view: `postgres://user@host1,host2/database`.',
     needsRestart: 'change',
     secret: true,
   },
@@ -134,29 +134,28 @@ const rows = {
   cyclesWaitingMax: {
     kind: integer(1, 64),
     defaultValue: () => 4,
-    description: 'Cycles that may wait behind the one being processed. The next one returns 503.',
+    description: 'Cycles that may wait behind the one being processed.',
   },
   pendingPostsMax: {
     kind: integer(1000, 2_000_000),
     defaultValue: () => pendingPostsMax,
-    description:
-      'Posts that may be pending. A cycle that would leave more, and more than before, returns 422 and changes nothing.',
+    description: 'Posts that may be pending.',
   },
   connectionsMax: {
     kind: integer(16, 1_000_000),
     defaultValue: () => 2048,
-    description: 'Open connections. The next one is closed immediately.',
+    description: 'Open connections.',
   },
   bodyReadMsMax: {
     kind: integer(100, hourMs),
     defaultValue: () => 60_000,
-    description: 'Time for the whole body of a request to arrive; after it the connection is closed.',
+    description: 'Time for the whole body of a request to arrive.',
   },
   bodiesBytesMax: {
     kind: integer(bodiesBytesMin, 64 * gibibyte),
     defaultValue: () => 256 * mebibyte,
     description:
-      'Memory for request bodies, compressed and decompressed, and as much again for responses; beyond it a request returns 503. Images that wait may take half of it.',
+      'Memory for request bodies, compressed and decompressed, and as much again for responses. Images that wait may take half of it.',
   },
   shutdownMsMax: {
     kind: integer(100, 600_000),
@@ -175,7 +174,7 @@ const rows = {
     kind: oneOf(mostlyOnCpuModes),
     defaultValue: () => 'refuse',
     description:
-      'What happens to a graph when another provider than `cpu` leaves nodes to the CPU that take more than half of a run: `refuse` tries the next provider, `warn` serves it with a warning.',
+      'If another provider than `cpu` leaves nodes to the CPU that take more than half of a run: `refuse` tries the next provider, `warn` serves with a warning.',
     needsRestart: 'change',
   },
   intraOpThreads: {
@@ -226,23 +225,20 @@ const rows = {
     needsRestart: 'change',
   },
   retainCyclesDays: {
-    group: 'Retention',
+    group: 'Expiry',
     kind: integer(0, 36_500),
     defaultValue: () => 14,
-    description:
-      'Days that a cycle, its request and its response are kept, at least 8; 0: forever. What a pending post needs is kept.',
+    description: 'Days that requests and responses of cycles are kept, at least 8; 0: forever.',
   },
   retainImagesDays: {
     kind: integer(0, 36_500),
     defaultValue: () => 7,
-    description:
-      'Days that an image is kept after its arrival; 0: forever. Images of posts that are pending, or left in the last 7 days, are kept.',
+    description: 'Days that images are kept; 0: forever.',
   },
   retainOutcomesDays: {
     kind: integer(0, 36_500),
     defaultValue: () => 90,
-    description:
-      'Days that an outcome is kept after its placement or its last report, and the record of a cycle, which `understudy report` reads; 0: forever.',
+    description: 'Days that outcomes and records of cycles are kept; 0: forever.',
   },
   logLevel: {
     group: 'Log and codec',
