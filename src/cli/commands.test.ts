@@ -37,7 +37,7 @@ test('the flags of serve are in groups', () => {
       'Admin listener',
       'Limits',
       'Models',
-      'Retention',
+      'Expiry',
       'Log and codec',
     ],
   ])
