@@ -12,6 +12,8 @@
         "src/codec/native/text_measures.cc",
         "src/codec/native/addon.cc",
         "src/base/native/descriptors.cc",
+        "src/model/image/native/js_weighted_means.cc",
+        "src/model/image/native/weighted_means.cc",
         "src/codec/native/column_program.cc",
         "src/codec/native/column_memory.cc",
         "src/codec/native/cycle_table.cc",
@@ -27,7 +29,7 @@
         "src/codec/native/scalars.cc",
         "src/codec/native/structural_index.cc",
       ],
-      "include_dirs": ["<(simdjson_dir)", "node_modules/node-addon-api", "src/base/native"],
+      "include_dirs": ["<(simdjson_dir)", "node_modules/node-addon-api", "src/base/native", "src/model/image/native"],
       # NODE_API_…: where a worker is being terminated no exception can be thrown, and the C++ wrapper would abort the process.
       # SIMDJSON_…: processors without AVX2 use the portable code; each kernel takes the compiler seconds.
       "defines": ["NAPI_VERSION=8", "NAPI_CPP_EXCEPTIONS", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS",

@@ -1,4 +1,4 @@
-// Compiles the native codec (src/codec/native) into build/Release. Runs at `npm ci` and `npm install`, or by hand:
+// Compiles the addon (mostly the native codec, src/codec/native) into build/Release. Runs at `npm ci` and `npm install`, or by hand:
 //   node scripts/build-native.mjs
 //   node scripts/build-native.mjs --if-changed     only when the addon was built from other sources: `npm run build`
 // It needs g++ 11 or later (or clang 16), make and python3. At an installation a failure is only reported, because the
@@ -63,7 +63,7 @@ function build(nodeGyp) {
 
 /** The files of this project that the addon depends on. Packages change with `npm ci`, which always builds. */
 function inputs() {
-  const sources = ['src/base/native', 'src/codec/native'].flatMap((folder) =>
+  const sources = ['src/base/native', 'src/codec/native', 'src/model/image/native'].flatMap((folder) =>
     readdirSync(join(root, folder))
       .filter((name) => /\.(cc|h)$/.test(name))
       .sort()

@@ -12,6 +12,12 @@ export {
 } from './column-program.js'
 export { decodeCycle } from './decode-cycle.js'
 export { encodeResponse, type ResponseColumns } from './encode-response.js'
-export type { NativeAddon } from './native-addon.js'
+export {
+  loadAddon,
+  type LineWeights,
+  type NativeAddon,
+  type RgbPixels,
+  type WeightedMeans,
+} from './native-addon.js'
 export { packTable, unpackTable, type PackedTable } from './pack.js'
 export { WorkerRunner, type WorkerTask } from './worker.js'

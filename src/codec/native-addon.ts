@@ -57,8 +57,33 @@ export interface NativeRows {
   readonly values: readonly Float32Array[]
 }
 
+/** RGB, three bytes per pixel, row by row. */
+export interface RgbPixels {
+  readonly width: number
+  readonly height: number
+  readonly data: Uint8Array
+}
+
+/** Where the pixels of a resized row or column come from. */
+export interface LineWeights {
+  /** Pixels of the result. */
+  readonly count: number
+  /** The first source pixel of each pixel of the result, and the number of them. */
+  readonly starts: Int32Array
+  readonly lengths: Int32Array
+  /** Weights of each pixel of the result, at multiples of `weightsMax`. */
+  readonly weights: Int32Array
+  readonly weightsMax: number
+}
+
+/**
+ * Resizes an image: the weighted means of its pixels, along the rows and then along the columns. Throws a RangeError for source
+ * pixels that the image does not have.
+ */
+export type WeightedMeans = (image: RgbPixels, columns: LineWeights, rows: LineWeights) => Uint8Array
+
 /** Increment here and in native/addon.cc with every change of `NativeAddon`, so that an older addon is not loaded. */
-const interfaceVersion = 6
+const interfaceVersion = 7
 
 /** Identifies the contract that the native decoder's table must have been generated from. */
 export const shapeHash = createHash('sha256').update(JSON.stringify(cycleShape)).digest('hex')
@@ -78,6 +103,8 @@ export interface NativeAddon {
   readonly textMeasureNames: readonly string[]
   /** Only src/base uses it. */
   readonly closeOnExec: () => void
+  /** Only src/model/image uses it. */
+  readonly weightedMeans: WeightedMeans
   readonly bodyPaddingBytes: number
 }
 

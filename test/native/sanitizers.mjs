@@ -12,18 +12,25 @@ process.chdir(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 const rounds = process.argv[2] ?? '20000'
 const compiler = process.env.CXX ?? 'g++'
 const simdjson = 'node_modules/simdjson/simdjson/src'
-const native = 'src/codec/native'
+const nativeFolders = ['src/codec/native', 'src/model/image/native']
 const build = 'build/sanitizers'
 const flags = ['-std=c++17', '-O1', '-g', '-fno-omit-frame-pointer', '-fsanitize=address,undefined']
 const strict = ['-fno-sanitize-recover=all', '-Wall', '-Wextra', '-Werror', '-Wno-psabi', '-ffp-contract=off']
-const includes = ['-isystem', simdjson, '-I', native, '-I', 'test/fuzz']
+const includes = [
+  '-isystem',
+  simdjson,
+  ...[...nativeFolders, 'test/fuzz'].flatMap((folder) => ['-I', folder]),
+]
 const jobs = Number(process.env.JOBS) || availableParallelism()
 
-const sources = readdirSync(native)
-  .filter((name) => name.endsWith('.cc') && name !== 'addon.cc' && !name.startsWith('js_'))
-  .map((name) => join(native, name))
+const sources = nativeFolders.flatMap((folder) =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.cc') && name !== 'addon.cc' && !name.startsWith('js_'))
+    .map((name) => join(folder, name)),
+)
 const programs = {
   codec_test: { sources: ['test/native/codec_test.cc'], args: [] },
+  weighted_means_test: { sources: ['test/native/weighted_means_test.cc'], args: [] },
   decoder_fuzz: {
     sources: ['test/fuzz/decoder_fuzz.cc', 'test/fuzz/standalone_driver.cc'],
     args: [rounds, 'test/fuzz/corpus'],
@@ -52,7 +59,7 @@ function isStale(source, headersMs) {
 }
 
 async function compileAll(all) {
-  const headers = [native, 'test/fuzz'].flatMap((directory) =>
+  const headers = [...nativeFolders, 'test/fuzz'].flatMap((directory) =>
     readdirSync(directory).flatMap((name) => (name.endsWith('.h') ? [join(directory, name)] : [])),
   )
   const headersMs = Math.max(...headers.map((header) => statSync(header).mtimeMs))

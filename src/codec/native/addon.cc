@@ -6,6 +6,7 @@
 #include "js_column_program.h"
 #include "js_decoder.h"
 #include "js_response_rows.h"
+#include "js_weighted_means.h"
 #include "napi.h"
 #include "text_measures.h"
 
@@ -22,7 +23,7 @@ Napi::Array texts(Napi::Env env, const char* const (&list)[count]) {
 
 Napi::Object start(Napi::Env env, Napi::Object exports) {
   // Changes with every change of this list, in native-addon.ts as well.
-  exports.Set("interfaceVersion", Napi::Number::New(env, 6));
+  exports.Set("interfaceVersion", Napi::Number::New(env, 7));
   exports.Set("shapeHash", Napi::String::New(env, cycle_shape_hash));
   exports.Set("decodeColumns", decode_columns(env));
   exports.Set("Decoder", js_decoder::define(env));
@@ -30,8 +31,9 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("columnOperations", texts(env, column_operation_names));
   exports.Set("encodeRows", Napi::Function::New<encode_js_rows>(env));
   exports.Set("textMeasureNames", texts(env, text_measure_names));
-  // For src/base.
+  // For src/base and src/model/image.
   exports.Set("closeOnExec", Napi::Function::New<close_on_exec>(env));
+  exports.Set("weightedMeans", Napi::Function::New<js_weighted_means>(env));
   exports.Set("bodyPaddingBytes", Napi::Number::New(env, body_padding_bytes));
   return exports;
 }

@@ -1,8 +1,9 @@
 /**
  * Fits an image into a size, keeping its aspect ratio, and fills the rest with a colour, as `ImageOps.pad` of Pillow does.
  */
+import type { RgbPixels } from '../../codec/index.js'
 import type { Padding } from '../package/manifest.js'
-import { resample, type Interpolation, type Pixels, type Region, type Size } from './resample.js'
+import { resample, type Interpolation, type Region, type Size } from './resample.js'
 
 const channelCount = 3
 /** The share of the padding that is in front of the image. */
@@ -10,11 +11,11 @@ const shareInFront = { start: 1, end: 0, both: 0.5 }
 
 /** The image in an image of `size`. */
 export function padded(
-  image: Pixels,
+  image: RgbPixels,
   size: Size,
   { color, side }: Padding,
   interpolation: Interpolation,
-): Pixels {
+): RgbPixels {
   const inner = containedSize(image, size)
   const pixels = resample(image, inner, { left: 0, top: 0, ...inner }, interpolation)
   const data = new Uint8Array(size.width * size.height * channelCount)
@@ -32,7 +33,7 @@ export function padded(
 
 /** The pixels of a part of an image. */
 export function cropped(
-  { data, width: rowPixels }: Pixels,
+  { data, width: rowPixels }: RgbPixels,
   { left, top, width, height }: Region,
 ): Uint8Array {
   const target = new Uint8Array(width * height * channelCount)

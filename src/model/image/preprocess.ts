@@ -3,10 +3,11 @@
  * normalised unless the graph takes the bytes. sharp decodes on its threads; the rest runs here.
  */
 import sharp from 'sharp'
+import type { RgbPixels } from '../../codec/index.js'
 import { pixelSize } from './image-ports.js'
 import { cropped, padded } from './pad.js'
 import type { ImageSettings } from '../package/settings.js'
-import { resample, type Pixels, type Size } from './resample.js'
+import { resample, type Size } from './resample.js'
 
 export type PreprocessOptions = Pick<
   ImageSettings,
@@ -67,7 +68,7 @@ export class Preprocessor {
   }
 
   /** The middle of the resized image. An odd margin is larger at the end, as in Hugging Face's processors. */
-  #resized(image: Pixels): Uint8Array {
+  #resized(image: RgbPixels): Uint8Array {
     const { pad, interpolation } = this.#options
     const size = this.#scaledSize(image)
     const { width, height } = this.#size
@@ -90,7 +91,7 @@ export class Preprocessor {
   }
 }
 
-async function decode(jpeg: Uint8Array): Promise<Pixels> {
+async function decode(jpeg: Uint8Array): Promise<RgbPixels> {
   const { data, info } = await sharp(jpeg).toColourspace('srgb').raw().toBuffer({ resolveWithObject: true })
   if (info.channels !== channelCount) throw new Error(`the image has ${info.channels} channels`)
   return { width: info.width, height: info.height, data }

@@ -1,12 +1,16 @@
 /**
- * Resized images against Pillow's: test/golden/resize/pillow_resize.py computed them.
+ * Resized images against Pillow's (test/golden/resize/pillow_resize.py computed them), and the native means against the reference.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { addonOrNull } from '../../../test/helpers/codecs.js'
 import { noise } from '../../../test/helpers/jpeg.js'
+import type { RgbPixels, WeightedMeans } from '../../codec/index.js'
 import { Preprocessor } from './preprocess.js'
-import { resample, type Interpolation, type Pixels } from './resample.js'
+import { resample, type Interpolation } from './resample.js'
+import { referenceMeans } from './weighted-means.js'
 
 type Pair = readonly [width: number, height: number]
 type Digests = Readonly<Record<Interpolation, string>>
@@ -29,7 +33,7 @@ const interpolations = ['nearest', 'bilinear', 'bicubic', 'lanczos3'] as const
 
 const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
-async function noisePixels(width: number, height: number): Promise<Pixels> {
+async function noisePixels(width: number, height: number): Promise<RgbPixels> {
   return { width, height, data: await noise(width, height).raw().toBuffer() }
 }
 
@@ -37,8 +41,11 @@ describe.each(interpolations)('%s gives the bytes of Pillow', (interpolation) =>
   test.each(golden.resized)('from $from to $to pixels', async ({ from, to, sha256 }) => {
     const [width, height] = to
     const whole = { left: 0, top: 0, width, height }
-    const pixels = resample(await noisePixels(...from), { width, height }, whole, interpolation)
-    expect(digest(pixels)).toBe(sha256[interpolation])
+    const image = await noisePixels(...from)
+    for (const means of [undefined, referenceMeans]) {
+      const pixels = resample(image, { width, height }, whole, interpolation, means)
+      expect(digest(pixels)).toBe(sha256[interpolation])
+    }
   })
 
   test.each(golden.prepared)(
@@ -68,4 +75,77 @@ test('a region has the pixels that it has in the whole image', async () => {
       )
     }
   }
+})
+
+describe.skipIf(addonOrNull === null)('the native means', () => {
+  const nativeMeans: WeightedMeans = (...parts) => addonOrNull!.weightedMeans(...parts)
+
+  /** Extreme bytes beside each other: with negative weights, the means lie outside those of a byte. */
+  const image = fc
+    .record({ width: fc.integer({ min: 1, max: 70 }), height: fc.integer({ min: 1, max: 40 }) })
+    .chain(({ width, height }) => {
+      const length = width * height * 3
+      const byte = fc.oneof(fc.constantFrom(0, 255), fc.integer({ min: 0, max: 255 }))
+      return fc.record({
+        width: fc.constant(width),
+        height: fc.constant(height),
+        data: fc
+          .array(byte, { minLength: length, maxLength: length, size: 'max' })
+          .map((bytes) => Uint8Array.from(bytes)),
+      })
+    })
+  /** A length, and a part of it. */
+  const side = fc.integer({ min: 1, max: 90 }).chain((length) =>
+    fc.integer({ min: 0, max: length - 1 }).chain((first) =>
+      fc.record({
+        length: fc.constant(length),
+        first: fc.constant(first),
+        count: fc.integer({ min: 1, max: length - first }),
+      }),
+    ),
+  )
+
+  test('are those of the reference, for any size and region', () => {
+    fc.assert(
+      fc.property(
+        image,
+        side,
+        side,
+        fc.constantFrom(...interpolations),
+        (pixels, across, down, interpolation) => {
+          const size = { width: across.length, height: down.length }
+          const region = { left: across.first, top: down.first, width: across.count, height: down.count }
+          const [found, expected] = [nativeMeans, referenceMeans].map((means) =>
+            resample(pixels, size, region, interpolation, means),
+          )
+          expect(found).toEqual(expected)
+        },
+      ),
+    )
+  })
+
+  test('refuse an image and weights that do not match', () => {
+    const pixels: RgbPixels = { width: 2, height: 1, data: new Uint8Array(6) }
+    const ints = (...values: number[]): Int32Array => Int32Array.from(values)
+    const columns = { count: 2, starts: ints(0, 1), lengths: ints(1, 1), weights: ints(1, 1), weightsMax: 1 }
+    const rows = { count: 1, starts: ints(0), lengths: ints(1), weights: ints(1), weightsMax: 1 }
+    expect(nativeMeans(pixels, columns, rows)).toEqual(new Uint8Array(6))
+    expect(() => nativeMeans({ ...pixels, height: 2 }, columns, rows)).toThrow(RangeError)
+    for (const wrong of [
+      { count: 0 },
+      { count: 3 },
+      { starts: ints(0) },
+      { lengths: ints(1) },
+      { weights: ints(1) },
+      { starts: ints(-1, 1) },
+      { starts: ints(0, 2) },
+      { lengths: ints(1, 0) },
+      { lengths: ints(2, 1) },
+      { lengths: ints(1, -1) },
+    ])
+      expect(() => nativeMeans(pixels, { ...columns, ...wrong }, rows)).toThrow(
+        new RangeError('the weights do not match the image'),
+      )
+    expect(() => nativeMeans(pixels, columns, { ...rows, starts: ints(1) })).toThrow(RangeError)
+  })
 })

@@ -1,8 +1,11 @@
 /**
  * Resizes images as Pillow does, and so as most training code does: each pixel is a weighted mean of the pixels around its
  * centre, of more of them the smaller the result, first along the rows and then along the columns, with values rounded to
- * bytes after each. The results equal Pillow's. libvips shifts enlarged images by up to half a pixel.
+ * bytes after each. The results equal Pillow's. libvips shifts enlarged images by up to half a pixel. The means are computed
+ * in C++ or, without the addon, in weighted-means.ts.
  */
+import { loadAddon, type LineWeights, type RgbPixels, type WeightedMeans } from '../../codec/index.js'
+import { referenceMeans, weightBits } from './weighted-means.js'
 
 export interface Size {
   readonly width: number
@@ -13,11 +16,6 @@ export interface Size {
 export interface Region extends Size {
   readonly left: number
   readonly top: number
-}
-
-/** RGB, three bytes per pixel, row by row. */
-export interface Pixels extends Size {
-  readonly data: Uint8Array
 }
 
 interface Kernel {
@@ -39,37 +37,33 @@ const kernels = {
 
 export type Interpolation = keyof typeof kernels | 'nearest'
 
-const channelCount = 3
-/** Weights are integers with this many bits after the point: a sum of weighted bytes fits into 32 bits. */
-const weightBits = 22
+/** They give the same bytes. */
+const fastestMeans = nativeMeans() ?? referenceMeans
 
 /** The pixels of `region` of the image resized to `size`. */
 export function resample(
-  image: Pixels,
+  image: RgbPixels,
   size: Size,
   region: Region,
   interpolation: Interpolation,
+  means = fastestMeans,
 ): Uint8Array {
-  const make = (length: number, resizedLength: number, first: number, count: number): Weights =>
+  const make = (length: number, resizedLength: number, first: number, count: number): LineWeights =>
     interpolation === 'nearest'
       ? nearestWeights(length, resizedLength, first, count)
       : kernelWeights(kernels[interpolation], { length, resizedLength, first, count })
   const columns = make(image.width, size.width, region.left, region.width)
   const rows = make(image.height, size.height, region.top, region.height)
-  const lines = resampleRows(image, columns, rows)
-  return resampleColumns(lines, region.width, rows)
+  return means(image, columns, rows)
 }
 
-/** Where the pixels of a resized line come from. */
-interface Weights {
-  /** Pixels of the result. */
-  readonly count: number
-  /** The first source pixel of each pixel of the result, and the number of them. */
-  readonly starts: Int32Array
-  readonly lengths: Int32Array
-  /** Weights of each pixel of the result, at multiples of `weightsMax`. */
-  readonly weights: Int32Array
-  readonly weightsMax: number
+/** Null if the addon does not load, as on a machine without a compiler. */
+function nativeMeans(): WeightedMeans | null {
+  try {
+    return loadAddon().weightedMeans
+  } catch {
+    return null
+  }
 }
 
 interface Line {
@@ -80,31 +74,33 @@ interface Line {
   readonly count: number
 }
 
-function kernelWeights(kernel: Kernel, { length, resizedLength, first, count }: Line): Weights {
+function kernelWeights(kernel: Kernel, { length, resizedLength, first, count }: Line): LineWeights {
   const step = length / resizedLength
   const spread = Math.max(1, step)
   const support = kernel.support * spread
   const weightsMax = 2 * Math.ceil(support) + 1
   const [starts, lengths] = [new Int32Array(count), new Int32Array(count)]
   const weights = new Int32Array(count * weightsMax)
+  const exact = new Float64Array(weightsMax)
   for (let pixel = 0; pixel < count; pixel++) {
     const centre = (first + pixel + 0.5) * step
     const start = Math.max(0, Math.trunc(centre - support + 0.5))
     const end = Math.min(length, Math.trunc(centre + support + 0.5))
-    const exact = Array.from({ length: end - start }, (_, index) =>
-      kernel.weight(Math.abs((start + index - centre + 0.5) * (1 / spread))),
-    )
-    const sum = exact.reduce((total, weight) => total + weight, 0)
+    let sum = 0
+    for (let at = start; at < end; at++) {
+      const weight = kernel.weight(Math.abs((at - centre + 0.5) * (1 / spread)))
+      exact[at - start] = weight
+      sum += weight
+    }
     starts[pixel] = start
     lengths[pixel] = end - start
-    exact.forEach((weight, index) => {
-      weights[pixel * weightsMax + index] = fixedPoint(sum === 0 ? weight : weight / sum)
-    })
+    for (let index = 0; index < end - start; index++)
+      weights[pixel * weightsMax + index] = fixedPoint(sum === 0 ? exact[index]! : exact[index]! / sum)
   }
   return { count, starts, lengths, weights, weightsMax }
 }
 
-function nearestWeights(length: number, resizedLength: number, first: number, count: number): Weights {
+function nearestWeights(length: number, resizedLength: number, first: number, count: number): LineWeights {
   const starts = new Int32Array(count)
   const step = length / resizedLength
   // A running sum, as in Pillow, rounds where a product does not.
@@ -113,63 +109,6 @@ function nearestWeights(length: number, resizedLength: number, first: number, co
     if (pixel >= first) starts[pixel - first] = Math.min(length - 1, Math.trunc(centre))
   const ones = new Int32Array(count).fill(1)
   return { count, starts, lengths: ones, weights: ones.map(() => 1 << weightBits), weightsMax: 1 }
-}
-
-/** The rows that `rows` reads, each resized; the others stay empty. */
-function resampleRows({ data, width, height }: Pixels, columns: Weights, rows: Weights): Uint8Array {
-  const { count, starts, lengths, weights, weightsMax } = columns
-  const target = new Uint8Array(height * count * channelCount)
-  const last = rows.count - 1
-  const end = rows.starts[last]! + rows.lengths[last]!
-  for (let row = rows.starts[0]!; row < end; row++) {
-    let to = row * count * channelCount
-    for (let pixel = 0; pixel < count; pixel++) {
-      let from = (row * width + starts[pixel]!) * channelCount
-      let red = half
-      let green = half
-      let blue = half
-      const first = pixel * weightsMax
-      const afterLast = first + lengths[pixel]!
-      for (let at = first; at < afterLast; at++, from += channelCount) {
-        const weight = weights[at]!
-        red += Math.imul(data[from]!, weight)
-        green += Math.imul(data[from + 1]!, weight)
-        blue += Math.imul(data[from + 2]!, weight)
-      }
-      target[to++] = byteOf(red)
-      target[to++] = byteOf(green)
-      target[to++] = byteOf(blue)
-    }
-  }
-  return target
-}
-
-function resampleColumns(lines: Uint8Array, width: number, rows: Weights): Uint8Array {
-  const { count, starts, lengths, weights, weightsMax } = rows
-  const rowValues = width * channelCount
-  const target = new Uint8Array(count * rowValues)
-  const sums = new Int32Array(rowValues)
-  for (let row = 0; row < count; row++) {
-    sums.fill(half)
-    let from = starts[row]! * rowValues
-    const first = row * weightsMax
-    const afterLast = first + lengths[row]!
-    for (let at = first; at < afterLast; at++, from += rowValues) {
-      const weight = weights[at]!
-      for (let value = 0; value < rowValues; value++)
-        sums[value] = sums[value]! + Math.imul(lines[from + value]!, weight)
-    }
-    for (let value = 0; value < rowValues; value++) target[row * rowValues + value] = byteOf(sums[value]!)
-  }
-  return target
-}
-
-/** Sums begin with it, so that they are rounded. */
-const half = 1 << (weightBits - 1)
-
-function byteOf(sum: number): number {
-  const value = sum >> weightBits
-  return value < 0 ? 0 : value > 255 ? 255 : value
 }
 
 function fixedPoint(weight: number): number {
