@@ -22,7 +22,13 @@ const built = (): string => readFileSync(join(project, 'dist/a.ts'), 'utf8')
 
 beforeEach(() => {
   project = scratchDir()
-  for (const directory of ['scripts/client-package', 'src/deep', 'src/base/native', 'src/codec/native', 'src/model/image/native'])
+  for (const directory of [
+    'scripts/client-package',
+    'src/deep',
+    'src/base/native',
+    'src/codec/native',
+    'src/model/image/native',
+  ])
     mkdirSync(join(project, directory), { recursive: true })
   for (const script of ['build', 'build-page', 'build-native', 'check-node', 'patch-lmdb', 'source-hash'])
     copyFileSync(join(projectDir, `scripts/${script}.mjs`), join(project, `scripts/${script}.mjs`))

@@ -17,7 +17,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   cycle: 4950,
   history: 5650,
   images: 500,
-  model: 11500,
+  model: 11600,
   page: 7720,
   pool: 1450,
   records: 450,

@@ -1,6 +1,6 @@
 /**
- * Preprocesses a JPEG as in the training of the encoder: resized, cropped, channels in order, values scaled and
- * normalised unless the graph takes the bytes. sharp decodes on its threads; the rest runs here.
+ * Preprocesses a JPEG as in the training of the encoder: decoded, resized, cropped, channels in order, values scaled and
+ * normalised unless the graph takes the bytes.
  */
 import sharp from 'sharp'
 import type { RgbPixels } from '../../codec/index.js'
@@ -51,24 +51,28 @@ export class Preprocessor {
     return this.#options.mean === null ? new Uint8Array(length) : new Float32Array(length)
   }
 
-  /** The image in the tensor. Rejects bytes that are not a valid JPEG. */
+  /** The tensor of one image. Rejects bytes that are not a valid JPEG. */
   async tensorOf(jpeg: Uint8Array): Promise<PixelValues> {
     const target = this.emptyTensor(1)
-    const pixels = this.#resized(await decode(jpeg))
-    const count = this.#size.width * this.#size.height
-    const isPlanar = this.#options.layout === 'nchw'
-    this.#channels.forEach(({ source, values }, channel) => {
-      const step = isPlanar ? 1 : channelCount
-      let to = isPlanar ? channel * count : channel
-      for (let pixel = 0, from = source; pixel < count; pixel++, from += channelCount, to += step) {
-        target[to] = values[pixels[from]!]!
-      }
-    })
+    this.write(this.resized(await decodeJpeg(jpeg)), target, 0)
     return target
   }
 
+  /** Writes the pixels of a resized image into the tensor of several. */
+  write(pixels: Uint8Array, target: PixelValues, row: number): void {
+    const count = this.#size.width * this.#size.height
+    const isPlanar = this.#options.layout === 'nchw'
+    for (const [channel, { source, values }] of this.#channels.entries()) {
+      const step = isPlanar ? 1 : channelCount
+      let to = row * this.valueCount + (isPlanar ? channel * count : channel)
+      for (let pixel = 0, from = source; pixel < count; pixel++, from += channelCount, to += step) {
+        target[to] = values[pixels[from]!]!
+      }
+    }
+  }
+
   /** The middle of the resized image. An odd margin is larger at the end, as in Hugging Face's processors. */
-  #resized(image: RgbPixels): Uint8Array {
+  resized(image: RgbPixels): Uint8Array {
     const { pad, interpolation } = this.#options
     const size = this.#scaledSize(image)
     const { width, height } = this.#size
@@ -91,7 +95,8 @@ export class Preprocessor {
   }
 }
 
-async function decode(jpeg: Uint8Array): Promise<RgbPixels> {
+/** On a thread of libuv. Rejects bytes that are not a valid JPEG. */
+export async function decodeJpeg(jpeg: Uint8Array): Promise<RgbPixels> {
   const { data, info } = await sharp(jpeg).toColourspace('srgb').raw().toBuffer({ resolveWithObject: true })
   if (info.channels !== channelCount) throw new Error(`the image has ${info.channels} channels`)
   return { width: info.width, height: info.height, data }
