@@ -88,6 +88,17 @@ test('the recorder keeps the newest 1,000 cycles, and only the refusals of other
   expect(observer.otherCalls.items.map(({ status }) => status)).toEqual([404])
 })
 
+test('a call whose client disconnected has the result scored if its cycle was stored, else aborted', async () => {
+  const { observer, post } = await observed()
+  await post(cycleBody(0), cycleMs(100), 0)
+  observer.requestEnded({ ...request, status: 0 })
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  expect(observer.calls.items).toMatchObject([
+    { status: 0, result: 'scored', cycle_id: '20240301T0000' },
+    { status: 0, result: 'aborted', cycle_id: null },
+  ])
+})
+
 test('requests without a key push no cycle out of the recorder', async () => {
   const { observer, post } = await observed()
   await post(cycleBody(0))

@@ -51,7 +51,7 @@ const saveCountMax = 200
 const warningCharsMax = 300
 const cyclesOperation = 'POST /v1/cycles'
 export const unauthorizedCode: ErrorKind = 'unauthorized'
-/** For cycles whose client has disconnected: no request end follows. */
+/** For cycles whose response takes longer to send. */
 const processMsMax = 1000
 /** Scores that the quantiles of a cycle are computed from. */
 const sampleCountMax = 1000
@@ -86,7 +86,7 @@ export class Observer {
     this.#listeners.push(listener)
   }
 
-  /** To be called for each request, after its response. */
+  /** To be called once for each request, when it has ended. */
   requestEnded(request: EndedRequest): void {
     this.#ended.push(request)
     if (this.#ended.length > 1) return
@@ -267,6 +267,7 @@ export function isCycleCall({ operation, code }: Pick<EndedRequest, 'operation' 
   return operation === cyclesOperation && code !== unauthorizedCode
 }
 
+/** A stored cycle is scored, whether or not its client has waited for the response. */
 function resultOf({ status, stages }: EndedRequest): CallRecord['result'] {
   if (stages !== null && stages.summary !== null) return 'scored'
   if (status === 0) return 'aborted'

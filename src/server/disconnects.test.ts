@@ -20,7 +20,7 @@ import { BodyAdmission } from './body-admission.js'
 import { GrowingBody } from './growing-body.js'
 import { heldResources, type HeldResources } from './held-resources.js'
 import { ImageUploads } from './image-uploads.js'
-import { RequestHandler } from './request-handler.js'
+import { RequestHandler, type EndedRequest } from './request-handler.js'
 
 const authorization = 'key-of-these-tests-0123456789'
 const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
@@ -79,12 +79,14 @@ class Gate {
 
 let gate: Gate
 let logged: { msg: string; cycle_id?: string; status?: unknown }[]
+let ended: EndedRequest[]
 let handler: RequestHandler
 let held: () => HeldResources
 
 beforeEach(async () => {
   gate = new Gate()
   logged = []
+  ended = []
   const log = pino(
     { level: 'info' },
     { write: (line) => void logged.push(JSON.parse(line) as { msg: string }) },
@@ -105,6 +107,7 @@ beforeEach(async () => {
   handler = new RequestHandler({
     ...{ apiKeys: new ApiKeys([authorization]), requestBodies, responseBodies, log },
     operationParts: { cycles, images, store, model, clock, log, settings },
+    onEnded: (request) => void ended.push(request),
   })
   held = () => heldResources({ requestBodies, responseBodies, handler, cycles, imageSemaphore })
 })
@@ -269,19 +272,23 @@ test('calls that wait for a cycle in progress stop waiting when their clients di
   expect(await statusOf({ method: 'GET', path: '/v1/scores/20240301T0000' })).toBe('200 OK')
 })
 
-test('a cycle whose client disconnects has its line when it is scored, and a repeated one no other', async () => {
+test('a cycle whose client disconnects is reported when it is scored, as scored, and a repeated one no more', async () => {
   gate.holdAfter(0)
   const { exchange } = await sent(post(bytesOf(cycle(0))))
   await until(() => gate.isHolding)
   exchange.disconnect()
+  await turn()
+  expect([logged, ended]).toEqual([[], []])
   gate.open()
   await until(() => held().calls.open === 0)
   expect(logged).toMatchObject([{ msg: 'cycle scored', cycle_id: '20240301T0000', status: 'aborted' }])
+  expect(ended).toMatchObject([{ status: 0, stages: { summary: { cycleId: '20240301T0000' } } }])
   expect(await statusOf(post(bytesOf(cycle(0))))).toBe('200 OK')
   expect(logged.map(({ msg }) => msg)).toEqual(['cycle scored', 'cycle repeated'])
+  expect(ended).toMatchObject([{ status: 0 }, { status: 200, stages: { summary: null } }])
 })
 
-test('a cycle whose client disconnects before the end of its body has one line, and is not scored', async () => {
+test('a cycle whose client disconnects before the end of its body is reported once, and is not scored', async () => {
   const body = bytesOf(cycle(0))
   const { exchange } = new Client(post(body))
   await turn()
@@ -289,6 +296,7 @@ test('a cycle whose client disconnects before the end of its body has one line, 
   exchange.disconnect()
   await until(() => held().calls.open === 0)
   expect(logged).toMatchObject([{ msg: 'request', status: 'aborted' }])
+  expect(ended).toMatchObject([{ status: 0, stages: { summary: null } }])
 })
 
 test('the memory of a request is counted until its work ends, even after the client has disconnected', async () => {

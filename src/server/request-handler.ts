@@ -22,7 +22,7 @@ const challenge = 'ApiKey'
 /** The path of an unknown operation has any length. */
 const loggedPathCharsMax = 200
 
-/** A request after its response, for observers of the server. */
+/** A request after its response, or after its work if its client has disconnected, for observers of the server. */
 export interface EndedRequest {
   readonly method: string
   /** Without its query; a long one is cut. */
@@ -58,8 +58,8 @@ export interface RequestHandlerParts {
 export class RequestHandler {
   readonly #parts: RequestHandlerParts
   readonly #open = new Set<Exchange>()
-  /** Cycles whose client has disconnected: their line waits for their result. */
-  readonly #unlogged = new Set<Exchange>()
+  /** Cycles whose client has disconnected: they are reported with their result. */
+  readonly #unreported = new Set<Exchange>()
   #closing = false
   #onIdle: (() => void) | null = null
 
@@ -205,22 +205,23 @@ export class RequestHandler {
 
   #ended(exchange: Exchange): void {
     const { stages } = exchange
-    const endedAt = performance.now()
     if (exchange.status === 200) stages?.lap('send')
-    if (stages !== null && this.#open.has(exchange)) this.#unlogged.add(exchange)
-    else this.#log(exchange, endedAt)
-    this.#parts.onEnded?.(endedRequest(exchange, endedAt))
+    if (stages !== null && this.#open.has(exchange)) this.#unreported.add(exchange)
+    else this.#report(exchange)
   }
 
-  #log(exchange: Exchange, endedAt: number): void {
-    const { log } = this.#parts
+  /** To the log and to observers. */
+  #report(exchange: Exchange): void {
+    const { log, onEnded } = this.#parts
+    const endedAt = performance.now()
     if (log.isLevelEnabled(exchange.logLevel))
       log[exchange.logLevel](logFields(exchange, endedAt), logMessage(exchange))
+    onEnded?.(endedRequest(exchange, endedAt))
   }
 
   #released(exchange: Exchange): void {
     this.#open.delete(exchange)
-    if (this.#unlogged.delete(exchange)) this.#log(exchange, performance.now())
+    if (this.#unreported.delete(exchange)) this.#report(exchange)
     if (this.#open.size === 0) this.#onIdle?.()
   }
 }

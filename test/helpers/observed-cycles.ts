@@ -20,11 +20,12 @@ export async function observed() {
   })
   const sources = { store, cycles, log: silentLog, clock: () => cycleMs(100) } as unknown as ServerSources
   const observer = new Observer(sources)
-  const post = async (body: CycleRequest, receivedMs = cycleMs(100)): Promise<void> => {
+  /** `status`: of the response; 0: the client disconnects meanwhile. */
+  const post = async (body: CycleRequest, receivedMs = cycleMs(100), status = 200): Promise<void> => {
     const stages = Object.assign(new StageClock(0), { cycleId: body.cycle_id })
     stages.lap('receive')
     await cycles.intake.submit(requestBodyOf(bytesOf(body)), receivedMs, stages)
-    const ended = { ...endedRequest, stages } satisfies EndedRequest
+    const ended = { ...endedRequest, status, stages } satisfies EndedRequest
     await new Promise<void>((resolve) => {
       observer.listen({ onCall: () => resolve() })
       observer.requestEnded(ended)

@@ -67,7 +67,7 @@ export const metricTable = {
   ),
   cycles: counter(
     'understudy_cycles_total',
-    'Calls of POST /v1/cycles by result, without those that have no valid API key.',
+    'Calls of POST /v1/cycles by result, without those that have no valid API key; aborted: the client disconnected, and no cycle was stored.',
     { result: cycleResults },
   ),
   lateCycles: counter(
