@@ -1,9 +1,10 @@
 /**
- * The floor of the encoders: their graphs in a session of this process, with inputs that are prepared beforehand, in the best of several
- * batches. Without HTML, tokens, JPEGs, pooling and messages.
+ * The floors of the encoders: their graphs in a session of this process, in the best of several batches, without HTML, tokens, pooling and
+ * messages. The inputs are ready or, for pictures, also prepared by sharp alone: no service can leave out the decoding.
  */
 import { readFileSync } from 'node:fs'
 import type * as Runtime from 'onnxruntime-node'
+import sharp from 'sharp'
 import type * as Preprocess from '../src/model/image/preprocess.js'
 import type { GraphPlan, ImagePlan, TextPlan } from '../src/model/sessions/plans.js'
 import type * as PostText from '../src/model/text/post-text.js'
@@ -15,11 +16,18 @@ const tokenBatches = [256, 512, 1024, 2048, 4096]
 const imageBatches = [1, 2, 4, 8, 16]
 
 export interface BareEncoder {
+  /** What it does, as a noun. */
+  readonly name: string
   /** The fastest of several sizes of a batch. */
   bestBatch(): Promise<number>
   /** Encodes all items. */
   run(batch: number): Promise<void>
   batchText(batch: number): string
+}
+
+/** Floors that share a session. */
+export interface BareEncoders {
+  readonly floors: readonly BareEncoder[]
   close(): Promise<void>
 }
 
@@ -40,7 +48,7 @@ async function openSession(
 }
 
 /** Rows of similar length share a run. */
-export async function openBareText(plan: TextPlan, texts: readonly Uint8Array[]): Promise<BareEncoder> {
+export async function openBareText(plan: TextPlan, texts: readonly Uint8Array[]): Promise<BareEncoders> {
   const { openTokenizer } = await builtModule<typeof Tokenizer>('model/text/tokenizer.js')
   const { parseTemplate, readPost } = await builtModule<typeof PostText>('model/text/post-text.js')
   const tokenizer = openTokenizer(readFileSync(plan.tokenizer.file), plan)
@@ -70,60 +78,72 @@ export async function openBareText(plan: TextPlan, texts: readonly Uint8Array[])
       token_type_ids: tensor(() => 0),
     }
   }
-  return bareEncoder(session, {
-    sizes: tokenBatches,
-    batchText: (tokens) => `runs of ${tokens} tokens`,
-    feedsOf(tokensMax) {
-      const batches: (readonly number[])[][] = []
-      for (const row of rows) {
-        const last = batches.at(-1)
-        if (last === undefined || (last.length + 1) * row.length > tokensMax) batches.push([row])
-        else last.push(row)
-      }
-      return batches.map(feedsOf)
+  const batchesOf = (tokensMax: number): (readonly number[])[][] => {
+    const batches: (readonly number[])[][] = []
+    for (const row of rows) {
+      const last = batches.at(-1)
+      if (last === undefined || (last.length + 1) * row.length > tokensMax) batches.push([row])
+      else last.push(row)
+    }
+    return batches
+  }
+  const ready = new Map(tokenBatches.map((size) => [size, batchesOf(size).map(feedsOf)]))
+  const floor = bareEncoder(tokenBatches, {
+    ...{ name: 'the bare session', batchText: (tokens) => `runs of ${tokens} tokens` },
+    async run(batch) {
+      for (const feeds of ready.get(batch) ?? []) await session.run(feeds)
     },
   })
+  return { floors: [floor], close: () => session.release() }
 }
 
-export async function openBareImage(plan: ImagePlan, pictures: readonly Uint8Array[]): Promise<BareEncoder> {
+export async function openBareImage(plan: ImagePlan, pictures: readonly Uint8Array[]): Promise<BareEncoders> {
   const { Preprocessor } = await builtModule<typeof Preprocess>('model/image/preprocess.js')
   const preprocessor = new Preprocessor(plan)
-  const tensors: Float32Array[] = []
-  for (const one of pictures) tensors.push(Float32Array.from(await preprocessor.tensorOf(one)))
   const { ort, session } = await openSession(plan)
   const { width, height } = plan.crop ?? { width: 0, height: 0 }
-  return bareEncoder(session, {
-    sizes: imageBatches,
-    batchText: (count) => `runs of ${count} pictures`,
-    feedsOf: (count) =>
-      Array.from({ length: Math.ceil(tensors.length / count) }, (_, run) => {
-        const some = tensors.slice(run * count, (run + 1) * count)
-        const values = new Float32Array(some.length * preprocessor.valueCount)
-        some.forEach((one, at) => values.set(one, at * preprocessor.valueCount))
-        return { [plan.input]: new ort.Tensor('float32', values, [some.length, 3, height, width]) }
-      }),
+  const feedsOf = (some: readonly Uint8Array[]): Runtime.InferenceSession.FeedsType => {
+    const values = new Float32Array(some.length * preprocessor.valueCount)
+    for (const [row, pixels] of some.entries()) preprocessor.write(pixels, values, row)
+    return { [plan.input]: new ort.Tensor('float32', values, [some.length, 3, height, width]) }
+  }
+  /** Fast and not exact: the decoder reads a picture in a smaller size, and libvips shrinks the rest. */
+  const preparedAll = (some: readonly Uint8Array[]): Promise<Buffer[]> =>
+    Promise.all(some.map((jpeg) => sharp(jpeg).resize(width, height, { kernel: 'cubic' }).raw().toBuffer()))
+  const pixels = await preparedAll(pictures)
+  const ready = new Map(imageBatches.map((count) => [count, slices(pixels, count).map(feedsOf)]))
+  const batchText = (count: number): string => `runs of ${count} pictures`
+  const bare = bareEncoder(imageBatches, {
+    ...{ name: 'the bare session', batchText },
+    async run(batch) {
+      for (const feeds of ready.get(batch) ?? []) await session.run(feeds)
+    },
   })
+  const withSharp = bareEncoder(imageBatches, {
+    ...{ name: 'the bare session behind the fastest resize of sharp', batchText },
+    async run(batch) {
+      const runs = slices(pictures, batch)
+      let preparing = preparedAll(runs[0]!)
+      for (const next of [...runs.slice(1), []]) {
+        const some = await preparing
+        preparing = preparedAll(next)
+        await session.run(feedsOf(some))
+      }
+    },
+  })
+  return { floors: [bare, withSharp], close: () => session.release() }
 }
 
-function bareEncoder(
-  session: Runtime.InferenceSession,
-  {
-    sizes,
-    feedsOf,
-    batchText,
-  }: {
-    readonly sizes: readonly number[]
-    readonly feedsOf: (batch: number) => readonly Runtime.InferenceSession.FeedsType[]
-    readonly batchText: (batch: number) => string
-  },
-): BareEncoder {
-  const prepared = new Map(sizes.map((size) => [size, feedsOf(size)]))
-  const run = async (batch: number): Promise<void> => {
-    for (const feeds of prepared.get(batch) ?? []) await session.run(feeds)
-  }
+function slices<Item>(items: readonly Item[], count: number): (readonly Item[])[] {
+  return Array.from({ length: Math.ceil(items.length / count) }, (_, index) =>
+    items.slice(index * count, (index + 1) * count),
+  )
+}
+
+function bareEncoder(sizes: readonly number[], encoder: Omit<BareEncoder, 'bestBatch'>): BareEncoder {
+  const { run } = encoder
   return {
-    run,
-    batchText,
+    ...encoder,
     async bestBatch() {
       let best = { batch: sizes[0] ?? 1, ms: Infinity }
       // The first run of a session is slower.
@@ -136,6 +156,5 @@ function bareEncoder(
       }
       return best.batch
     },
-    close: () => session.release(),
   }
 }

@@ -1,6 +1,6 @@
 /**
  * What do the encoders of a model cost, and how much of that is the service? Texts and pictures go through the processes of the service and,
- * in the same run, through a bare session with the best batch. Then a server swaps to a version with other encoders.
+ * in the same run, through bare sessions with the best batch. Then a server swaps to a version with other encoders.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import type * as Plans from '../src/model/sessions/plans.js'
 import type * as Hosts from '../src/model/sessions/session-host.js'
 import { bodyHtml, titleText, topics } from '../src/simulator/korean-text.js'
 import { Rng } from '../src/simulator/rng.js'
-import { openBareText, openBareImage, type BareEncoder } from './bare-encoders.js'
+import { openBareText, openBareImage, type BareEncoder, type BareEncoders } from './bare-encoders.js'
 import {
   encoderVersions,
   imageEncoders,
@@ -49,7 +49,7 @@ interface Contest {
   /** Items of a post. */
   readonly perPost: number
   readonly host: Hosts.EncoderHost
-  readonly bare: BareEncoder
+  readonly bare: BareEncoders
 }
 
 export async function measureEncoders(size: RunSize): Promise<Measurement[]> {
@@ -120,7 +120,7 @@ async function openContest(
   return { name, items, callCount: callItems[role], perPost, host, bare }
 }
 
-/** Service and bare session in alternation, so that other load of the machine affects both. */
+/** Service and floors in alternation, so that other load of the machine affects all. */
 async function measureEncoder({
   name,
   items,
@@ -130,19 +130,22 @@ async function measureEncoder({
   bare,
 }: Contest): Promise<Measurement> {
   try {
-    const batch = await bare.bestBatch()
+    const floors: { readonly floor: BareEncoder; readonly batch: number; readonly ratios: number[] }[] = []
+    for (const floor of bare.floors) floors.push({ floor, batch: await floor.bestBatch(), ratios: [] })
     const serviceMs: number[] = []
-    const ratios: number[] = []
     const startCpuMs = cpuMsOf(host.pid)
     for (let round = 0; round < rounds; round++) {
-      const floorMs = await timed(() => bare.run(batch))
       const tookMs = await timed(() => encodeAll(host, items, callCount))
       serviceMs.push(tookMs)
-      ratios.push(tookMs / floorMs)
+      for (const { floor, batch, ratios } of floors)
+        ratios.push(tookMs / (await timed(() => floor.run(batch))))
     }
     const perItemMs = serviceMs.map((ms) => ms / items.length)
     const itemMs = median(perItemMs)
-    const ratio = median(ratios)
+    const floorTexts = floors.map(({ floor, batch, ratios }) => {
+      const ratio = median(ratios)
+      return `${floor.name} ${((1000 * ratio) / itemMs).toFixed(1)} with ${floor.batchText(batch)}, service / floor = ${ratio.toFixed(2)}`
+    })
     const perDay = dayPostCount * perPost
     const peakMib = memoryMib(host.pid)
     const cpuMs = (cpuMsOf(host.pid) - startCpuMs) / (rounds * items.length)
@@ -155,8 +158,7 @@ async function measureEncoder({
         after: { cpuMs: null, rssMib: null, rssPeakMib: peakMib },
         details: {
           note:
-            `${name}: ${(1000 / itemMs).toFixed(1)} a second; the bare session ${((1000 * ratio) / itemMs).toFixed(1)} with ` +
-            `${bare.batchText(batch)}; service / floor = ${ratio.toFixed(2)}. A day of ${perDay} takes ` +
+            `${name}: ${(1000 / itemMs).toFixed(1)} a second; ${floorTexts.join('; ')}. A day of ${perDay} takes ` +
             `${((perDay * itemMs) / 60_000).toFixed(1)} min, ${((perDay * cpuMs) / 60_000).toFixed(1)} min of CPU`,
         },
       }),
