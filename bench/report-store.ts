@@ -114,7 +114,6 @@ async function fill(): Promise<number> {
     writing = store.appendCycle({
       ...{ cycleId: cycle.cycleId, cycleAtMs: cycle.cycleAt.ms, receivedAt: cycle.cycleTime },
       ...{ modelVersion: 'bench', weightsVersion: 'initial', response: new Uint8Array(), columns },
-      requestSha256: '',
       request: { encoding: 'identity', bytes: new Uint8Array(), bodyBytes: 0 },
     })
     pool.publish(plan)

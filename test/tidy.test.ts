@@ -9,7 +9,7 @@ import { projectDir } from './helpers/server-process.js'
 /** Lines of each folder of src without tests: what it has, up to the next fifty. Growth is a decision. */
 const folderLinesMax: Readonly<Record<string, number>> = {
   admin: 3500,
-  base: 650,
+  base: 660,
   cli: 5660,
   client: 1200,
   codec: 4550,
@@ -20,11 +20,11 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   model: 11600,
   page: 7720,
   pool: 1450,
-  records: 450,
+  records: 480,
   server: 2800,
   settings: 500,
   simulator: 2400,
-  store: 6400,
+  store: 6500,
 }
 const fileLinesMax = 400
 

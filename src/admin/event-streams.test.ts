@@ -1,6 +1,6 @@
+import { nextTurn } from '../base/index.js'
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import { EventStreams } from './event-streams.js'
 

@@ -26,6 +26,7 @@ export {
 } from './processes.js'
 export { isObject, parseJson } from './json.js'
 export { silentLog, type Log } from './log.js'
+export { nextTurn } from './next-turn.js'
 export { RecentBytes } from './recent-bytes.js'
 export { ignoringErrors, withRelease } from './release.js'
 export { uninitializedBuffer, viewOf } from './memory.js'

@@ -1,8 +1,8 @@
 /** Counts of images while they are loaded: whatever runs at the same time, they are those of the store. */
+import { nextTurn } from '../base/index.js'
 import { beforeEach, expect, test } from 'vitest'
 import { createMemoryStore, type ImageKey, type Store } from '../store/index.js'
 import { ImageCounts } from './image-counts.js'
-import { nextTurn } from './next-turn.js'
 
 let store: Store
 

@@ -2,10 +2,10 @@
  * Which images of each post are stored: their number is a feature of every pending post in every cycle. The positions are in
  * memory. Until they are loaded after startup, they are read from the store.
  */
+import { nextTurn } from '../base/index.js'
 import type { GalleryIds } from '../contract/index.js'
 import { PostMap } from '../pool/index.js'
 import type { ImageKey, Store } from '../store/index.js'
-import { nextTurn } from './next-turn.js'
 
 /**
  * Keys that are read per turn of the event loop: a multiple of the number that the store reads at a time, because a key

@@ -16,7 +16,7 @@ export {
 export { checkPendingCount } from './pending-limit.js'
 export { checkTimes, findCycleId, Idempotency, type CycleRecords } from './intake/index.js'
 export { placedFailure } from './model-failure.js'
-export { hashBody, requestBodyOf, unpackRequest, type RequestBody } from './request-body.js'
+export { hashBody, RequestBody, unpackRequest } from './request-body.js'
 export type { CycleStored } from './pipeline.js'
 export { scoredBefore } from './scored-before.js'
 export { CycleService, type CycleServiceParts, type Fallback, type ServiceProblem } from './service.js'

@@ -8,7 +8,7 @@ import { formatInstant } from '../contract/index.js'
 import { createMemoryStore } from '../store/index.js'
 import { CycleService } from './service.js'
 import { StageClock } from './stage-clock.js'
-import { requestBodyOf } from './request-body.js'
+import { RequestBody } from './request-body.js'
 
 const nowMs = cycleMs(10)
 
@@ -31,7 +31,7 @@ async function service(): Promise<CycleService> {
     cycleBody(1, { removals: [removal('g', 2)] }),
   ]
   for (const cycle of cycles)
-    await opened.intake.submit(requestBodyOf(bytesOf(cycle)), nowMs, new StageClock(0))
+    await opened.intake.submit(new RequestBody(bytesOf(cycle)), nowMs, new StageClock(0))
   return opened
 }
 

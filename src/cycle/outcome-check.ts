@@ -2,8 +2,8 @@
  * Outcomes that contradict the stored cycles and models. They are stored as they are; a warning in the log lists them, because the
  * contract has no place for them in the response.
  */
+import { nextTurn } from '../base/index.js'
 import { parseInstant, tierCodes, type Outcome } from '../contract/index.js'
-import { nextTurn } from './next-turn.js'
 
 /** What outcomes are compared with. */
 export interface KnownFacts {

@@ -10,7 +10,7 @@ import { FakeModel } from '../../test/helpers/fake-model.js'
 import { cycleBoundaryMs } from '../contract/index.js'
 import { CycleService } from './service.js'
 import { StageClock } from './stage-clock.js'
-import { requestBodyOf } from './request-body.js'
+import { RequestBody } from './request-body.js'
 
 let model: FakeModel
 let service: CycleService
@@ -27,7 +27,7 @@ beforeEach(async () => {
   )
   const [unread, ...read] = [1, 2, 3]
   await service.intake.submit(
-    requestBodyOf(
+    new RequestBody(
       bytesOf(
         cycleBody(0, {
           candidates: [unread, ...read].map((post) => candidate('g', post)),

@@ -20,7 +20,7 @@ import {
 import type { ModelAbsence } from '../model/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
-import { requestBodyOf } from './request-body.js'
+import { RequestBody } from './request-body.js'
 
 let contents: MemoryContents
 let model: FakeModel
@@ -95,7 +95,7 @@ describe('a failure', () => {
     const refused = refusal(submit(second()))
     const other = await CycleService.open(parts({ store, model: () => new FakeModel() }))
     const between = cycleBody(2, { candidates: [candidate('g', 3)] })
-    await other.intake.submit(requestBodyOf(bytesOf(between)), nowMs, new StageClock(0))
+    await other.intake.submit(new RequestBody(bytesOf(between)), nowMs, new StageClock(0))
     predict()
     expect(await refused).toMatchObject({ status: 503 })
     const reopened = await CycleService.open(parts())

@@ -3,7 +3,7 @@
  * without changing anything, made durable in one transaction, and only then is memory changed and the response given.
  * After that, the event "cycle stored" is emitted. Cycles run one at a time, in the serial queue. Read `process` first.
  */
-import { inBackground, type Log, mebibyte } from '../base/index.js'
+import { inBackground, type Log, mebibyte, nextTurn } from '../base/index.js'
 import type { Codec, ResponseColumns } from '../codec/index.js'
 import {
   assert,
@@ -23,7 +23,6 @@ import type { ImageCounts } from './image-counts.js'
 import type { CycleLimits, NewCycle } from './intake/index.js'
 import { placedFailure } from './model-failure.js'
 import type { ModelFailures } from './model-failures.js'
-import { nextTurn } from './next-turn.js'
 import { checkPendingCount } from './pending-limit.js'
 import { countsOf, resultsOf } from './results.js'
 import { catchUp, loadPool } from './stored-pool/index.js'
@@ -123,8 +122,8 @@ export class CyclePipeline {
         receivedAt: columns.receivedAt,
         modelVersion: model.version,
         weightsVersion: weights.version,
-        requestSha256: body.sha256,
         request,
+        json,
         response,
         columns: recordColumns,
         texts: texts?.encoded ?? null,

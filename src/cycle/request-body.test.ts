@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { jsonBodyBytesMax } from '../contract/index.js'
-import { packRequest, requestBodyOf, unpackRequest } from './request-body.js'
+import { packRequest, RequestBody, unpackRequest } from './request-body.js'
 
 const rows = (bytes: number): Buffer => {
   let text = ''
@@ -16,7 +16,7 @@ const rows = (bytes: number): Buffer => {
 
 test('a stored body is the body that arrived: a short one, a full cycle, and the longest, which does not shrink', async () => {
   const bodies = [Buffer.from('{}'), rows(6_000_000), randomBytes(jsonBodyBytesMax)]
-  const stored = await Promise.all(bodies.map((json) => packRequest(requestBodyOf(json))))
+  const stored = await Promise.all(bodies.map((json) => packRequest(new RequestBody(json))))
   expect(stored.map(({ encoding }) => encoding)).toEqual(['zstd', 'zstd', 'zstd'])
   expect(stored[1]?.bytes.length).toBeLessThan(1_500_000)
   const unpacked = await Promise.all(stored.map(unpackRequest))
@@ -26,7 +26,7 @@ test('a stored body is the body that arrived: a short one, a full cycle, and the
 test('a body that arrives as gzip is stored in that gzip', async () => {
   const json = rows(10_000)
   const gzip = gzipSync(json)
-  const request = await packRequest(requestBodyOf(json, gzip))
+  const request = await packRequest(new RequestBody(json, gzip))
   expect(request).toEqual({ encoding: 'gzip', bytes: gzip, bodyBytes: json.length })
   expect(Buffer.compare(await unpackRequest(request), json)).toBe(0)
 })

@@ -1,7 +1,6 @@
 /**
- * The request body as the store keeps it: compressed with zstd, or in the gzip in which it arrived; and its hash.
+ * The body of a request: its hash, and its form in the store, compressed with zstd or in the gzip in which it arrived.
  */
-import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import {
   constants,
@@ -34,21 +33,30 @@ export const threadBytesMin = mebibyte
 /** For small bodies. New memory costs as much time as they do, and they are compressed as well in a window of this size. */
 const windowBytesLog2 = 17
 
-/** A body after decompression, the gzip in which it arrived, if any, and the hash of its JSON. */
-export interface RequestBody {
+/** A body after decompression, and the gzip in which it arrived, if any. */
+export class RequestBody {
   readonly json: Uint8Array
   readonly gzip: Uint8Array | null
-  /** 64 hex characters, as `StoredCycle.requestSha256`. */
-  readonly sha256: string
-}
+  #sha256: Promise<string> | null
 
-/** A body that is there whole. One that arrives in pieces is hashed meanwhile. */
-export function requestBodyOf(json: Uint8Array, gzip: Uint8Array | null = null): RequestBody {
-  return { json, gzip, sha256: hash('sha256', json) }
+  /** `sha256`: its hash, if it is known. */
+  constructor(json: Uint8Array, gzip: Uint8Array | null = null, sha256: string | null = null) {
+    this.json = json
+    this.gzip = gzip
+    this.#sha256 = sha256 === null ? null : Promise.resolve(sha256)
+  }
+
+  /** As `CycleHashes.requestSha256`, computed once: leave the body unchanged until the promise has settled. */
+  sha256(): Promise<string> {
+    return (this.#sha256 ??= hashBody(this.json))
+  }
 }
 
 /** Leave the body unchanged until the promise has settled. */
-export async function packRequest({ json, gzip }: RequestBody): Promise<StoredRequest> {
+export async function packRequest({
+  json,
+  gzip,
+}: Pick<RequestBody, 'json' | 'gzip'>): Promise<StoredRequest> {
   const bodyBytes = json.length
   if (gzip !== null) return { encoding: 'gzip', bytes: gzip, bodyBytes }
   const bytes = bodyBytes < threadBytesMin ? compressSmall(json) : await compressLarge(json)

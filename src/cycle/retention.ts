@@ -5,7 +5,7 @@
  * "Now" is the earlier of two clocks: the time at which the last cycle was received (this machine's clock) and the newest
  * cycle_time (the client's clock). A jump of either clock cannot make all records expire at once.
  */
-import { dayMs, type Log } from '../base/index.js'
+import { dayMs, type Log, nextTurn } from '../base/index.js'
 import { parseInstant } from '../contract/index.js'
 import type { PoolState } from '../pool/index.js'
 import type {
@@ -18,7 +18,6 @@ import type {
   Store,
   StoredCycle,
 } from '../store/index.js'
-import { nextTurn } from './next-turn.js'
 
 /** How many days records are kept; 0 keeps them without limit. */
 export interface RetentionLimits {

@@ -1,8 +1,8 @@
 /**
  * The version that scored before another one, as the stored cycles show it: it has scored, and a restart does not forget it.
  */
+import { nextTurn } from '../base/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
-import { nextTurn } from './next-turn.js'
 
 /** Stored cycles that the event loop reads at a time. */
 const scanStep = 200

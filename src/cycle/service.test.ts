@@ -20,7 +20,7 @@ import type { PoolState } from '../pool/index.js'
 import { createMemoryContents, createMemoryStore, StoreError, type MemoryContents } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock, type StageName } from './stage-clock.js'
-import { requestBodyOf } from './request-body.js'
+import { RequestBody } from './request-body.js'
 
 let contents: MemoryContents
 let model: FakeModel
@@ -67,7 +67,7 @@ describe('a cycle', () => {
     const engagement = candidates.map(({ post_no }) => reading('g', post_no, cycleMs(0)))
     const stages = new StagesAndCalls(0)
     await service.intake.submit(
-      requestBodyOf(bytesOf(cycleBody(0, { candidates, engagement }))),
+      new RequestBody(bytesOf(cycleBody(0, { candidates, engagement }))),
       nowMs,
       stages,
     )
@@ -212,11 +212,11 @@ describe('a cycle sent again', () => {
     const without = await CycleService.open(
       parts({ store, model: () => null, limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 0 }) }),
     )
-    expect(text(await without.intake.submit(requestBodyOf(bytesOf(first())), nowMs, new StageClock(0)))).toBe(
-      response,
-    )
     expect(
-      await refusal(without.intake.submit(requestBodyOf(bytesOf(cycleBody(1))), nowMs, new StageClock(0))),
+      text(await without.intake.submit(new RequestBody(bytesOf(first())), nowMs, new StageClock(0))),
+    ).toBe(response)
+    expect(
+      await refusal(without.intake.submit(new RequestBody(bytesOf(cycleBody(1))), nowMs, new StageClock(0))),
     ).toMatchObject({
       status: 503,
     })

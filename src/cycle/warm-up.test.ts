@@ -8,7 +8,7 @@ import { createMemoryStore } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
 import { warmUp } from './warm-up.js'
-import { requestBodyOf } from './request-body.js'
+import { RequestBody } from './request-body.js'
 
 const model = new FakeModel()
 
@@ -74,7 +74,7 @@ test('scores every post of each generated cycle', async () => {
 })
 
 test('ends when the body of a cycle arrives', async () => {
-  const body = requestBodyOf(bytesOf(cycleBody(0)))
+  const body = new RequestBody(bytesOf(cycleBody(0)))
   const parts = partsThatCall((count) => {
     if (count === 2) service.intake.submit(body, Date.now(), new StageClock(0)).catch(() => undefined)
   })

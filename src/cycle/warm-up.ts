@@ -3,15 +3,14 @@
  * V8 has not compiled the code yet. So generated cycles run through the whole path, with a store in memory and a model of
  * constants. They reach neither the serving model, which invented posts could overload or crash, nor the log.
  */
-import { silentLog, withRelease, type Log } from '../base/index.js'
+import { silentLog, withRelease, type Log, nextTurn } from '../base/index.js'
 import { bodyBufferBytes } from '../codec/index.js'
 import { counterNames, cycleBoundaryMs, cycleIdOf, formatInstant, snapshotNames } from '../contract/index.js'
 import { constantModel } from '../model/index.js'
 import { createMemoryStore } from '../store/index.js'
-import { nextTurn } from './next-turn.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
-import { requestBodyOf } from './request-body.js'
+import { RequestBody } from './request-body.js'
 
 /** Enough for the optimising compiler. Each takes about as long as a real cycle of its size. */
 const cycleCount = 30
@@ -45,7 +44,7 @@ async function runCycles(service: CycleService, real: CycleService): Promise<num
   for (; cycles < cycleCount && !real.isUsed; cycles++) {
     const json = bodyOf(cycleOf(cycles))
     await service.intake.submit(
-      requestBodyOf(json),
+      new RequestBody(json),
       firstCycleMs + cycles * cycleBoundaryMs,
       new StageClock(0),
     )

@@ -5,7 +5,7 @@ import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/help
 import { EncodingModel, FakeImageEncoder, FakeTextEncoder } from '../../test/helpers/encoding-model.js'
 import { referenceCodec as codec } from '../codec/index.js'
 import type { HeadColumns } from '../contract/index.js'
-import { CycleService, Quarantine, StageClock, requestBodyOf } from '../cycle/index.js'
+import { CycleService, Quarantine, StageClock, RequestBody } from '../cycle/index.js'
 import type { ModelInputs } from '../model/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
 import { replayedInputs } from './replayed-inputs.js'
@@ -51,7 +51,7 @@ beforeEach(async () => {
     candidates: posts.map((post) => candidate('g', post, { title: `post ${post}` })),
     engagement: posts.map((post) => reading('g', post, cycleMs(0))),
   })
-  await service.intake.submit(requestBodyOf(bytesOf(body)), cycleMs(1000), new StageClock(0))
+  await service.intake.submit(new RequestBody(bytesOf(body)), cycleMs(1000), new StageClock(0))
   received = structuredClone(predict.mock.calls[0]![0])
 })
 

@@ -42,6 +42,8 @@ export function candidateRows(store: Store, position: Position): Map<string, num
   return new Map(gall_id.map((gallId, row) => [postName(gallId ?? '', post_no[row]!), row]))
 }
 
-export function hashOf(cycle: StoredCycle | undefined): CycleHash | null {
-  return cycle === undefined ? null : { cycle_id: cycle.cycleId, hash: cycle.hash }
+/** The hash of a cycle that has a record. */
+export function hashOf(store: Store, cycle: StoredCycle | undefined): CycleHash | null {
+  const hashes = cycle && store.hashes(cycle.position)
+  return cycle === undefined || hashes === undefined ? null : { cycle_id: cycle.cycleId, hash: hashes.hash }
 }

@@ -13,7 +13,7 @@ import {
   type CycleRequest,
   type CycleResponse,
 } from '../contract/index.js'
-import { CycleService, StageClock, requestBodyOf } from '../cycle/index.js'
+import { CycleService, StageClock, RequestBody } from '../cycle/index.js'
 import { scoreRows, type CyclePlan } from '../pool/index.js'
 import type { ModelInputs } from '../model/index.js'
 import { createMemoryContents, createMemoryStore, type Store } from '../store/index.js'
@@ -133,7 +133,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<{ store: Store; 
     log: silentLog,
   })
   for (const cycle of cycles)
-    await service.intake.submit(requestBodyOf(bytesOf(cycle)), cycleMs(1000), new StageClock(0))
+    await service.intake.submit(new RequestBody(bytesOf(cycle)), cycleMs(1000), new StageClock(0))
   return { store, model }
 }
 

@@ -7,7 +7,7 @@ import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../contract/index.js'
-import { CycleService, requestBodyOf, StageClock } from '../cycle/index.js'
+import { CycleService, RequestBody, StageClock } from '../cycle/index.js'
 import {
   cycleTableNames,
   packCycleRecord,
@@ -32,7 +32,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
     log: silentLog,
   })
   for (const cycle of cycles)
-    await service.intake.submit(requestBodyOf(bytesOf(cycle)), cycleMs(1000), new StageClock(0))
+    await service.intake.submit(new RequestBody(bytesOf(cycle)), cycleMs(1000), new StageClock(0))
   await service.close()
   return store
 }
@@ -186,7 +186,7 @@ describe('verification reports', () => {
     ],
     [
       'the hash of another request',
-      () => change(1, () => ({ requestSha256: other(0).requestSha256 })),
+      () => change(1, () => ({ json: Buffer.from('{}') })),
       /the request has another hash/,
     ],
     [
@@ -268,7 +268,11 @@ describe('verification reports', () => {
     ],
     [
       'a request that does not unpack',
-      () => change(1, ({ request }) => ({ request: { ...request, bytes: request.bytes.subarray(1) } })),
+      () =>
+        change(1, ({ request }) => ({
+          request: { ...request, bytes: request.bytes.subarray(1) },
+          json: new Uint8Array(),
+        })),
       /position 2/,
     ],
   ])('%s', async (_, damage, expected) => {

@@ -104,7 +104,9 @@ class CycleVerifier {
     const response = this.#response(stored, report)
     try {
       const json = await readBody(this.#store, stored.position)
-      if ((await hashBody(json)) !== stored.requestSha256) report('the request has another hash')
+      const hashes = this.#store.hashes(stored.position)
+      if (hashes !== undefined && (await hashBody(json)) !== hashes.requestSha256)
+        report('the request has another hash')
       this.#replan(stored, json, response, report)
     } catch (error) {
       this.isBroken = true

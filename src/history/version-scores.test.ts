@@ -10,7 +10,7 @@ import {
 } from '../../test/helpers/encoding-model.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
-import { CycleService, requestBodyOf, StageClock } from '../cycle/index.js'
+import { CycleService, RequestBody, StageClock } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
 import type { ExcludedInput } from './replayed-inputs.js'
@@ -46,7 +46,7 @@ beforeEach(async () => {
 })
 
 async function submit(body: CycleRequest): Promise<void> {
-  await service.intake.submit(requestBodyOf(bytesOf(body)), cycleMs(1000), new StageClock(0))
+  await service.intake.submit(new RequestBody(bytesOf(body)), cycleMs(1000), new StageClock(0))
 }
 
 function cycle(

@@ -5,10 +5,11 @@
  *   a table of numbers (codec/pack.ts), or the float32 columns, byte plane by byte plane
  *   compressed: u8 form (0 as it is, 1 zstd) · the bytes
  *
- * Nothing at all is a table without rows. Floats of one model share sign and exponent, so planes of them compress. A context
- * of zstd costs as much time as a small table: small tables are compressed together.
+ * Nothing at all is a table without rows. A context of zstd costs as much time as a small table: small tables are compressed
+ * together. Floats of one model share sign and exponent: only this plane of them is compressed, as the others do not shrink.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { viewOf } from '../base/index.js'
 import { packTable, unpackTable } from '../codec/index.js'
 import { assert } from '../contract/index.js'
 
@@ -54,12 +55,12 @@ const zstdParams = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_w
 /** A table by itself, compressed. */
 export function packRows<Table extends TableDeclaration>(table: Table, rows: Rows<Table>): Uint8Array {
   const bytes = rowBytes(table, rows)
-  return bytes.length === 0 ? bytes : compress(bytes)
+  return bytes.length === 0 || isFloats(table) ? bytes : compress(bytes)
 }
 
 /** The inverse of `packRows`. Throws for bytes that it did not make of this table. */
 export function unpackRows<Table extends TableDeclaration>(table: Table, packed: Uint8Array): Rows<Table> {
-  return rowsOf(table, packed.length === 0 ? packed : decompress(packed))
+  return rowsOf(table, packed.length === 0 || isFloats(table) ? packed : decompress(packed))
 }
 
 export function compress(bytes: Uint8Array): Uint8Array {
@@ -183,40 +184,68 @@ function textsOf(codes: Float64Array, distinct: readonly string[]): (string | nu
 // ---- float32
 
 const floatBytes = 4
+const uint32Bytes = 4
 
-/** u32 rows · a byte for each column: 1 if it has values · the planes of those that have. */
+/**
+ * u32 rows · a byte for each column: 1 if it has values · u32 length · the planes of sign and exponent, compressed together ·
+ * the other planes. Each plane has the columns that have values.
+ */
 function packFloats(columns: readonly NamedValues[], count: number): Uint8Array {
-  const present = columns.filter(({ values }) => values !== null)
-  const planesAt = floatBytes + columns.length
-  const bytes = Buffer.alloc(planesAt + present.length * floatBytes * count)
-  bytes.writeUInt32LE(count)
-  columns.forEach(({ values }, index) => (bytes[floatBytes + index] = values === null ? 0 : 1))
-  present.forEach(({ values }, index) => {
-    const { buffer, byteOffset } = values as Float32Array
-    const source = new Uint8Array(buffer, byteOffset, count * floatBytes)
-    const at = planesAt + index * floatBytes * count
-    for (let plane = 0; plane < floatBytes; plane++) {
-      const start = at + plane * count
-      for (let row = 0; row < count; row++) bytes[start + row] = source[row * floatBytes + plane]!
-    }
+  const present = columns.flatMap(({ values }) => (values === null ? [] : [values as Float32Array]))
+  const planes = new Uint8Array(present.length * floatBytes * count)
+  eachPlane(present, (column, plane, at) => {
+    const source = new Uint8Array(column.buffer, column.byteOffset, count * floatBytes)
+    for (let row = 0; row < count; row++) planes[at + row] = source[row * floatBytes + plane]!
   })
-  return bytes
+  const topBytes = present.length * count
+  const top = compress(planes.subarray(0, topBytes))
+  const flags = columns.map(({ values }) => (values === null ? 0 : 1))
+  return Buffer.concat([
+    uint32(count),
+    Uint8Array.from(flags),
+    uint32(top.length),
+    top,
+    planes.subarray(topBytes),
+  ])
 }
 
 function unpackFloats(table: TableDeclaration, bytes: Uint8Array): Record<string, Values | number> {
-  const count = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true)
-  const rows: Record<string, Values | number> = { count }
-  let at = floatBytes + table.columns.length
-  for (const [index, { name }] of table.columns.entries()) {
-    if (bytes[floatBytes + index] === 0) {
-      rows[name] = null
-      continue
+  const view = viewOf(bytes)
+  const count = view.getUint32(0, true)
+  const flagsEnd = uint32Bytes + table.columns.length
+  const flags = bytes.subarray(uint32Bytes, flagsEnd)
+  const topAt = flagsEnd + uint32Bytes
+  const topEnd = topAt + view.getUint32(flagsEnd, true)
+  const planes = Buffer.concat([decompress(bytes.subarray(topAt, topEnd)), bytes.subarray(topEnd)])
+  const columns = table.columns.map(({ name }, index) => ({
+    name,
+    values: flags[index] === 1 ? new Float32Array(count) : null,
+  }))
+  const present = columns.flatMap(({ values }) => (values === null ? [] : [values]))
+  if (planes.length !== present.length * floatBytes * count)
+    throw new Error('a stored table of floats has the wrong length')
+  eachPlane(present, (column, plane, at) => {
+    const target = new Uint8Array(column.buffer)
+    for (let row = 0; row < count; row++) target[row * floatBytes + plane] = planes[at + row]!
+  })
+  return { count, ...Object.fromEntries(columns.map(({ name, values }) => [name, values])) }
+}
+
+/** In the order in which they are stored: the plane of sign and exponent, the last byte of a float, is the first. */
+function eachPlane(
+  columns: readonly Float32Array[],
+  visit: (column: Float32Array, plane: number, at: number) => void,
+): void {
+  let at = 0
+  for (let plane = floatBytes - 1; plane >= 0; plane--)
+    for (const column of columns) {
+      visit(column, plane, at)
+      at += column.length
     }
-    const values = new Uint8Array(count * floatBytes)
-    for (let plane = 0; plane < floatBytes; plane++, at += count)
-      for (let row = 0; row < count; row++) values[row * floatBytes + plane] = bytes[at + row]!
-    rows[name] = new Float32Array(values.buffer)
-  }
-  if (at !== bytes.length) throw new Error('a stored table of floats has the wrong length')
-  return rows
+}
+
+function uint32(value: number): Uint8Array {
+  const bytes = new Uint8Array(uint32Bytes)
+  viewOf(bytes).setUint32(0, value, true)
+  return bytes
 }

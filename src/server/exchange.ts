@@ -3,9 +3,8 @@
  * reads it and without blocking the event loop for others.
  */
 import { STATUS_CODES } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { kibibyte, mebibyte } from '../base/index.js'
+import { kibibyte, mebibyte, nextTurn } from '../base/index.js'
 import { assert, ServiceError } from '../contract/index.js'
 import type { CallResources } from './call-resources.js'
 import type { CycleLog } from './cycle-log.js'

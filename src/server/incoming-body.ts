@@ -29,9 +29,9 @@ export interface AnnouncedBody {
 
 /** What happens to a body while it arrives. */
 export interface BodyReading {
-  /** Receives the first bytes. May refuse the body by throwing. */
+  /** Receives the first bytes. May refuse the body by throwing, and set `hash`. */
   readonly onStart?: (bytes: Uint8Array) => void
-  readonly hash?: BodyHash
+  hash?: BodyHash
 }
 
 export class IncomingBody {

@@ -2,8 +2,7 @@
  * What the server does for each operation of the contract's table. A handler reads the request's body, calls the service,
  * and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into responses.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { inBackground, Semaphore, type Log } from '../base/index.js'
+import { inBackground, Semaphore, type Log, nextTurn } from '../base/index.js'
 import { runBodyTask } from '../codec/index.js'
 import {
   cycleIdPattern,
@@ -15,7 +14,7 @@ import {
   type OperationId,
   type WeightsAck,
 } from '../contract/index.js'
-import { findCycleId, hashBody, type CycleService } from '../cycle/index.js'
+import { findCycleId, RequestBody, type CycleService } from '../cycle/index.js'
 import { checkMediaType } from '../images/index.js'
 import type { Model } from '../model/index.js'
 import { StoreError, type Store } from '../store/index.js'
@@ -23,6 +22,7 @@ import { BodyHash } from './body-hash.js'
 import { CycleLog } from './cycle-log.js'
 import type { Exchange, OutgoingResponse } from './exchange.js'
 import { decodeSegment, parseImageKey } from './image-path.js'
+import type { BodyReading } from './incoming-body.js'
 import type { ImageUploads } from './image-uploads.js'
 import { decodeBody, readArrivedBody, type JsonBody } from './json-body.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
@@ -66,22 +66,16 @@ async function postCycle({ exchange, cycles, settings, log }: Call): Promise<Out
   const stages = new CycleLog(exchange.startedAt, log)
   exchange.stages = stages
   const isGzip = isGzipped(exchange)
-  const hash = new BodyHash()
-  const onStart = admission(exchange, isGzip, cycles)
-  const { bodyReadMsMax } = settings()
-  const arrived = await readArrivedBody(
-    exchange,
-    isGzip,
-    bodyReadMsMax,
-    isGzip ? { onStart } : { onStart, hash },
-  )
+  const reading = cycleReading(exchange, isGzip, cycles)
+  const arrived = await readArrivedBody(exchange, isGzip, settings().bodyReadMsMax, reading)
   const repeated = cycles.intake.repeatedBefore(arrived, isGzip)
   let response: Uint8Array
   if (repeated === undefined) {
     const body = await decodeBody(exchange, isGzip, arrived)
     stages.received(findCycleId(body.json))
-    const sha256 = isGzip ? await hashBody(body.json) : hash.of(arrived).toString('hex')
-    response = await cycles.intake.submit({ ...body, sha256 }, exchange.receivedAtMs, stages, exchange.signal)
+    const sha256 = reading.hash?.of(arrived).toString('hex') ?? null
+    const request = new RequestBody(body.json, body.gzip, sha256)
+    response = await cycles.intake.submit(request, exchange.receivedAtMs, stages, exchange.signal)
   } else {
     stages.received(repeated.cycle.cycleId)
     ;({ response } = repeated)
@@ -201,12 +195,20 @@ export function lastCycleOf(cycles: CycleService): ReturnType<CycleService['last
   }
 }
 
-/** Refuses the body of a cycle at its first bytes if the cycle would not be admitted. */
-function admission(exchange: Exchange, isGzip: boolean, cycles: CycleService): (bytes: Uint8Array) => void {
+/**
+ * Refuses the body of a cycle at its first bytes if the cycle would not be admitted. A body that may be a repeat is hashed while
+ * it arrives.
+ */
+function cycleReading(exchange: Exchange, isGzip: boolean, cycles: CycleService): BodyReading {
   const { contentLength } = exchange.headers
   const bytesMax = !isGzip && contentLength !== '' ? Number(contentLength) : Infinity
-  // The cycle_id cannot be read from compressed bytes.
-  return (bytes) => cycles.intake.admit(isGzip ? noBytes : bytes, bytesMax)
+  const reading: BodyReading = {
+    onStart: (bytes) => {
+      // The cycle_id cannot be read from compressed bytes.
+      if (cycles.intake.admit(isGzip ? noBytes : bytes, bytesMax)) reading.hash = new BodyHash()
+    },
+  }
+  return reading
 }
 
 const noBytes = new Uint8Array()

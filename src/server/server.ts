@@ -3,9 +3,8 @@
  * processes requests.
  */
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pino, type Logger } from 'pino'
-import { abortable, ignoringErrors, inBackground } from '../base/index.js'
+import { abortable, ignoringErrors, inBackground, nextTurn } from '../base/index.js'
 import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService, scoredBefore, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'

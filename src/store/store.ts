@@ -25,8 +25,6 @@ export interface CycleHeader {
   readonly receivedAt: string
   readonly modelVersion: string
   readonly weightsVersion: string
-  /** SHA-256 of the JSON body of the request, after decompression, as 64 hex digits: equal bytes have equal hashes. */
-  readonly requestSha256: string
 }
 
 /** The embedding of a text or an image. */
@@ -47,6 +45,8 @@ export interface CycleRecord extends CycleHeader {
   /** The position for which it was planned; absent: the next one. */
   readonly position?: Position
   readonly request: StoredRequest
+  /** The JSON body of the request: it is hashed during the commit. Absent: it is taken out of `request`. */
+  readonly json?: Uint8Array
   readonly response: Uint8Array
   /** Columns of the cycle's record (src/records), which outlives request and response. */
   readonly columns: Uint8Array
@@ -54,16 +54,24 @@ export interface CycleRecord extends CycleHeader {
   readonly texts?: EncodedTexts | null
 }
 
-/** SHA-256 as 64 hex digits. */
+/** A stored cycle as `tail` gives it. */
+export interface StoredCycle extends CycleHeader {
+  readonly position: Position
+}
+
+/** Each is SHA-256 as 64 hex digits: see docs/data.md. */
 export interface CycleHashes {
+  /** Of the JSON body, after decompression: equal bytes have equal hashes. */
+  readonly requestSha256: string
   readonly responseSha256: string
-  /** Over the hash of the cycle before and over request, response and record: see docs/data.md. */
+  /** Over the hash of the cycle before and over request, response and record. */
   readonly hash: string
 }
 
-/** A stored cycle as `tail` gives it. */
-export interface StoredCycle extends CycleHeader, CycleHashes {
+/** The last cycle whose record has expired, with its hash; position 0 and zeros before any has. */
+export interface ChainStart {
   readonly position: Position
+  readonly hash: string
 }
 
 export interface ImageKey {
@@ -186,7 +194,8 @@ export interface Replication {
 export interface CycleRecords {
   /**
    * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
-   * already stored, when its position is taken, or when storage refuses writes. Copies the bytes of `record` immediately.
+   * already stored, when its position is taken, or when storage refuses writes. Copies the bytes of `record` immediately,
+   * except `json` and `response`: they must not change until `hashed` has settled, too.
    */
   appendCycle(record: CycleRecord): Promise<Position>
   findCycle(cycleId: string): StoredCycle | undefined
@@ -203,8 +212,14 @@ export interface CycleRecords {
   readColumns(position: Position): Uint8Array | undefined
   /** Cycles that have a record, in order of arrival; request and response of some have expired. */
   recordedCycles(): Iterable<StoredCycle>
-  /** The last cycle whose record has expired, with its hash; position 0 before any has. */
-  chainStart(): { readonly position: Position; readonly hash: string }
+  /** Resolves when no bytes of a cycle are being hashed. Never rejects. */
+  hashed(): Promise<void>
+  /**
+   * The hashes of a cycle that has a record. Those of the last one are stored with the next, and computed from its records
+   * until then. Throws a StoreError for a cycle that is damaged.
+   */
+  hashes(position: Position): CycleHashes | undefined
+  chainStart(): ChainStart
   /**
    * Stores the pool as it was after the cycle at `position`, packed, and removes the other snapshots but the one at `kept`:
    * should one be damaged, the other takes its place. Rejects if the cycle is not stored. Copies the bytes immediately.

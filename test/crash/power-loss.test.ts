@@ -178,13 +178,12 @@ function readWhole(store: Store): void {
 }
 
 const probe: CycleRecord = {
-  ...{ cycleId: '20300101T0000', cycleAtMs: 1_893_423_600_000, receivedAt: '2030-01-01T00:00:00Z' },
-  ...{
-    modelVersion: 'm',
-    weightsVersion: 'w',
-    requestSha256: '',
-    columns: new Uint8Array(9),
-  },
+  cycleId: '20300101T0000',
+  cycleAtMs: 1_893_423_600_000,
+  receivedAt: '2030-01-01T00:00:00Z',
+  modelVersion: 'm',
+  weightsVersion: 'w',
+  columns: new Uint8Array(9),
   request: { encoding: 'identity', bytes: new Uint8Array(100_000).fill(1), bodyBytes: 100_000 },
   response: new Uint8Array(200_000).fill(2),
 }

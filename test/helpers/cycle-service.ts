@@ -4,12 +4,7 @@
 import { silentLog } from '../../src/base/index.js'
 import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
-import {
-  requestBodyOf,
-  StageClock,
-  type CycleService,
-  type CycleServiceParts,
-} from '../../src/cycle/index.js'
+import { RequestBody, StageClock, type CycleService, type CycleServiceParts } from '../../src/cycle/index.js'
 import { createMemoryStore } from '../../src/store/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from './bodies.js'
 
@@ -32,7 +27,7 @@ export function serviceParts(over: Partial<CycleServiceParts> & Pick<CycleServic
 /** Calls of the service that `service` returns at the time: a test may restart it. */
 export function callsOf(service: () => CycleService) {
   const submitBytes = async (json: Uint8Array, gzip: Uint8Array | null = null, at = nowMs): Promise<string> =>
-    Buffer.from(await service().intake.submit(requestBodyOf(json, gzip), at, new StageClock(0))).toString()
+    Buffer.from(await service().intake.submit(new RequestBody(json, gzip), at, new StageClock(0))).toString()
   const submit = (body: CycleRequest, at = nowMs): Promise<string> => submitBytes(bytesOf(body), null, at)
   const responseTo = async (body: CycleRequest): Promise<CycleResponse> =>
     JSON.parse(await submit(body)) as CycleResponse

@@ -3,7 +3,7 @@ import { silentLog } from '../../src/base/index.js'
 import { referenceCodec } from '../../src/codec/index.js'
 import { Observer } from '../../src/admin/observer.js'
 import type { CycleRequest } from '../../src/contract/index.js'
-import { CycleService, StageClock, requestBodyOf } from '../../src/cycle/index.js'
+import { CycleService, StageClock, RequestBody } from '../../src/cycle/index.js'
 import type { EndedRequest, ServerSources } from '../../src/server/index.js'
 import { createMemoryStore } from '../../src/store/index.js'
 import { bytesOf, cycleMs } from './bodies.js'
@@ -24,7 +24,7 @@ export async function observed() {
   const post = async (body: CycleRequest, receivedMs = cycleMs(100), status = 200): Promise<void> => {
     const stages = Object.assign(new StageClock(0), { cycleId: body.cycle_id })
     stages.lap('receive')
-    await cycles.intake.submit(requestBodyOf(bytesOf(body)), receivedMs, stages)
+    await cycles.intake.submit(new RequestBody(bytesOf(body)), receivedMs, stages)
     const ended = { ...endedRequest, status, stages } satisfies EndedRequest
     await new Promise<void>((resolve) => {
       observer.listen({ onCall: () => resolve() })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { silentLog } from '../../src/base/index.js'
 import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest, CycleResponse, Outcome, Weights } from '../../src/contract/index.js'
-import { CycleService, StageClock, requestBodyOf } from '../../src/cycle/index.js'
+import { CycleService, StageClock, RequestBody } from '../../src/cycle/index.js'
 import type { Model } from '../../src/model/index.js'
 import { openLmdbStore, type Store } from '../../src/store/index.js'
 import { bytesOf, cycleMs } from './bodies.js'
@@ -61,7 +61,7 @@ export class RecordedDirectory {
     body: CycleRequest,
     receivedAtMs = Date.parse(body.cycle_time) + 2000,
   ): Promise<CycleResponse> {
-    const request = requestBodyOf(bytesOf(body))
+    const request = new RequestBody(bytesOf(body))
     const response = await this.service.intake.submit(request, receivedAtMs, new StageClock(0))
     return JSON.parse(Buffer.from(response).toString()) as CycleResponse
   }

@@ -4,7 +4,7 @@
 import { silentLog } from '../../src/base/index.js'
 import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest } from '../../src/contract/index.js'
-import { CycleService, StageClock, type CycleServiceParts, requestBodyOf } from '../../src/cycle/index.js'
+import { CycleService, StageClock, type CycleServiceParts, RequestBody } from '../../src/cycle/index.js'
 import {
   createMemoryContents,
   createMemoryStore,
@@ -49,6 +49,6 @@ export class RecordedMemory {
   }
 
   submit(cycle: CycleRequest): Promise<Uint8Array> {
-    return this.service.intake.submit(requestBodyOf(bytesOf(cycle)), nowMs, new StageClock(0))
+    return this.service.intake.submit(new RequestBody(bytesOf(cycle)), nowMs, new StageClock(0))
   }
 }

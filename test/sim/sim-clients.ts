@@ -26,7 +26,7 @@ import {
   weightsSets,
   type SentBody,
 } from './workload.js'
-import { requestBodyOf } from '../../src/cycle/index.js'
+import { RequestBody } from '../../src/cycle/index.js'
 
 const cyclesPerDay = 24 * 12
 /** How far cycles jump ahead now and then. After eight days no departure is remembered. */
@@ -138,7 +138,7 @@ export class SimClients {
       gzip?.fill('x')
     }
     const response = service.intake
-      .submit(requestBodyOf(json, gzip), call.arrivedMs, new StageClock(0))
+      .submit(new RequestBody(json, gzip), call.arrivedMs, new StageClock(0))
       .finally(reuse)
     this.#settle(
       call,
@@ -289,7 +289,7 @@ export class SimClients {
     const call = this.#begin(`cycle ${sent.cycleId}`, sent.cycleId)
     this.#settle(
       call,
-      service.intake.submit(requestBodyOf(Buffer.from(sent.json)), call.arrivedMs, new StageClock(0)),
+      service.intake.submit(new RequestBody(Buffer.from(sent.json)), call.arrivedMs, new StageClock(0)),
       (bytes) => {
         if (wasExpired) fail(`${sent.cycleId} has expired, and is accepted`)
         this.#parts.oracle.responded(sent.cycleId, sent.canonical, bytes)

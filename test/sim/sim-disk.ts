@@ -30,9 +30,13 @@ export class SimDisk {
     const store = this.#store()
     const [cycle] = store.tail(position)
     if (cycle?.position !== position) return fail(`nothing is stored at ${position}`)
-    const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion, requestSha256 } = cycle
+    const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = cycle
     return {
-      ...{ cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion, requestSha256 },
+      cycleId,
+      cycleAtMs,
+      receivedAt,
+      modelVersion,
+      weightsVersion,
       request: store.readRequest(position) ?? fail(`cycle ${position} has no request`),
       response: store.readResponse(cycleId) ?? fail(`cycle ${position} has no response`),
       columns: store.readColumns(position) ?? fail(`cycle ${position} has no record`),

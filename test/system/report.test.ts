@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { silentLog } from '../../src/base/index.js'
-import { CycleService, requestBodyOf, StageClock } from '../../src/cycle/index.js'
+import { CycleService, RequestBody, StageClock } from '../../src/cycle/index.js'
 import { referenceCodec as codec } from '../../src/codec/index.js'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
 import { evaluate, verifyCycles } from '../../src/history/index.js'
@@ -187,7 +187,7 @@ test('a report over 60 days does not need bodies that have expired', async () =>
   const cycles: NaiveCycle[] = []
   for (; number < 60 * perDay; number++) {
     const request = body(number, number * stride)
-    const call = requestBodyOf(bytesOf(request))
+    const call = new RequestBody(bytesOf(request))
     const response = await service.intake.submit(call, cycleMs(number * stride), new StageClock(0))
     cycles.push({ request, response: JSON.parse(Buffer.from(response).toString()) as CycleResponse })
     await service.retention.done()

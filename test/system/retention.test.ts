@@ -16,7 +16,7 @@ import {
   type Store,
 } from '../../src/store/index.js'
 import type { RetentionLimits } from '../../src/cycle/retention.js'
-import { CycleService, StageClock, requestBodyOf } from '../../src/cycle/index.js'
+import { CycleService, StageClock, RequestBody } from '../../src/cycle/index.js'
 import { verifyCycles } from '../../src/history/index.js'
 
 const perDay = 6
@@ -68,7 +68,7 @@ function body(number: number): CycleRequest {
 
 async function run(number: number, receivedAtMs = atMs(number)): Promise<Uint8Array> {
   const response = await service.intake.submit(
-    requestBodyOf(bytesOf(body(number))),
+    new RequestBody(bytesOf(body(number))),
     receivedAtMs,
     new StageClock(0),
   )
@@ -108,7 +108,7 @@ async function recordCounts(): Promise<ReturnType<typeof inspectRecords> & { byt
 }
 
 const submitted = (number: number): Promise<Uint8Array> =>
-  service.intake.submit(requestBodyOf(bytesOf(body(number))), atMs(9000), new StageClock(0))
+  service.intake.submit(new RequestBody(bytesOf(body(number))), atMs(9000), new StageClock(0))
 
 describe('over weeks', () => {
   test('the records and the file reach a constant size, pass verify, and a restarted server continues from them', async () => {
@@ -155,7 +155,7 @@ describe('over weeks', () => {
     for (let number = 0; number < 16 * perDay; number++) await run(number)
     expect(store.readRequest(1)).toBeDefined()
     const last = cycleBody(16 * perDay * stride, { removals: [removal('g', 1)] })
-    await service.intake.submit(requestBodyOf(bytesOf(last)), atMs(16 * perDay), new StageClock(0))
+    await service.intake.submit(new RequestBody(bytesOf(last)), atMs(16 * perDay), new StageClock(0))
     await service.retention.done()
     expect(store.readRequest(1)).toBeUndefined()
     await recordCounts()

@@ -2,7 +2,7 @@
  * `/api/left`: the posts that left the pool last, from the records of the newest cycles, so that the page finds them by title,
  * gallery or number, even after a restart. Each record is read once.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { nextTurn } from '../../base/index.js'
 import {
   formatInstant,
   removalReasonCodes,

@@ -1,5 +1,5 @@
 /** Titles of pending posts come from the records of the cycles with which the posts entered. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { nextTurn } from '../../base/index.js'
 import { expect, test, vi } from 'vitest'
 import { packCycleRecord } from '../../records/index.js'
 import type { ServerSources } from '../../server/index.js'

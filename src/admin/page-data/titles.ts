@@ -2,7 +2,7 @@
  * Titles of posts, which the pool does not hold: read from the records of the cycles with which the posts entered, once per
  * post, when the page first requests them. Bounded by the posts that are pending: those of others are read again.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { nextTurn } from '../../base/index.js'
 import type { PoolState } from '../../pool/index.js'
 import { readCycleTable } from '../../records/index.js'
 import type { ServerSources } from '../../server/index.js'

@@ -17,7 +17,7 @@ import {
 import { smallJpeg } from '../../../test/helpers/jpegs.js'
 import { scratchDir } from '../../../test/helpers/servers.js'
 import { referenceCodec } from '../../codec/index.js'
-import { CycleService, StageClock, requestBodyOf } from '../../cycle/index.js'
+import { CycleService, StageClock, RequestBody } from '../../cycle/index.js'
 import { catalogue, type GoldenFile, type Manifest } from '../../model/index.js'
 import { openLmdbStore } from '../../store/index.js'
 
@@ -355,7 +355,7 @@ async function servedDirectory(
       ),
       engagement: posts.map((postNo) => reading('g', postNo, cycleMs(index), { views: viewsOf(postNo) })),
     })
-    await service.intake.submit(requestBodyOf(bytesOf(cycle)), cycleMs(cycles), new StageClock(0))
+    await service.intake.submit(new RequestBody(bytesOf(cycle)), cycleMs(cycles), new StageClock(0))
   }
   await service.close()
   await store.close()

@@ -2,11 +2,11 @@
  * Vectors of posts' images for one encoder. A post's vector is pooled over its encoded images in the order of their
  * positions. Nothing waits for an image: the queue encodes it in the background.
  */
+import { nextTurn } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { poolVectors, type EmbeddingColumn, type ImageEncoder } from '../../model/index.js'
 import { PostMap, type PoolState } from '../../pool/index.js'
 import { StoreError, type ImageKey, type Store } from '../../store/index.js'
-import { nextTurn } from '../next-turn.js'
 import { ImageQueue } from './image-queue.js'
 import type { CacheParts } from './text-cache.js'
 import { VectorTable } from './vectors.js'

@@ -15,7 +15,7 @@ import { StageClock } from '../stage-clock.js'
 import { ImageCache } from './image-cache.js'
 import { encodingChannel, imageBatchEncoder, textBatchEncoder } from './batch-encoder.js'
 import { Quarantine } from './quarantine.js'
-import { requestBodyOf } from '../request-body.js'
+import { RequestBody } from '../request-body.js'
 
 const patience = { timeout: 60_000, interval: 20 }
 const unencodable = 'text that the encoder cannot encode, scored without it'
@@ -75,7 +75,7 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
     for (let refusalCount = 0; ; refusalCount++) {
       try {
         const bytes = await service.intake.submit(
-          requestBodyOf(bytesOf(body)),
+          new RequestBody(bytesOf(body)),
           cycleMs(1000),
           new StageClock(0),
         )

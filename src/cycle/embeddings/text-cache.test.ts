@@ -10,7 +10,7 @@ import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 import { Quarantine } from './quarantine.js'
 import { TextCache } from './text-cache.js'
-import { requestBodyOf } from '../request-body.js'
+import { RequestBody } from '../request-body.js'
 
 const postsPerCycle = 100
 const nowMs = cycleMs(1000)
@@ -41,7 +41,7 @@ test.each([
       candidates: postsOf(index).map((post) => candidate('g', post, { title: `post ${post}` })),
       removals: index === 0 ? [] : postsOf(index - 1).map((post) => removal('g', post)),
     })
-    await service.intake.submit(requestBodyOf(bytesOf(body)), nowMs, new StageClock(0))
+    await service.intake.submit(new RequestBody(bytesOf(body)), nowMs, new StageClock(0))
     await cache.complete(
       () => service.pool,
       () => false,

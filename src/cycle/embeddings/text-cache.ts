@@ -2,12 +2,12 @@
  * Vectors of the pending posts' texts for one encoder. Each text is encoded once, when its post enters, and its vector is
  * stored with the cycle that brought the post.
  */
+import { nextTurn } from '../../base/index.js'
 import type { Log } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import type { EmbeddingColumn, ModelError, TextEncoder, Vectors } from '../../model/index.js'
 import type { PoolState } from '../../pool/index.js'
 import type { EncodedTexts, Store } from '../../store/index.js'
-import { nextTurn } from '../next-turn.js'
 import { textBatchEncoder } from './batch-encoder.js'
 import type { Quarantine } from './quarantine.js'
 import { readCandidates, textKey } from './stored-texts.js'

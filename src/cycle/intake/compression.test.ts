@@ -4,7 +4,7 @@ import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/h
 import { serviceParts } from '../../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { type StoredRequest } from '../../store/index.js'
-import { requestBodyOf } from '../request-body.js'
+import { RequestBody } from '../request-body.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 
@@ -34,7 +34,7 @@ const invalid = Buffer.from(JSON.stringify({ ...cycle, engagement: 1 }) + paddin
 async function submitter(model = new FakeModel()) {
   compressions.length = 0
   const service = await CycleService.open(serviceParts({ model: () => model }))
-  return (json: Uint8Array) => service.intake.submit(requestBodyOf(json), cycleMs(1000), new StageClock(0))
+  return (json: Uint8Array) => service.intake.submit(new RequestBody(json), cycleMs(1000), new StageClock(0))
 }
 
 /** Passes when everything that needs no further turn of the event loop has happened: decoding needs one. */

@@ -1,7 +1,7 @@
 /** Repeated calls: many at the same time, and at moments when the stored cycle changes state. */
 import { expect, test } from 'vitest'
 import { createMemoryStore, type Store, type StoredCycle } from '../../store/index.js'
-import { hashBody, requestBodyOf } from '../request-body.js'
+import { RequestBody } from '../request-body.js'
 import { expiredCycle, Idempotency, type Flight } from './idempotency.js'
 
 const bytes = (value: unknown, indent = 0): Buffer => Buffer.from(JSON.stringify(value, null, indent))
@@ -16,7 +16,6 @@ async function storeWithCycle(): Promise<{ store: Store; cycle: StoredCycle }> {
   await store.appendCycle({
     ...{ cycleId, cycleAtMs: 0, receivedAt: '2026-03-02T03:00:00Z', modelVersion: 'm', weightsVersion: 'w' },
     request: { encoding: 'identity', bytes: json, bodyBytes: json.length },
-    requestSha256: await hashBody(json),
     columns: new Uint8Array(),
     response,
   })
@@ -32,7 +31,7 @@ function replay(
   json: Buffer,
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
-  return idempotency.repeat({ kind: 'stored', cycle }, cycleId, requestBodyOf(json), signal)
+  return idempotency.repeat({ kind: 'stored', cycle }, cycleId, new RequestBody(json), signal)
 }
 
 function flightOf(idempotency: Idempotency): Flight {
@@ -46,7 +45,7 @@ test('one lookup distinguishes an unknown cycle, one in progress, a stored one a
   const idempotency = new Idempotency(store)
   expect(idempotency.lookup(cycleId)).toEqual({ kind: 'stored', cycle })
   expect(idempotency.lookup('20260302T1205')).toEqual({ kind: 'unknown' })
-  idempotency.begin('20260302T1205', 'a'.repeat(64), new Promise(() => undefined))
+  idempotency.begin('20260302T1205', new Uint8Array(), new Promise(() => undefined))
   expect(idempotency.lookup('20260302T1205').kind).toBe('in progress')
   const expiring = { ...store.expiry, isExpired: (id: string) => id === '20260302T1210' } as Store['expiry']
   Object.assign(store, { expiry: expiring })
@@ -95,10 +94,10 @@ test('a call that waits for a cycle gets its response by the value of its body, 
   const idempotency = new Idempotency(store)
   const json = bytes(body)
   let finish: (bytes: Uint8Array) => void = () => undefined
-  idempotency.begin(cycleId, requestBodyOf(json).sha256, new Promise((resolve) => (finish = resolve)))
+  idempotency.begin(cycleId, json, new Promise((resolve) => (finish = resolve)))
   const known = { kind: 'in progress', flight: flightOf(idempotency) } as const
-  const respelled = idempotency.repeat(known, cycleId, requestBodyOf(bytes(body, 2)))
-  const other = idempotency.repeat(known, cycleId, requestBodyOf(bytes({ ...body, more: 2 })))
+  const respelled = idempotency.repeat(known, cycleId, new RequestBody(bytes(body, 2)))
+  const other = idempotency.repeat(known, cycleId, new RequestBody(bytes({ ...body, more: 2 })))
   json.fill(0)
   finish(response)
   expect(Buffer.from(await respelled)).toEqual(response)
@@ -113,7 +112,7 @@ test('the number of calls that wait for cycles in progress is bounded, and a cal
   const idempotency = new Idempotency(store)
   const json = bytes(body)
   let finish: (bytes: Uint8Array) => void = () => undefined
-  idempotency.begin(cycleId, requestBodyOf(json).sha256, new Promise((resolve) => (finish = resolve)))
+  idempotency.begin(cycleId, json, new Promise((resolve) => (finish = resolve)))
   const flight = flightOf(idempotency)
   const waiting = Array.from({ length: 999 }, () => idempotency.join(flight))
   const client = new AbortController()
@@ -176,7 +175,7 @@ test('a cycle that was known before has its response, unless another has taken i
   const idempotency = new Idempotency(store)
   expect(idempotency.storedAsBefore(cycle)).toEqual({ cycle, response: new Uint8Array(response) })
   idempotency.forgetResponses()
-  store.findCycle = () => ({ ...cycle, requestSha256: 'another' })
+  store.findCycle = () => ({ ...cycle, receivedAt: '2026-03-02T03:00:01Z' })
   expect(idempotency.storedAsBefore(cycle)).toBeUndefined()
   store.findCycle = () => undefined
   expect(idempotency.storedAsBefore(cycle)).toBeUndefined()

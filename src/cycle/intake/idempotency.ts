@@ -1,6 +1,6 @@
 /**
  * Idempotency of cycles (docs/contract.md): one lookup determines whether a cycle id is unknown, in progress, stored or
- * expired, and a repeated body gets the first response byte for byte. Equal bytes are recognised by their hash; other
+ * expired, and a repeated body gets the first response byte for byte. Bytes equal to stored ones are recognised by their hash; other
  * bytes are compared as JSON values. Calls with the id of a cycle in progress are coalesced (single flight). A call whose
  * client has disconnected stops waiting.
  */
@@ -8,7 +8,7 @@ import { abortable, mebibyte, Semaphore } from '../../base/index.js'
 import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
 import type { ExpiryRecords, Store, StoredCycle, StoredRequest } from '../../store/index.js'
-import { hashBody, unpackRequest, type RequestBody } from '../request-body.js'
+import { RequestBody, unpackRequest } from '../request-body.js'
 import { StoredResponses, type StoredResponse } from './stored-responses.js'
 
 /** Calls that may wait for cycles in progress. */
@@ -29,8 +29,8 @@ const responseBytesMax = 32 * mebibyte
 /** A cycle in progress. */
 export interface Flight {
   readonly cycleId: string
-  /** Of its body. */
-  readonly sha256: string
+  /** Its body, which does not change meanwhile. */
+  readonly json: Uint8Array
   readonly response: Promise<Uint8Array>
 }
 
@@ -40,10 +40,8 @@ export type KnownCycle =
   | { readonly kind: 'stored'; readonly cycle: StoredCycle }
   | { readonly kind: 'expired' }
 
-type HashedBody = Pick<RequestBody, 'json' | 'sha256'>
-
 /** What is read of stored cycles. */
-export type CycleRecords = Pick<Store, 'findCycle' | 'readRequest' | 'readResponse'> & {
+export type CycleRecords = Pick<Store, 'findCycle' | 'hashes' | 'readRequest' | 'readResponse'> & {
   readonly expiry: Pick<ExpiryRecords, 'isExpired'>
 }
 
@@ -78,10 +76,10 @@ export class Idempotency {
     return { kind: this.#store.expiry.isExpired(cycleId) ? 'expired' : 'unknown' }
   }
 
-  /** Registers a cycle as in progress until `response` settles. */
-  begin(cycleId: string, sha256: string, response: Promise<Uint8Array>): void {
+  /** Registers a cycle as in progress until `response` settles; `json`, its body, must not change until then. */
+  begin(cycleId: string, json: Uint8Array, response: Promise<Uint8Array>): void {
     assert(!this.#flights.has(cycleId), 'one cycle id has one flight')
-    this.#flights.set(cycleId, { cycleId, sha256, response })
+    this.#flights.set(cycleId, { cycleId, json, response })
     const end = (): void => {
       this.#flights.delete(cycleId)
     }
@@ -106,21 +104,22 @@ export class Idempotency {
    */
   async responseToSameBytes(
     known: KnownCycle,
-    { sha256 }: HashedBody,
+    body: RequestBody,
     signal?: AbortSignal,
   ): Promise<Uint8Array | null> {
     if (known.kind === 'in progress')
-      return known.flight.sha256 === sha256 ? this.join(known.flight, signal) : null
-    return known.kind === 'stored' && known.cycle.requestSha256 === sha256
-      ? this.#response(known.cycle)
-      : null
+      return Buffer.compare(known.flight.json, body.json) === 0 ? this.join(known.flight, signal) : null
+    if (known.kind !== 'stored') return null
+    const sha256 = await body.sha256()
+    const { cycle } = known
+    return this.#store.hashes(cycle.position)?.requestSha256 === sha256 ? this.#response(cycle) : null
   }
 
   /** The response to a repeat of a known cycle. Throws `conflict` for a different body, and for a cycle that has expired. */
   async repeat(
     known: Exclude<KnownCycle, { kind: 'unknown' }>,
     cycleId: string,
-    body: HashedBody,
+    body: RequestBody,
     signal?: AbortSignal,
   ): Promise<Uint8Array> {
     const response = await this.responseToSameBytes(known, body, signal)
@@ -138,7 +137,7 @@ export class Idempotency {
   async findRepeat(cycleId: string, json: Uint8Array): Promise<boolean> {
     const known = this.lookup(cycleId)
     if (known.kind === 'unknown') return false
-    await this.repeat(known, cycleId, { json, sha256: await hashBody(json) })
+    await this.repeat(known, cycleId, new RequestBody(json))
     return true
   }
 
@@ -160,8 +159,10 @@ export class Idempotency {
   /** The cycle that was known as `before`, with its response, unless another has taken its place. */
   storedAsBefore(before: StoredCycle): StoredResponse | undefined {
     const known = this.lookup(before.cycleId)
-    if (known.kind !== 'stored' || known.cycle.requestSha256 !== before.requestSha256) return undefined
-    return { cycle: known.cycle, response: this.#response(known.cycle) }
+    if (known.kind !== 'stored') return undefined
+    const { cycle } = known
+    const isSame = cycle.position === before.position && cycle.receivedAt === before.receivedAt
+    return isSame ? { cycle, response: this.#response(cycle) } : undefined
   }
 
   /** To be called when stored cycles have been removed or replaced. */

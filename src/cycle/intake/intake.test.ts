@@ -6,7 +6,7 @@ import { FakeModel } from '../../../test/helpers/fake-model.js'
 import type { CycleRequest } from '../../contract/index.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
-import { requestBodyOf } from '../request-body.js'
+import { RequestBody } from '../request-body.js'
 
 let model: FakeModel
 let service: CycleService
@@ -121,7 +121,9 @@ describe('the queue', () => {
 
 describe('a cycle that is stored', () => {
   const submitAt = async (json: Uint8Array, receivedAtMs: number): Promise<string> =>
-    Buffer.from(await service.intake.submit(requestBodyOf(json), receivedAtMs, new StageClock(0))).toString()
+    Buffer.from(
+      await service.intake.submit(new RequestBody(json), receivedAtMs, new StageClock(0)),
+    ).toString()
   const longAgoMs = cycleMs(-1000)
 
   test('gets its response, or a conflict, whatever the clock says', async () => {

@@ -2,11 +2,10 @@
  * Intake of cycles: recognises a repeat by its bytes; otherwise decodes the body, and handles it as a repeat of a known
  * cycle or as a new one. Read `submit` first.
  */
-import { kibibyte, mebibyte, RecentBytes, Semaphore } from '../../base/index.js'
+import { kibibyte, mebibyte, RecentBytes, Semaphore, nextTurn } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Store, StoredCycle, StoredRequest } from '../../store/index.js'
-import { nextTurn } from '../next-turn.js'
 import { packRequest, threadBytesMin, type RequestBody } from '../request-body.js'
 import type { StageClock } from '../stage-clock.js'
 import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
@@ -86,12 +85,14 @@ export class Intake {
 
   /**
    * Refuses a body while it arrives: throws `unavailable` when it would find no slot. `start`: its first bytes, empty
-   * when they are compressed. `bytesMax`: how long the body may become.
+   * when they are compressed. `bytesMax`: how long the body may become. True if its id is that of a stored cycle: its hash
+   * will be needed.
    */
-  admit(start: Uint8Array, bytesMax: number): void {
+  admit(start: Uint8Array, bytesMax: number): boolean {
     const peekedId = peekCycleId(start)
-    if (peekedId !== null && bytesMax > bytesWithoutSlotMax && !this.#mayEnter(peekedId))
-      throw this.#slots.refusal()
+    if (peekedId === null) return false
+    if (bytesMax > bytesWithoutSlotMax && !this.#mayEnter(peekedId)) throw this.#slots.refusal()
+    return this.#idempotency.lookup(peekedId).kind === 'stored'
   }
 
   /**
@@ -183,13 +184,22 @@ export class Intake {
   }
 
   /** Scores and stores a new cycle. Calls with its id join it from now on. */
-  #score(call: Call, cycle: CycleColumns, receivedAtMs: number, stages: StageClock): Promise<Uint8Array> {
+  async #score(
+    call: Call,
+    cycle: CycleColumns,
+    receivedAtMs: number,
+    stages: StageClock,
+  ): Promise<Uint8Array> {
     this.#checkTimes(cycle, receivedAtMs)
     call.slot.acquire(cycle.cycleId)
     const { body } = call
     const response = this.#parts.score({ cycle, body, packed: () => call.packed(), receivedAtMs, stages })
-    this.#idempotency.begin(cycle.cycleId, body.sha256, response)
-    return response
+    this.#idempotency.begin(cycle.cycleId, body.json, response)
+    try {
+      return await response
+    } finally {
+      await this.#parts.store.hashed()
+    }
   }
 
   /** Only for an id that is not stored: a repeat gets its response whatever the clock says. */

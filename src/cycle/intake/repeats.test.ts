@@ -6,7 +6,7 @@ import { bytesOf, candidate, cycleBody, cycleMs } from '../../../test/helpers/bo
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { referenceCodec } from '../../codec/index.js'
 import { createMemoryStore, type FollowedChanges, type Store } from '../../store/index.js'
-import { requestBodyOf } from '../request-body.js'
+import { RequestBody } from '../request-body.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 
@@ -29,7 +29,7 @@ const submit = async (
   service: CycleService,
   json: Uint8Array,
   gzip: Uint8Array | null = null,
-): Promise<string> => text(await service.intake.submit(requestBodyOf(json, gzip), nowMs, new StageClock(0)))
+): Promise<string> => text(await service.intake.submit(new RequestBody(json, gzip), nowMs, new StageClock(0)))
 
 test('a repeat is recognised by exactly its bytes, JSON or gzip, from the second one on', async () => {
   const service = await open()

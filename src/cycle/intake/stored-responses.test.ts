@@ -5,7 +5,7 @@ import { StoredResponses } from './stored-responses.js'
 
 const cycle = (position: number): StoredCycle => ({
   ...{ position, receivedAt: 'then', cycleId: `cycle ${position}`, cycleAtMs: 0 },
-  ...{ modelVersion: 'm', weightsVersion: 'w', requestSha256: '', responseSha256: '', hash: '' },
+  ...{ modelVersion: 'm', weightsVersion: 'w' },
 })
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length)

@@ -2,9 +2,9 @@
  * Writes snapshots of the pool: every few cycles after a response has been sent, while no cycle is in progress if possible,
  * and at shutdown. A snapshot that cannot be written costs time at the next start, and nothing else.
  */
+import { nextTurn } from '../../base/index.js'
 import type { PoolState } from '../../pool/index.js'
 import type { Position, Store } from '../../store/index.js'
-import { nextTurn } from '../next-turn.js'
 import { packPool } from './snapshot.js'
 
 export interface PoolSnapshotsParts {

@@ -11,7 +11,7 @@ import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { naiveReport, type NaiveCycle } from '../../../test/helpers/naive-evaluation.js'
 import { referenceCodec as codec } from '../../codec/index.js'
 import type { CycleRequest, CycleResponse, HeadColumns } from '../../contract/index.js'
-import { CycleService, requestBodyOf, StageClock } from '../../cycle/index.js'
+import { CycleService, RequestBody, StageClock } from '../../cycle/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
 import { cycleTables, packRows, type CycleRows } from '../../records/index.js'
 import { createMemoryStore, type Store } from '../../store/index.js'
@@ -139,7 +139,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
   for (const [place, cycle] of cycles.entries()) {
     if (place === 4) model = Object.assign(new TwoHeads(), { version: 'fake-2' })
     nowMs = Date.parse(cycle.cycle_time)
-    await service.intake.submit(requestBodyOf(bytesOf(cycle)), nowMs, new StageClock(0))
+    await service.intake.submit(new RequestBody(bytesOf(cycle)), nowMs, new StageClock(0))
     // From the next boundary on.
     if (place === 2)
       await service.setWeights({

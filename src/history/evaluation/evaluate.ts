@@ -64,7 +64,7 @@ export function evaluate(store: Store, options: EvaluationOptions = {}): Report 
       days,
       unit: units.isDays ? 'day' : 'cycle',
       versions: served,
-      last_hash: hashOf(lastArrived(cycles)),
+      last_hash: hashOf(store, lastArrived(cycles)),
     },
     visits: visitCounts(window),
     rankers: [model, ...others].map((ranker) => rankerFigures(ranker, window, units)),

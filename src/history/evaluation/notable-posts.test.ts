@@ -8,7 +8,7 @@ import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { referenceCodec as codec } from '../../codec/index.js'
 import type { CycleRequest } from '../../contract/index.js'
-import { CycleService, requestBodyOf, StageClock } from '../../cycle/index.js'
+import { CycleService, RequestBody, StageClock } from '../../cycle/index.js'
 import { createMemoryStore, type Store } from '../../store/index.js'
 import { notablePosts } from './notable-posts.js'
 
@@ -51,7 +51,7 @@ async function served(): Promise<Store> {
   })
   for (const body of cycles) {
     nowMs = Date.parse(body.cycle_time)
-    await service.intake.submit(requestBodyOf(bytesOf(body)), nowMs, new StageClock(0))
+    await service.intake.submit(new RequestBody(bytesOf(body)), nowMs, new StageClock(0))
   }
   await service.close()
   return store

@@ -58,8 +58,6 @@ test('a post is pending from the cycle that brings it on, and no longer after th
       receivedAt: '',
       modelVersion: '',
       weightsVersion: '',
-      requestSha256: '',
-      responseSha256: '',
       hash: '',
     },
   })

@@ -58,7 +58,7 @@ export async function exportStore(store: Store, options: ExportOptions): Promise
   const write = async (): Promise<ExportedCounts> => {
     const cycles = await exportTo(staging, store, options)
     await staging.writeAll()
-    return { cycles, rows: staging.rowCounts, last_hash: hashOf(store.lastCycle()) }
+    return { cycles, rows: staging.rowCounts, last_hash: hashOf(store, store.lastCycle()) }
   }
   return withRelease(write, () => staging.close())
 }

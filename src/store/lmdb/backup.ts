@@ -55,8 +55,13 @@ async function factsOf(file: string): Promise<BackupFacts> {
   const copy = await openSnapshot(file, { whole: true })
   const read = async (): Promise<BackupFacts> => {
     const { size } = await stat(file)
-    const { cycleId = null, hash = null } = copy.store.lastCycle() ?? {}
-    return { counts: countRecords(copy.databases), lastCycleId: cycleId, lastHash: hash, bytes: size }
+    const last = copy.store.lastCycle()
+    return {
+      counts: countRecords(copy.databases),
+      lastCycleId: last?.cycleId ?? null,
+      lastHash: (last && copy.store.hashes(last.position)?.hash) ?? null,
+      bytes: size,
+    }
   }
   return withRelease(read, () => copy.store.close())
 }

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   hashBefore,
-  hashedCycle,
   inspectRecords,
   linkHash,
+  packHashes,
   nameHash,
   packBytes,
-  packCycle,
-  readCycle,
+  readHashes,
+  recordHash,
   type Databases,
 } from '../records/index.js'
 import { databasePath, openDatabases } from './environment.js'
@@ -135,14 +135,21 @@ describe('a cycle is named', () => {
 
   test('that was changed with its hash: the next one does not follow from it', async () => {
     await tamper((db) => {
-      const cycle = readCycle(db.cycles.getBinary(2)!)
+      const hashes = readHashes(db.chain.getBinary(2)!)
       const columns = bytesOf(1)
-      const changed = hashedCycle(cycle, cycle.responseSha256, columns)
-      const hash = linkHash(hashBefore(db, 2), changed)
-      db.cycles.putSync(2, packCycle({ ...cycle, hash }))
+      const record = recordHash(db.cycles.getBinary(2)!, columns)
+      const hash = linkHash(hashBefore(db, 2), { ...hashes, record })
+      db.chain.putSync(2, packHashes({ ...hashes, hash }))
       db.cycleColumns.putSync(2, packBytes(columns))
     })
     expect(await problems()).toEqual([broken(3)])
+  })
+
+  test('whose hashes are missing, unless it is the last one', async () => {
+    await tamper((db) => void db.chain.removeSync(3))
+    expect(await problems()).toEqual([`cycle ${cycleIdAt(3)} (position 3): its hashes are missing`])
+    await tamper((db) => void db.chain.putSync(9, db.chain.getBinary(1)!))
+    expect(await problems()).toContain('chain, position 9: there is no such cycle')
   })
 
   test('after which another was removed', async () => {

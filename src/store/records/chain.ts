@@ -5,59 +5,101 @@
  *   record  SHA-256 of the labels as JSON, followed by the columns
  *   hash    SHA-256 of four lines of 64 hex digits: hash of the cycle before, request, response, record
  *
- * When records of cycles expire, `chain` keeps the hash of the last one of them, from which the others go on.
+ * No client waits for them: they are computed while the cycle is flushed, and stored with the next one. When records expire, the
+ * start of the chain keeps the hash of the last one of them, from which the others go on.
  */
 import { createHash, hash } from 'node:crypto'
-import type { CycleHeader, Position } from '../store.js'
+import { gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { sha256Of, nextTurn } from '../../base/index.js'
+import { assert } from '../../contract/index.js'
+import { StoreError } from '../store-error.js'
+import type { ChainStart, CycleHashes, CycleRecord, Position, StoredRequest } from '../store.js'
 import type { Databases } from './databases.js'
-import { packChainStart, packLabels, readChainStart, readCycle } from './payloads.js'
+import { packChainStart, readBytes, readChainStart, readHashes, readStoredRequest } from './payloads.js'
 
-export interface ChainLink {
-  readonly position: Position
-  readonly hash: string
-}
-
-/** The link before that of the first cycle. */
-const origin: ChainLink = { position: 0, hash: '0'.repeat(64) }
+/** Before the first cycle. */
+const origin: ChainStart = { position: 0, hash: '0'.repeat(64) }
 const startKey = 0
 
 /** What a cycle adds to the chain. */
-export interface HashedCycle {
-  readonly request: string
-  readonly response: string
+export interface HashedCycle extends Pick<CycleHashes, 'requestSha256' | 'responseSha256'> {
   readonly record: string
 }
 
-export function hashedCycle(
-  labels: CycleHeader,
-  response: Uint8Array | string,
-  columns: Uint8Array,
-): HashedCycle {
+type ChainDatabases = Pick<Databases, 'chain' | 'cycles' | 'cycleColumns' | 'requests' | 'responses'>
+
+/** `labels`: the record of the labels. Begins in the next turn of the event loop. */
+export async function hashedCycle(
+  { json, request, response, columns }: Pick<CycleRecord, 'json' | 'request' | 'response' | 'columns'>,
+  labels: Uint8Array,
+): Promise<HashedCycle> {
+  await nextTurn()
+  const requestHash = await sha256Of(json ?? jsonOf(request))
+  const responseHash = await sha256Of(response)
   return {
-    request: labels.requestSha256,
-    response: typeof response === 'string' ? response : hash('sha256', response),
-    record: createHash('sha256').update(packLabels(labels)).update(columns).digest('hex'),
+    requestSha256: requestHash.toString('hex'),
+    responseSha256: responseHash.toString('hex'),
+    record: recordHash(labels, columns),
   }
 }
 
-export function linkHash(before: string, { request, response, record }: HashedCycle): string {
-  return hash('sha256', [before, request, response, record].map((line) => `${line}\n`).join(''))
+export function recordHash(labels: Uint8Array, columns: Uint8Array): string {
+  return createHash('sha256').update(readBytes(labels, 'cycle')).update(columns).digest('hex')
 }
 
-/** The last cycle whose record has expired. */
-export function chainStart({ chain }: Pick<Databases, 'chain'>): ChainLink {
+export function linkHash(before: string, { requestSha256, responseSha256, record }: HashedCycle): string {
+  return hash('sha256', [before, requestSha256, responseSha256, record].map((line) => `${line}\n`).join(''))
+}
+
+export function chainStart({ chain }: Pick<Databases, 'chain'>): ChainStart {
   const record = chain.getBinary(startKey)
   return record === undefined ? origin : readChainStart(record)
 }
 
 /** Within a transaction: the record of the oldest cycle expires. */
-export function moveChainStart({ chain, cycles }: Databases, position: Position): void {
-  const record = cycles.getBinary(position)
-  if (record !== undefined)
-    chain.putSync(startKey, packChainStart({ position, hash: readCycle(record).hash }))
+export function moveChainStart({ chain }: Pick<Databases, 'chain'>, position: Position): void {
+  const record = chain.getBinary(position)
+  assert(record !== undefined, 'each cycle but the last one has its hashes')
+  chain.putSync(startKey, packChainStart({ position, hash: readHashes(record).hash }))
+  chain.removeSync(position)
 }
 
-export function hashBefore(db: Databases, position: Position): string {
-  const record = db.cycles.getBinary(position - 1)
-  return record === undefined ? chainStart(db).hash : readCycle(record).hash
+/** Throws a StoreError if there is no cycle before `position`. */
+export function hashBefore(db: Pick<Databases, 'chain'>, position: Position): string {
+  const record = db.chain.getBinary(position - 1)
+  if (position > 1 && record !== undefined) return readHashes(record).hash
+  const start = chainStart(db)
+  if (start.position === position - 1) return start.hash
+  throw new StoreError('unusable', `the hashes of the cycle at position ${position - 1} are missing`)
+}
+
+/** The hashes of the last cycle, from its records. Throws a StoreError if it is damaged. */
+export function computeHashes(db: ChainDatabases, position: Position): CycleHashes {
+  const recordOf = (name: 'cycles' | 'requests' | 'responses' | 'cycleColumns'): Uint8Array => {
+    const record = db[name].getBinary(position)
+    if (record === undefined)
+      throw new StoreError('unusable', `the cycle at position ${position} is not whole`)
+    return record
+  }
+  const hashed = {
+    requestSha256: hash('sha256', jsonOf(readStoredRequest(recordOf('requests')))),
+    responseSha256: hash('sha256', readBytes(recordOf('responses'), 'response')),
+    record: recordHash(recordOf('cycles'), readBytes(recordOf('cycleColumns'), 'columns of a cycle')),
+  }
+  return hashesAfter(hashBefore(db, position), hashed)
+}
+
+export function hashesAfter(before: string, hashed: HashedCycle): CycleHashes {
+  const { requestSha256, responseSha256 } = hashed
+  return { requestSha256, responseSha256, hash: linkHash(before, hashed) }
+}
+
+function jsonOf({ encoding, bytes, bodyBytes }: StoredRequest): Uint8Array {
+  if (encoding === 'identity') return bytes
+  const options = { maxOutputLength: Math.max(bodyBytes, 1) }
+  try {
+    return encoding === 'gzip' ? gunzipSync(bytes, options) : zstdDecompressSync(bytes, options)
+  } catch (cause) {
+    throw new StoreError('unusable', 'a stored request cannot be decompressed', { cause })
+  }
 }

@@ -2,10 +2,11 @@
  * Cycles in the databases: labels, hashes, request, response, columns of the record, and the id of each; snapshots of the
  * pool.
  */
+import { ignoringErrors } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
-import type { CycleRecord, CycleRecords, Position, StoredCycle } from '../store.js'
-import { chainStart, hashBefore, hashedCycle, linkHash } from './chain.js'
+import type { CycleHashes, CycleRecord, CycleRecords, Position, StoredCycle } from '../store.js'
+import { chainStart, computeHashes, hashBefore, hashedCycle, hashesAfter } from './chain.js'
 import type { Databases } from './databases.js'
 import { cycleIdKey } from './keys.js'
 import { packEmbeddings } from './model-records.js'
@@ -19,13 +20,33 @@ export const columnNames = {
   pool: 'snapshot of the pool',
 } as const
 
+/** The hashes of the last cycle, which are not stored yet. */
+interface LastHashes {
+  readonly position: Position
+  /** The record of its labels: after a change of owner, another cycle may be at its position. */
+  readonly labels: Uint8Array
+  readonly hashes: CycleHashes
+}
+
 export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords {
+  let last: LastHashes | null = null
+  let hashing = Promise.resolve()
+
+  async function hashLast(
+    position: Position,
+    before: string,
+    record: CycleRecord,
+    labels: Uint8Array,
+  ): Promise<void> {
+    const hashed = await hashedCycle(record, labels)
+    last = { position, labels, hashes: hashesAfter(before, hashed) }
+  }
+
   async function appendCycle(record: CycleRecord): Promise<Position> {
     const { cycleId } = record
     const idKey = cycleIdKey(cycleId)
     if (idKey === undefined) throw new TypeError(`not a cycle id: ${cycleId}`)
     const packed = packCycle(record)
-    const hashed = hashedCycle(record, record.response, record.columns)
     const texts = record.texts ? packEmbeddings(record.texts.encoder, record.texts.entries) : []
     const bytes = bytesOf([...Object.values(packed), ...texts.map((text) => text.record)])
     const append = (): Position => {
@@ -37,14 +58,27 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
           `cycle ${cycleId} was planned for position ${record.position}, but the next free position is ${free}`,
         )
       assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
-      const hashes = { responseSha256: hashed.response, hash: linkHash(hashBefore(db, free), hashed) }
-      db.cycles.putSync(free, records.packCycle({ ...record, ...hashes }))
+      if (free > 1 && !db.chain.doesExist(free - 1))
+        db.chain.putSync(free - 1, records.packHashes(lastHashes(free - 1)))
       for (const name of Object.keys(packed) as (keyof PackedCycle)[]) db[name].putSync(free, packed[name])
       for (const text of texts) db.embeddings.putSync(text.key, text.record)
       db.cycleIds.putSync(idKey, records.packPosition(free))
+      const before = hashBefore(db, free)
+      // While the transaction is flushed. After a failure, the hashes are computed from the records.
+      const earlier = hashing
+      hashing = ignoringErrors(() => hashLast(free, before, record, packed.cycles)).then(() => earlier)
       return free
     }
     return access.writes.write(bytes, append, true)
+  }
+
+  /** The hashes of the last cycle. */
+  function lastHashes(position: Position): CycleHashes {
+    const labels = db.cycles.getBinary(position)
+    assert(labels !== undefined, 'the cycle is stored')
+    if (last?.position !== position || Buffer.compare(last.labels, labels) !== 0)
+      last = { position, labels, hashes: computeHashes(db, position) }
+    return last.hashes
   }
 
   function readCycle(position: Position): StoredCycle | undefined {
@@ -99,6 +133,12 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       for (const { key, value } of db.cycles.getRange({}))
         yield { position: key, ...records.readCycle(value) }
     },
+    hashed: () => hashing,
+    hashes(position) {
+      access.checkOpen()
+      if (!db.cycles.doesExist(position)) return undefined
+      return access.read(db.chain, position, records.readHashes) ?? lastHashes(position)
+    },
     chainStart() {
       access.checkOpen()
       return chainStart(db)
@@ -134,12 +174,13 @@ export function poolSnapshots({ pool }: Databases): Position[] {
   return [...pool.getKeys({ reverse: true })]
 }
 
-/** The records of one cycle by database, except its labels, its id and the texts. */
-function packCycle({ request, response, columns }: CycleRecord) {
+/** The records of one cycle by database, except its id, its hashes and the texts. */
+function packCycle(record: CycleRecord) {
   return {
-    requests: records.packRequest(request),
-    responses: records.packBytes(response),
-    cycleColumns: records.packBytes(columns),
+    cycles: records.packCycle(record),
+    requests: records.packRequest(record.request),
+    responses: records.packBytes(record.response),
+    cycleColumns: records.packBytes(record.columns),
   }
 }
 

@@ -3,10 +3,10 @@
  * their layout. LMDB and memory implement the methods; a journal puts changes on top of them.
  *
  *   meta                text → record: `schema_version` (u32); `journal` in a view of a journal (view-state.ts)
- *   cycles              position → labels of a cycle, and hashes
+ *   cycles              position → labels of a cycle
  *   cycle_columns       position → columns of the cycle's record
  *   requests, responses: the same key; they expire before the record
- *   chain               0 → position and hash of the last cycle whose record has expired
+ *   chain               position → hashes of a cycle, except the last one; 0 → the last cycle whose record has expired
  *   cycle_ids           cycle id → position
  *   pool                position → snapshot of the pending pool after that cycle; two at most
  *   images              image key → what identifies it        image_bytes: the same key → the normalised JPEG
@@ -22,7 +22,7 @@
 import type { Page } from '../store.js'
 
 /** Raised with every change that older programs cannot read: they must not open such a file. */
-export const schemaVersion = 2
+export const schemaVersion = 3
 
 /** One database: records by key, in the order of the keys. */
 export interface RecordDatabase<Key> {

@@ -14,16 +14,18 @@ export {
   type Kind,
   type RecordDatabase,
 } from './databases.js'
-export { hashBefore, hashedCycle, linkHash } from './chain.js'
+export { hashBefore, linkHash, recordHash } from './chain.js'
 export { openRecord, packRecord } from './envelope.js'
 export { countRecords, inspectRecords, type RecordCounts } from './inspect.js'
 export { imageNumbersOf, nameHash } from './keys.js'
 export {
   packBytes,
   packCycle,
+  packHashes,
   packPosition,
   readBytes,
   readCycle,
+  readHashes,
   readImageIdentity,
   readPosition,
 } from './payloads.js'

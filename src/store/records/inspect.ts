@@ -2,9 +2,11 @@
  * Reads every record of a snapshot: is it valid by itself, and do the records that belong together agree? What
  * the cycles mean is not checked.
  */
+import { hash } from 'node:crypto'
 import { firstLineOf } from '../../base/index.js'
-import { chainStart, hashedCycle, linkHash, type ChainLink } from './chain.js'
-import { columnNames, firstPosition } from './cycles.js'
+import type { CycleHashes } from '../store.js'
+import { chainStart, linkHash, recordHash } from './chain.js'
+import { columnNames, firstPosition, lastPosition } from './cycles.js'
 import { kinds, type Databases, type Kind, type RecordDatabase } from './databases.js'
 import {
   encoderKeyBytes,
@@ -51,19 +53,28 @@ export function countRecords(databases: Databases): RecordCounts {
 
 function inspectCycles(databases: Databases, report: Report): void {
   const positions = new Map<number, string>()
-  let before: ChainLink = chainStart(databases)
+  let before = chainStart(databases)
+  const last = lastPosition(databases)
   each(databases.cycles, 'cycles, position', report, (record, position) => {
     if (position !== before.position + 1)
       report(`cycles: the positions have a gap between ${before.position} and ${position}`)
     positions.set(position, '')
-    const cycle = records.readCycle(record)
-    positions.set(position, cycle.cycleId)
-    if (!inspectHash(databases, position, cycle, before.hash))
+    const { cycleId } = records.readCycle(record)
+    positions.set(position, cycleId)
+    const hashes = hashesAt(databases, position)
+    // Those of the last one are stored with the next.
+    if (hashes === null && position !== last)
+      report(`cycle ${cycleId} (position ${position}): its hashes are missing`)
+    else if (hashes !== null && !inspectHash(databases, position, record, hashes, before.hash))
       report(
-        `cycle ${cycle.cycleId} (position ${position}): its hash does not follow from its records and the cycle before: ` +
+        `cycle ${cycleId} (position ${position}): its hash does not follow from its records and the cycle before: ` +
           'one of the two was changed, removed or exchanged',
       )
-    before = { position, hash: cycle.hash }
+    before = { position, hash: hashes?.hash ?? '' }
+  })
+  each(databases.chain, 'chain, position', report, (_, position) => {
+    if (position > 0 && !positions.has(position))
+      report(`chain, position ${position}: there is no such cycle`)
   })
   const oldest = positions.keys().next().value ?? 1
   inspectIds(databases, positions, oldest, report)
@@ -83,7 +94,7 @@ function inspectCycles(databases: Databases, report: Report): void {
         report(`${name}, position ${position}: the record is missing`)
   }
   each(databases.pool, 'pool, position', report, (record, position) => {
-    if (position > before.position) report(`pool, position ${position}: there is no such cycle`)
+    if (position > last) report(`pool, position ${position}: there is no such cycle`)
     records.readBytes(record, columnNames.pool)
   })
 }
@@ -95,21 +106,28 @@ function inspectCycles(databases: Databases, report: Report): void {
 function inspectHash(
   { responses, cycleColumns }: Databases,
   position: number,
-  cycle: ReturnType<typeof records.readCycle>,
+  labels: Uint8Array,
+  hashes: CycleHashes,
   before: string,
 ): boolean {
   const [response, columns] = [responses.getBinary(position), cycleColumns.getBinary(position)]
   if (columns === undefined) return true
   try {
-    const hashed = hashedCycle(
-      cycle,
-      response === undefined ? cycle.responseSha256 : records.readBytes(response, columnNames.responses),
-      records.readBytes(columns, columnNames.cycleColumns),
-    )
-    return linkHash(before, hashed) === cycle.hash
+    const record = recordHash(labels, records.readBytes(columns, columnNames.cycleColumns))
+    const responseSha256 =
+      response === undefined
+        ? hashes.responseSha256
+        : hash('sha256', records.readBytes(response, columnNames.responses))
+    return linkHash(before, { ...hashes, responseSha256, record }) === hashes.hash
   } catch {
     return true
   }
+}
+
+/** Null: there are none. Throws if they are damaged. */
+function hashesAt({ chain }: Databases, position: number): CycleHashes | null {
+  const record = chain.getBinary(position)
+  return record === undefined ? null : records.readHashes(record)
 }
 
 /** Each cycle has its id, and each id its cycle, unless that has expired. */

@@ -11,9 +11,9 @@ import { openRecord, packRecord } from './envelope.js'
 import * as records from './payloads.js'
 import { bytesOf, cycleSample, imageSample, weightsSample } from '../../../test/helpers/store-samples.js'
 
-const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion, requestSha256 } = cycleSample(7)
-const hashes = { requestSha256, responseSha256: 'a'.repeat(64), hash: 'b'.repeat(64) }
-const cycle = { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion, ...hashes }
+const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = cycleSample(7)
+const cycle = { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion }
+const hashes = { requestSha256: '7'.repeat(64), responseSha256: 'a'.repeat(64), hash: 'b'.repeat(64) }
 const request = { encoding: 'zstd', bytes: bytesOf(1, 2, 3), bodyBytes: 16_777_216 } as const
 const { sha256, uploadedBytes, width, height } = imageSample(5)
 const arrivedAtMs = 1_767_200_123_000
@@ -23,16 +23,18 @@ const weights = weightsSample('v1', 0.1)
 
 const golden = {
   cycle: joined(
-    '010000006d13fc057b226379636c655f6964223a2232303236303130315430303037222c226379636c655f61',
+    '010000002e3669397b226379636c655f6964223a2232303236303130315430303037222c226379636c655f61',
     '745f6d73223a313736373230323130303030302c2272656365697665645f6174223a22323032362d30312d30',
     '315430303a30303a30312e3233345a222c226d6f64656c5f76657273696f6e223a226d6f64656c2d37222c22',
-    '776569676874735f76657273696f6e223a22696e697469616c222c22726571756573745f736861323536223a',
-    '2230303030303030303030303030303030303030303030303030303030303030303030303030303030303030',
-    '303030303030303030303030303030303030303037222c22726573706f6e73655f736861323536223a226161',
+    '776569676874735f76657273696f6e223a22696e697469616c227d',
+  ),
+  hashes: joined(
+    '010000000cb6e6147b22726571756573745f736861323536223a223737373737373737373737373737373737',
+    '3737373737373737373737373737373737373737373737373737373737373737373737373737373737373737',
+    '373737222c22726573706f6e73655f736861323536223a226161616161616161616161616161616161616161',
     '6161616161616161616161616161616161616161616161616161616161616161616161616161616161616161',
-    '616161616161616161616161616161616161222c2268617368223a2262626262626262626262626262626262',
-    '6262626262626262626262626262626262626262626262626262626262626262626262626262626262626262',
-    '62626262227d',
+    '222c2268617368223a2262626262626262626262626262626262626262626262626262626262626262626262',
+    '626262626262626262626262626262626262626262626262626262626262227d',
   ),
   position: '010000006d8748c670110100',
   request: '01020000334511e90000000100000000010203',
@@ -63,6 +65,7 @@ function checkGolden<T>(
 
 describe('the bytes of records of version 1 do not change', () => {
   test('cycle', () => checkGolden('cycle', records.packCycle(cycle), records.readCycle, cycle))
+  test('hashes', () => checkGolden('hashes', records.packHashes(hashes), records.readHashes, hashes))
   test('position', () => checkGolden('position', records.packPosition(70_000), records.readPosition, 70_000))
   test('request', () =>
     checkGolden('request', records.packRequest(request), records.readStoredRequest, request))

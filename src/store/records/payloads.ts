@@ -1,9 +1,8 @@
 /**
  * The records of each database as bytes, each in the envelope of envelope.ts; below is the payload of version 1.
  *
- *   cycle        JSON of the labels: cycle_id, cycle_at_ms, received_at, model_version, weights_version,
- *                request_sha256; and response_sha256, hash
- *   chain        JSON of position, hash
+ *   cycle        JSON of the labels: cycle_id, cycle_at_ms, received_at, model_version, weights_version
+ *   chain        JSON of request_sha256, response_sha256, hash; its start: of position, hash
  *   cycle id     0-3 position
  *   request      tag 0 identity, 1 gzip, 2 zstd · 0-3 length of the JSON body · 4-7 zero · 8 … the encoded body
  *   response     the JSON body
@@ -26,6 +25,7 @@ import { assert } from '../../contract/index.js'
 import { openRecord, packRecord } from './envelope.js'
 import { StoreError } from '../store-error.js'
 import type {
+  ChainStart,
   CycleHashes,
   CycleHeader,
   OutcomeEntry,
@@ -49,35 +49,36 @@ const headerNames = [
   ['receivedAt', 'received_at'],
   ['modelVersion', 'model_version'],
   ['weightsVersion', 'weights_version'],
-  ['requestSha256', 'request_sha256'],
 ] as const satisfies Names<CycleHeader>
 
 const hashNames = [
+  ['requestSha256', 'request_sha256'],
   ['responseSha256', 'response_sha256'],
   ['hash', 'hash'],
 ] as const satisfies Names<CycleHashes>
 
-const cycleNames = [...headerNames, ...hashNames] as const
-
-/** The labels as the chain of hashes has them. */
-export function packLabels(header: CycleHeader): Uint8Array {
-  return toNamedJson(header, headerNames)
+export function packCycle(header: CycleHeader): Uint8Array {
+  return packBytes(toNamedJson(header, headerNames))
 }
 
-export function packCycle(cycle: CycleHeader & CycleHashes): Uint8Array {
-  return packBytes(toNamedJson(cycle, cycleNames))
+export function readCycle(record: Uint8Array): CycleHeader {
+  return fromNamedJson<CycleHeader>(readBytes(record, 'cycle'), headerNames)
 }
 
-export function readCycle(record: Uint8Array): CycleHeader & CycleHashes {
-  return fromNamedJson<CycleHeader & CycleHashes>(readBytes(record, 'cycle'), cycleNames)
+export function packHashes(hashes: CycleHashes): Uint8Array {
+  return packBytes(toNamedJson(hashes, hashNames))
 }
 
-export function packChainStart(start: { readonly position: Position; readonly hash: string }): Uint8Array {
+export function readHashes(record: Uint8Array): CycleHashes {
+  return fromNamedJson<CycleHashes>(readBytes(record, 'hashes of a cycle'), hashNames)
+}
+
+export function packChainStart(start: ChainStart): Uint8Array {
   return packBytes(toJson(start))
 }
 
-export function readChainStart(record: Uint8Array): { readonly position: Position; readonly hash: string } {
-  return fromJson(readBytes(record, 'start of the chain')) as { position: Position; hash: string }
+export function readChainStart(record: Uint8Array): ChainStart {
+  return fromJson(readBytes(record, 'start of the chain')) as ChainStart
 }
 
 export function packPosition(position: Position): Uint8Array {
