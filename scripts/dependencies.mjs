@@ -27,15 +27,15 @@ function problemOf([path, entry]) {
 
 const purposesFile = 'scripts/dependency-purposes.json'
 
-/** Packages of one purpose share a row. */
-function tableOf(dependencies, purposes) {
+/** Packages of one purpose share an entry. */
+function listOf(dependencies, purposes) {
   const groups = new Map()
   for (const [name, range] of Object.entries(dependencies)) {
     const purpose = purposes.get(name)
     if (purpose === undefined) throw new Error(`${purposesFile} does not say what ${name} is for`)
     groups.set(purpose, [...(groups.get(purpose) ?? []), [name, range]])
   }
-  const rows = [...groups].map(([purpose, members]) => {
+  const lines = [...groups].map(([purpose, members]) => {
     const entries = members.map(([name, range]) => ({ ...packages[`node_modules/${name}`], name, range }))
     const named = entries.map(({ name, range, version }) => {
       const alias = /^npm:(.+)@/.exec(range)?.[1]
@@ -43,10 +43,9 @@ function tableOf(dependencies, purposes) {
     })
     const licences = entries.map(({ license }) => license)
     const isOne = new Set(licences).size === 1
-    return [named.join(', '), isOne ? licences[0] : licences.join(', '), purpose]
+    return `- ${named.join(', ')} (${isOne ? licences[0] : licences.join(', ')}): ${purpose}`
   })
-  const lines = [['Package', 'Licence', 'What it is for'], ['---', '---', '---'], ...rows]
-  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+  return lines.join('\n')
 }
 
 /** Licences of a set of packages with how many have each, most frequent first. */
@@ -84,13 +83,13 @@ const text = `# Dependencies
 
 ## Dependencies of the running service
 
-${tableOf({ ...dependencies, ...optionalDependencies }, purposes)}
+${listOf({ ...dependencies, ...optionalDependencies }, purposes)}
 
 With transitive dependencies, for all platforms: ${deployed.length} packages under ${licencesOf(deployed)}.
 
 ## Dependencies for building and testing
 
-${tableOf(devDependencies, purposes)}
+${listOf(devDependencies, purposes)}
 
 With transitive dependencies: ${development.length} packages under ${licencesOf(development)}.
 

@@ -1,6 +1,6 @@
 /**
  * Tables of the disk: how one is declared, its rows as columns by name, and their packing. A table is declared once; its
- * packing, its reading, docs/data.md and the columns that the export takes from it derive from the declaration.
+ * packing, its reading and the columns that the export takes from it derive from the declaration.
  *
  *   a table of numbers (codec/pack.ts), or the float32 columns, byte plane by byte plane
  *   compressed: u8 form (0 as it is, 1 zstd) · the bytes

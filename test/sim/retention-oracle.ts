@@ -1,5 +1,5 @@
 /**
- * The rules of retention (docs/data.md), checked on the disk: what may be removed at the moment of each removal, what must
+ * The rules of retention (docs/settings.md), checked on the disk: what may be removed at the moment of each removal, what must
  * be there byte for byte, and what must be deleted once the service had idle time.
  */
 import { isDeepStrictEqual } from 'node:util'

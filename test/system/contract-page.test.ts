@@ -16,16 +16,12 @@ const messages = [...page.matchAll(/^```json\n([^]*?)^```$/gm)].map(
   ([, text = '']) => JSON.parse(text) as object,
 )
 
-/** The first cells of the rows of a table, from the heading of its section on. */
-function firstCells(heading: string, count: number): string[] {
-  const [, section = ''] = page.split(`\n${heading}\n`)
-  const [table = ''] = section.slice(section.indexOf('\n|')).split('\n\n')
-  const rows = table.trim().split('\n').slice(2)
-  const cellsOf = (row: string): string[] => row.split('|').map((cell) => cell.trim().replaceAll('`', ''))
-  return rows.map((row) =>
-    cellsOf(row)
-      .slice(1, 1 + count)
-      .join(' '),
+/** What begins the entries of the list under a heading, before their colon. */
+function listed(heading: string): string[] {
+  const [, after = ''] = page.split(`\n${heading}\n`)
+  const [section = ''] = after.split('\n#')
+  return [...section.matchAll(/^- (\*\*.*?\*\*|`.*?`):/gm)].map(([, entry = '']) =>
+    entry.replaceAll(/[*`]/g, ''),
   )
 }
 
@@ -71,9 +67,9 @@ test('the response to an image has the form of the page', async () => {
 
 test('the page lists each error and each warning of the service', () => {
   const errors = Object.values(errorTable).map(({ status, code }) => `${status} ${code}`)
-  expect(firstCells('## Errors', 2)).toEqual(errors)
+  expect(listed('## Errors')).toEqual(errors)
   const sentences = warningCodes.map((code) =>
     warningText({ code, count: null, detail: '' }).replace(/: $/, ''),
   )
-  expect(firstCells('### Warnings', 1).toSorted()).toEqual(sentences.toSorted())
+  expect(listed('### Warnings').toSorted()).toEqual(sentences.toSorted())
 })
