@@ -140,15 +140,14 @@ function startServer(
 ): DemoServer {
   const removed = new Set(['UNDERSTUDY_CONFIG', adminTokenVariable, ...excludedSettings.map(variableOf)])
   const flags = {
-    ...{
-      host,
-      port,
-      'admin-host': host,
-      'admin-port': adminPort,
-      'data-dir': dataDir,
-      'models-dir': modelsDir,
-    },
-    ...{ 'api-keys-file': keyFile, 'log-level': 'warn' },
+    host,
+    port,
+    'admin-host': host,
+    'admin-port': adminPort,
+    'data-dir': dataDir,
+    'models-dir': modelsDir,
+    'api-keys-file': keyFile,
+    'log-level': 'warn',
   }
   const log = openSync(join(dataDir, logName), 'w')
   const child = startProcess(

@@ -85,7 +85,10 @@ function toReplayed(
   const { next, position } = plan
   const availability = availabilityIn(recordAt(store, position))
   return {
-    ...{ position, cycle, plan, availability },
+    position,
+    cycle,
+    plan,
+    availability,
     inputState: inputState(plan, availability),
     recordOf(slot) {
       const record = records.get(next.enteredPosition[slot]!)?.[next.enteredRow[slot]!]

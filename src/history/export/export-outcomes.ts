@@ -24,7 +24,8 @@ export function exportOutcomes(
       known_at: arrivedAtMs,
     }
     staging.add('outcomes', {
-      ...{ ...outcome, ...keys },
+      ...outcome,
+      ...keys,
       picked_by: picked_by.type,
       picked_model_version: picked_by.model_version,
       picked_weights_version: picked_by.weights_version,

@@ -130,8 +130,15 @@ class CycleExporter {
     const { counts, missing_feature_share, warnings, scored_at } = response
     const { views, comments, up, downvote_share } = weightsOf(this.#store, stored.weightsVersion)
     this.#staging.add('cycles', {
-      ...{ position, scored_at, ...counts, scored: counts.scored_now, missing_feature_share, warnings },
-      ...{ weight_views: views, weight_comments: comments, weight_up: up },
+      position,
+      scored_at,
+      ...counts,
+      scored: counts.scored_now,
+      missing_feature_share,
+      warnings,
+      weight_views: views,
+      weight_comments: comments,
+      weight_up: up,
       weight_downvote_share: downvote_share,
       late: cycleAtMs < this.#newestMs,
     })
