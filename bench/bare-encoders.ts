@@ -89,7 +89,8 @@ export async function openBareText(plan: TextPlan, texts: readonly Uint8Array[])
   }
   const ready = new Map(tokenBatches.map((size) => [size, batchesOf(size).map(feedsOf)]))
   const floor = bareEncoder(tokenBatches, {
-    ...{ name: 'the bare session', batchText: (tokens) => `runs of ${tokens} tokens` },
+    name: 'the bare session',
+    batchText: (tokens) => `runs of ${tokens} tokens`,
     async run(batch) {
       for (const feeds of ready.get(batch) ?? []) await session.run(feeds)
     },
@@ -114,13 +115,15 @@ export async function openBareImage(plan: ImagePlan, pictures: readonly Uint8Arr
   const ready = new Map(imageBatches.map((count) => [count, slices(pixels, count).map(feedsOf)]))
   const batchText = (count: number): string => `runs of ${count} pictures`
   const bare = bareEncoder(imageBatches, {
-    ...{ name: 'the bare session', batchText },
+    name: 'the bare session',
+    batchText,
     async run(batch) {
       for (const feeds of ready.get(batch) ?? []) await session.run(feeds)
     },
   })
   const withSharp = bareEncoder(imageBatches, {
-    ...{ name: 'the bare session behind the fastest resize of sharp', batchText },
+    name: 'the bare session behind the fastest resize of sharp',
+    batchText,
     async run(batch) {
       const runs = slices(pictures, batch)
       let preparing = preparedAll(runs[0]!)

@@ -61,7 +61,9 @@ export function writeEncoderModels(
   const textGraph = transformerGraph({
     ...textSize,
     vocabularyCount: Math.max(vocabularyCount, textSize.vocabularyCount),
-    ...{ hasTypeIds: true, seed, note },
+    hasTypeIds: true,
+    seed,
+    note,
   })
   for (const [index, version] of encoderVersions.entries()) {
     const write = (name: string, bytes: Uint8Array): { file: string; sha256: string } => {
@@ -89,15 +91,24 @@ export function writeEncoderModels(
         tokenizer: write('text/tokenizer.json', Buffer.from(json)),
         template: '{title}\n{body}',
         tokens_max: textSize.tokensMax,
-        ...{ pooling: 'mean', normalize: true, dim: textSize.width },
+        pooling: 'mean',
+        normalize: true,
+        dim: textSize.width,
       },
       image: {
         ...write('image/model.onnx', graph(isVision ? visionGraph(sizes) : mobileNetGraph(sizes))),
-        ...{ input: 'pixel_values', output: 'vectors', dim: imageDim },
+        input: 'pixel_values',
+        output: 'vectors',
+        dim: imageDim,
         resize: { shortest_edge: imagePixels },
         crop: { width: imagePixels, height: imagePixels },
-        ...{ interpolation: 'bicubic', channels: 'rgb', layout: 'nchw', pool: 'mean', pooling: 'mean' },
-        ...{ mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] },
+        interpolation: 'bicubic',
+        channels: 'rgb',
+        layout: 'nchw',
+        pool: 'mean',
+        pooling: 'mean',
+        mean: [0.485, 0.456, 0.406],
+        std: [0.229, 0.224, 0.225],
       },
     }
     writeFileSync(join(modelsDir, version, 'manifest.json'), JSON.stringify(manifest))
@@ -110,7 +121,8 @@ function headGraph(textDim: number, imageDim: number): Uint8Array {
   graph.add('Sigmoid', [graph.linear(all, features.length + textDim + imageDim, 1)], {}, 'probs')
   const input = (name: string, width: number) => ({ name, shape: ['N', width] })
   return graph.write({
-    ...{ name: 'head', note },
+    name: 'head',
+    note,
     inputs: [input('features', features.length), input('text', textDim), input('image', imageDim)],
     outputs: [{ name: 'probs', shape: ['N', 1] }],
   })
@@ -191,7 +203,8 @@ function writeImageGraph(
   output: readonly (number | string)[],
 ): Uint8Array {
   return graph.write({
-    ...{ name: 'image-encoder', note },
+    name: 'image-encoder',
+    note,
     inputs: [{ name: 'pixel_values', shape: ['N', 3, pixels, pixels] }],
     outputs: [{ name: 'vectors', shape: ['N', ...output] }],
   })

@@ -65,7 +65,9 @@ export async function measureEncoderSwap(
       return measurementOf({
         scenario: 'encoders: first cycle after a swap',
         samplesMs: [tookMs],
-        ...{ busyS: sequentialS([tookMs]), bytes: 0, clientBusyShare: connection.takeBusyShare() },
+        busyS: sequentialS([tookMs]),
+        bytes: 0,
+        clientBusyShare: connection.takeBusyShare(),
         before: { ...server.usage(), cpuMs: null },
         after: { ...server.usage(), cpuMs: null },
         details: {

@@ -153,7 +153,9 @@ async function measureEncoder({
       ...measurementOf({
         scenario: `encoders: ${name}`,
         samplesMs: perItemMs,
-        ...{ busyS: sequentialS(perItemMs), bytes: 0, clientBusyShare: 0 },
+        busyS: sequentialS(perItemMs),
+        bytes: 0,
+        clientBusyShare: 0,
         before: { cpuMs: null, rssMib: null, rssPeakMib: null },
         after: { cpuMs: null, rssMib: null, rssPeakMib: peakMib },
         details: {

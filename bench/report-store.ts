@@ -50,40 +50,61 @@ function bodyOf(index: number): CycleRequest {
   const atMs = startMs + index * boundaryMs
   const leaving = index === 0 ? [] : posts.splice(0, turnover)
   const entering = Array.from({ length: index === 0 ? pending : turnover }, (): Post => ({
-    ...{ gall_id: `gallery${Math.floor(random() * 40)}`, post_no: (lastNo += 1 + Math.floor(random() * 9)) },
-    ...{ popularity: random(), createdMs: atMs - Math.floor(random() * 600_000) },
+    gall_id: `gallery${Math.floor(random() * 40)}`,
+    post_no: (lastNo += 1 + Math.floor(random() * 9)),
+    popularity: random(),
+    createdMs: atMs - Math.floor(random() * 600_000),
   }))
   posts.push(...entering)
   return {
     cycle_id: cycleIdOf(atMs),
     cycle_time: formatInstant(atMs),
     candidates: entering.map(({ gall_id, post_no, createdMs }) => ({
-      ...{ gall_id, post_no, title: 'title', source: 'score', manual_flag: 0, images_in_post: 0 },
-      ...{ created_at: formatInstant(createdMs), extracted_at: formatInstant(atMs - 60_000) },
+      gall_id,
+      post_no,
+      title: 'title',
+      source: 'score',
+      manual_flag: 0,
+      images_in_post: 0,
+      created_at: formatInstant(createdMs),
+      extracted_at: formatInstant(atMs - 60_000),
     })),
     engagement: posts.map(({ gall_id, post_no, popularity, createdMs }) => {
       const views = Math.floor((1 + (20 * popularity * (atMs - createdMs)) / 60_000) * (0.5 + random()))
       return {
-        ...{ gall_id, post_no, observed_at: formatInstant(atMs - 30_000), status: 'ok', views },
-        ...{ up: Math.floor((views * popularity) / 30), down: Math.floor(views / 200) },
-        ...{ comment_cnt: Math.floor(views / 60), rtb_vote: Math.floor((popularity * views) / 900) },
+        gall_id,
+        post_no,
+        observed_at: formatInstant(atMs - 30_000),
+        status: 'ok',
+        views,
+        up: Math.floor((views * popularity) / 30),
+        down: Math.floor(views / 200),
+        comment_cnt: Math.floor(views / 60),
+        rtb_vote: Math.floor((popularity * views) / 900),
       }
     }),
     candidate_scores: [],
     removals: leaving.map(({ gall_id, post_no, popularity }) => ({
-      ...{ gall_id, post_no, decided_at: formatInstant(atMs - Math.floor(random() * boundaryMs)) },
+      gall_id,
+      post_no,
+      decided_at: formatInstant(atMs - Math.floor(random() * boundaryMs)),
       ...(random() < popularity / 6 ? { reason: 'saved', tier: 'main' } : { reason: 'aged_out' }),
     })),
   }
 }
 
 const weights = {
-  ...{ version: 'initial', note: '', setAtMs: 0, firstCycleMs: 0 },
+  version: 'initial',
+  note: '',
+  setAtMs: 0,
+  firstCycleMs: 0,
   weights: { views: 1, comments: 0.5, up: 0.25, downvote_share: 0.1 },
 }
 const none = new Float64Array(0)
 const nothingEncoded = (count: number) => ({
-  ...{ textEncoder: null, imageEncoder: null, textEncoded: new Float64Array(count) },
+  textEncoder: null,
+  imageEncoder: null,
+  textEncoded: new Float64Array(count),
   images: { count: 0, row: none, position: none, encoded: none },
 })
 
@@ -112,8 +133,13 @@ async function fill(): Promise<number> {
     columnBytes += columns.length
     await writing
     writing = store.appendCycle({
-      ...{ cycleId: cycle.cycleId, cycleAtMs: cycle.cycleAt.ms, receivedAt: cycle.cycleTime },
-      ...{ modelVersion: 'bench', weightsVersion: 'initial', response: new Uint8Array(), columns },
+      cycleId: cycle.cycleId,
+      cycleAtMs: cycle.cycleAt.ms,
+      receivedAt: cycle.cycleTime,
+      modelVersion: 'bench',
+      weightsVersion: 'initial',
+      response: new Uint8Array(),
+      columns,
       request: { encoding: 'identity', bytes: new Uint8Array(), bodyBytes: 0 },
     })
     pool.publish(plan)

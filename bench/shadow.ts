@@ -26,7 +26,9 @@ export async function measureShadow(size: RunSize): Promise<Measurement[]> {
     const { figures, clientBusyShare } = await withGenerator(shape, async (generator) => {
       const connection = generator.connectTo(server)
       const found = await alternate<Kind>({
-        ...{ kinds: ['without', 'with'], generator, connection },
+        kinds: ['without', 'with'],
+        generator,
+        connection,
         cycleCount: size.cycleCount ?? cycleCountDefault,
         set: (kind) => setShadow(server, modelsDir, kind),
       })
@@ -43,7 +45,10 @@ export async function measureShadow(size: RunSize): Promise<Measurement[]> {
       const { samplesMs, bytes } = figures[kind]
       return measurementOf({
         scenario: `shadow: ${kind}`,
-        ...{ samplesMs, bytes, clientBusyShare, details: { note } },
+        samplesMs,
+        bytes,
+        clientBusyShare,
+        details: { note },
         busyS: sequentialS(samplesMs),
         // CPU time includes both kinds.
         before: { ...before, cpuMs: null },

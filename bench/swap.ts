@@ -53,7 +53,9 @@ export async function measureSwap(size: RunSize): Promise<Measurement[]> {
     const row = (scenario: string, samplesMs: readonly number[]): Measurement =>
       measurementOf({
         scenario,
-        ...{ samplesMs, ...shared, details: { note: noteOf(figures) } },
+        samplesMs,
+        ...shared,
+        details: { note: noteOf(figures) },
         busyS: sequentialS(samplesMs),
         bytes: share * samplesMs.length,
       })

@@ -11,12 +11,13 @@ function row(
   floorPerSecond: number,
 ): Measurement {
   return {
-    ...{
-      scenario: `throughput: ${operation} × ${connectionCount}`,
-      latencyMs: summarize([1, 2, 30]),
-      perSecond,
-    },
-    ...{ megabytesPerSecond: 1, serverCpuMsPerRequest: 1, serverRssPeakMib: 1, clientBusyShare: 0.5 },
+    scenario: `throughput: ${operation} × ${connectionCount}`,
+    latencyMs: summarize([1, 2, 30]),
+    perSecond,
+    megabytesPerSecond: 1,
+    serverCpuMsPerRequest: 1,
+    serverRssPeakMib: 1,
+    clientBusyShare: 0.5,
     details: { throughput: { operation, connectionCount, floorPerSecond } },
   }
 }

@@ -67,7 +67,10 @@ async function operationsOf(server: ServerUnderTest, { scale }: RunSize): Promis
       outcomes: [
         {
           placement_id: `p${++placement}`,
-          ...{ gall_id: 'bench', post_no: 1, tier: 'main', placed_at: '2025-03-03T00:00:00Z' },
+          gall_id: 'bench',
+          post_no: 1,
+          tier: 'main',
+          placed_at: '2025-03-03T00:00:00Z',
           picked_by: { type: 'operator' },
         },
       ],

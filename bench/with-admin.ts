@@ -69,7 +69,10 @@ export async function measureWithAdmin(size: RunSize): Promise<Measurement[]> {
             const note = `${kind} / off: ${ratio}, ${differenceText(differenceOf(rounds, 0.5))}`
             return measurementOf({
               scenario: `with-admin: ${kind}`,
-              ...{ samplesMs, bytes: 0, busyS: sequentialS(samplesMs), clientBusyShare },
+              samplesMs,
+              bytes: 0,
+              busyS: sequentialS(samplesMs),
+              clientBusyShare,
               details: {
                 note: kind === 'page' ? `${note}; ${page.readCount} timed reads of three paths` : note,
               },
@@ -79,7 +82,10 @@ export async function measureWithAdmin(size: RunSize): Promise<Measurement[]> {
           const health = kinds.map((kind) =>
             measurementOf({
               scenario: `with-admin: health, ${kind}`,
-              ...{ samplesMs: healthMs[kind], bytes: 0, busyS: sequentialS(healthMs[kind]), clientBusyShare },
+              samplesMs: healthMs[kind],
+              bytes: 0,
+              busyS: sequentialS(healthMs[kind]),
+              clientBusyShare,
               details: { note: 'during full cycles; the client of the cycles is in the same process' },
               ...usage,
             }),

@@ -29,8 +29,11 @@ export async function measureWithReport(size: RunSize): Promise<Measurement[]> {
       const connection = generator.connectTo(server)
       try {
         const found = await alternate<Kind>({
-          ...{ kinds, blockCount, cycleCount: size.cycleCount ?? cycleCountDefault },
-          ...{ generator, connection },
+          kinds,
+          blockCount,
+          cycleCount: size.cycleCount ?? cycleCountDefault,
+          generator,
+          connection,
           set: (kind) => commands.change(kind),
         })
         return { figures: found, clientBusyShare: connection.takeBusyShare() }
@@ -46,7 +49,10 @@ export async function measureWithReport(size: RunSize): Promise<Measurement[]> {
       const note = kind === 'alone' ? '' : `; ${commands.ended[kind]} runs ended`
       return measurementOf({
         scenario: `with-report: ${kind}`,
-        ...{ samplesMs, bytes, clientBusyShare, details: { note: `${ratio}${note}` } },
+        samplesMs,
+        bytes,
+        clientBusyShare,
+        details: { note: `${ratio}${note}` },
         busyS: sequentialS(samplesMs),
         // CPU time includes all kinds.
         before: { ...before, cpuMs: null },

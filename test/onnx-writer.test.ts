@@ -10,16 +10,25 @@ import { treeClassifier, treeRegressor, type Tree } from '../models/tree-ensembl
 const features: Port = { name: 'x', shape: ['N', 3] }
 const trees: readonly Tree[] = [
   {
-    ...{ feature: 0, mode: 'BRANCH_LEQ', threshold: 0.5, missing: 'yes' },
+    feature: 0,
+    mode: 'BRANCH_LEQ',
+    threshold: 0.5,
+    missing: 'yes',
     yes: { values: [0.25, 1] },
     no: {
-      ...{ feature: 2, mode: 'BRANCH_LT', threshold: -1, missing: 'no' },
+      feature: 2,
+      mode: 'BRANCH_LT',
+      threshold: -1,
+      missing: 'no',
       yes: { values: [-0.5, 2] },
       no: { values: [0.75, 4] },
     },
   },
   {
-    ...{ feature: 1, mode: 'BRANCH_LEQ', threshold: 0, missing: 'no' },
+    feature: 1,
+    mode: 'BRANCH_LEQ',
+    threshold: 0,
+    missing: 'no',
     yes: { values: [1, 0] },
     no: { values: [-1, 0] },
   },
@@ -71,7 +80,11 @@ test('random rows agree with a reference evaluation', async () => {
   const row = fc.tuple(value, value, value)
   const operators = [treeRegressor('x', 'y', { trees, targetCount: 2 })]
   const bytes = writeModel({
-    ...{ name: 'g', note: '', inputs: [features], constants: [], operators },
+    name: 'g',
+    note: '',
+    inputs: [features],
+    constants: [],
+    operators,
     outputs: [{ name: 'y', shape: ['N', 2] }],
   })
   const session = await ort.InferenceSession.create(bytes)
@@ -126,7 +139,9 @@ test('inputs and outputs may be float64, also at an older opset of ai.onnx.ml', 
   for (const mlOpset of [1, 3]) {
     const { y } = await run(
       {
-        ...{ operators, mlOpset, opset: 15 },
+        operators,
+        mlOpset,
+        opset: 15,
         inputs: [{ ...features, element: 'float64' }],
         outputs: [{ name: 'y', shape: ['N', 2], element: 'float64' }],
       },
@@ -149,7 +164,9 @@ test('every kind of attribute and constant is written', async () => {
         // A float, an integer below 0, a tensor and a text.
         { type: 'Softmax', inputs: ['doubles'], outputs: ['y'], attributes: { axis: { int: -1 } } },
         {
-          ...{ type: 'Constant', inputs: [], outputs: ['c'] },
+          type: 'Constant',
+          inputs: [],
+          outputs: ['c'],
           attributes: {
             value: { tensor: { name: '', shape: [2], values: BigInt64Array.of(-1n, 2n ** 40n) } },
           },

@@ -66,7 +66,8 @@ test('a version that could not be loaded is a warning while another one serves, 
     const found = await checksOf([serving, { version: 'v2', role: 'active', state }]).run()
     const [, model] = found
     expect(model).toEqual({
-      ...{ check: 'model', status: 'warn' },
+      check: 'model',
+      status: 'warn',
       reason: 'a model serves; v2 failed to load: no file',
     })
   }

@@ -31,7 +31,12 @@ const versions = [
   },
 ]
 const firstScores: Now['first_scores'] = {
-  ...{ on_time: 31, late: 32, never: 33, overdue: 34, share: 0.975, target: 0.99 },
+  on_time: 31,
+  late: 32,
+  never: 33,
+  overdue: 34,
+  share: 0.975,
+  target: 0.99,
 }
 
 /** A server without problems, unless some are given, whose figures all differ. */
@@ -41,8 +46,15 @@ function partsOf(problems: readonly object[] = [], found?: readonly Check[]) {
     held: () => ({
       bytes: { request: 81, response: 82, waiting_image: 83 },
       calls: {
-        ...{ open: 84, large_body: 85, sending: 86, cycle_slot: 87, decoding: 88 },
-        ...{ comparing: 89, coalesced: 90, weights: 91, image: 92 },
+        open: 84,
+        large_body: 85,
+        sending: 86,
+        cycle_slot: 87,
+        decoding: 88,
+        comparing: 89,
+        coalesced: 90,
+        weights: 91,
+        image: 92,
       },
     }),
     settings: () => ({ cyclesWaitingMax: 4, dataDir: '/data', modelsDir: '/models' }),
@@ -60,7 +72,8 @@ function partsOf(problems: readonly object[] = [], found?: readonly Check[]) {
       problems: () => problems,
       lastCycle: () => ({ cycleId: '20260302T1255', receivedAt: '2026-03-02T03:55:30.000Z' }),
       pool: { newestCycleMs },
-      ...{ pendingCount: 4321, queuedCount: 2 },
+      pendingCount: 4321,
+      queuedCount: 2,
       embeddingBacklog: { texts: 71, images: 72, quarantined: 73 },
       weights: { versionAt: () => 'weights-3' },
       models: { shadows: { skippedCount: 74 } },
@@ -107,21 +120,28 @@ test('/api/now has each figure under its name', async () => {
   expect(Date.parse(started_at)).toBe(Math.floor(performance.timeOrigin))
   expect(memory.resident_bytes).toBeGreaterThan(memory.heap_used_bytes)
   expect(found).toEqual({
-    ...{ time: '2026-03-02T04:00:10.000Z', version: '0.9.1', status: 'ok', pending: 4321 },
+    time: '2026-03-02T04:00:10.000Z',
+    version: '0.9.1',
+    status: 'ok',
+    pending: 4321,
     checks: expect.any(Array) as Check[],
     model: { version: 'v-1', kind: 'trained', provider: 'cpu' },
     loading_version: null,
     shadows: ['s-2'],
     failed_versions: [
       {
-        ...{ version: 'v-3', kind: 'load', role: 'active' },
-        ...{ problem: 'no file', at: '2026-03-02T04:00:09.000Z' },
+        version: 'v-3',
+        kind: 'load',
+        role: 'active',
+        problem: 'no file',
+        at: '2026-03-02T04:00:09.000Z',
         commands: [expect.stringContaining('verify'), expect.stringContaining('activate')],
       },
     ],
     weights_version: 'weights-3',
     last_cycle: pointFixture(0),
-    ...{ last_cycle_id: '20260302T1255', last_cycle_received_at: '2026-03-02T03:55:30.000Z' },
+    last_cycle_id: '20260302T1255',
+    last_cycle_received_at: '2026-03-02T03:55:30.000Z',
     next_cycle_due_at: '2026-03-02T03:55:00.000Z',
     first_scores: firstScores,
     queue: { cycles: 2, cycles_max: 5, texts: 71, images: 72 },

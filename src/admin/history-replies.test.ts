@@ -99,13 +99,16 @@ test('a failure is that of the worker; every other end is an error of the server
   const { replies } = opened()
   const reply = (program: string) => replies.reply(running(program), stays)
   await expect(reply(failing('not_found', 'no such post'))).rejects.toMatchObject({
-    ...{ kind: 'not_found', message: 'no such post' },
+    kind: 'not_found',
+    message: 'no such post',
   })
   await expect(reply(failing('failed', 'damaged'))).rejects.toMatchObject({
-    ...{ kind: 'server_error', message: 'damaged' },
+    kind: 'server_error',
+    message: 'damaged',
   })
   await expect(reply('process.exit(2)')).rejects.toMatchObject({
-    ...{ kind: 'server_error', message: 'the verify worker exited with code 2' },
+    kind: 'server_error',
+    message: 'the verify worker exited with code 2',
   })
   await expect(reply('process.exit(1)')).rejects.toMatchObject({ kind: 'server_error' })
 })
@@ -131,7 +134,8 @@ test('a worker that holds too much memory is ended, and the next one runs', asyn
 test('a worker that cannot be started is an error of the server', async () => {
   const { replies } = opened({ start: (_, limits, ended) => startWorker('/nowhere', [], limits, ended) })
   await expect(replies.reply({ kind: 'report' }, stays)).rejects.toMatchObject({
-    ...{ kind: 'server_error', message: 'the report worker failed: spawn /nowhere ENOENT' },
+    kind: 'server_error',
+    message: 'the report worker failed: spawn /nowhere ENOENT',
   })
 })
 

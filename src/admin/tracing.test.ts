@@ -40,9 +40,19 @@ function endedCycle(trace: EndedRequest['trace']): EndedRequest {
   stages.lap('receive')
   stages.lap('decode')
   return {
-    ...{ method: 'POST', path: '/v1/cycles', operation: 'POST /v1/cycles', status: 200 },
-    ...{ code: undefined, problem: undefined, receivedAtMs: 0, startedAt: 100, endedAt: 200 },
-    ...{ bytesIn: 1, bytesOut: 2, stages, trace },
+    method: 'POST',
+    path: '/v1/cycles',
+    operation: 'POST /v1/cycles',
+    status: 200,
+    code: undefined,
+    problem: undefined,
+    receivedAtMs: 0,
+    startedAt: 100,
+    endedAt: 200,
+    bytesIn: 1,
+    bytesOut: 2,
+    stages,
+    trace,
   }
 }
 

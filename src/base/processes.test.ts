@@ -56,9 +56,18 @@ test.runIf(process.platform === 'linux')('a child gets the descriptors that its 
 
 test('settings, tokens, passwords and flags of Node are not passed on, and everything else is', () => {
   const env = {
-    ...{ PATH: '/bin', CUDA_VISIBLE_DEVICES: '0', LD_LIBRARY_PATH: '/lib', PAGER: 'less', HOME: '/root' },
-    ...{ UNDERSTUDY_API_KEYS: 'a', UNDERSTUDY_ADMIN_TOKEN: 'b', UNDERSTUDY_JOURNAL: 'c' },
-    ...{ PGPASSWORD: 'd', PGPASSFILE: 'e', OTEL_EXPORTER_OTLP_HEADERS: 'f', NODE_OPTIONS: '--inspect' },
+    PATH: '/bin',
+    CUDA_VISIBLE_DEVICES: '0',
+    LD_LIBRARY_PATH: '/lib',
+    PAGER: 'less',
+    HOME: '/root',
+    UNDERSTUDY_API_KEYS: 'a',
+    UNDERSTUDY_ADMIN_TOKEN: 'b',
+    UNDERSTUDY_JOURNAL: 'c',
+    PGPASSWORD: 'd',
+    PGPASSFILE: 'e',
+    OTEL_EXPORTER_OTLP_HEADERS: 'f',
+    NODE_OPTIONS: '--inspect',
   }
   expect(Object.keys(publicEnvironment(env))).toEqual([
     ...['PATH', 'CUDA_VISIBLE_DEVICES', 'LD_LIBRARY_PATH', 'PAGER', 'HOME'],

@@ -8,8 +8,11 @@ import { demoScreen, type Demo } from './demo-screen.js'
 import { cellWidth } from './text-table.js'
 
 const post = (post_no: number, lead_minutes: number | null): NotablePost => ({
-  ...{ gall_id: 'baseball_new', post_no, title: '[질문] 캣타워 추천 좀 해주세요 (예산 120만 원)' },
-  ...{ saved_ms: Date.parse('2026-03-02T05:06:00Z'), lead_minutes },
+  gall_id: 'baseball_new',
+  post_no,
+  title: '[질문] 캣타워 추천 좀 해주세요 (예산 120만 원)',
+  saved_ms: Date.parse('2026-03-02T05:06:00Z'),
+  lead_minutes,
 })
 const [model, ...others] = reportFixture.rankers
 const demo: Demo = {

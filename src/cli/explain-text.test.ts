@@ -7,21 +7,30 @@ import { cellWidth } from './text-table.js'
 
 const { explained } = explanationFixture
 const cycle = (n: number) => ({
-  ...{ cycle_id: `20260302T12${10 + n}`, status: 'scored', reason: null, score: 0.4 + n / 100, rank: 30 + n },
-  ...{ scored: 400 + n, weights_version: `w-${n}`, model_version: `m-${n}` },
+  cycle_id: `20260302T12${10 + n}`,
+  status: 'scored',
+  reason: null,
+  score: 0.4 + n / 100,
+  rank: 30 + n,
+  scored: 400 + n,
+  weights_version: `w-${n}`,
+  model_version: `m-${n}`,
   heads: { p_views: 0.1 + n / 100, p_comments: 0.2 + n / 100 },
 })
 
 const explanation = {
   ...explanationFixture,
-  ...{ gall_id: '갤', post_no: 77 },
+  gall_id: '갤',
+  post_no: 77,
   cycles: Array.from({ length: 13 }, (_, n) => cycle(n + 1)),
   explained: { ...explained, ...cycle(13), score_now: 0.6, weights_version: 'w-13', model_version: 'm-13' },
   against: {
     ...cycle(2),
     problem: null,
     change: {
-      ...{ by_inputs: 0.11, by_weights: -0.12, by_model: 0.13 },
+      by_inputs: 0.11,
+      by_weights: -0.12,
+      by_model: 0.13,
       inputs: [
         { name: 'views', kind: 'feature', from: 1234.5678, to: 2345, change: 0.14 },
         { name: 'up', kind: 'feature', from: null, to: 8, change: -0.15 },
@@ -31,7 +40,9 @@ const explanation = {
   },
   outcomes: [
     {
-      ...{ tier: 'main', placed_at: '2026-03-02T13:00:00+09:00', hidden_at: '2026-03-02T14:00:00+09:00' },
+      tier: 'main',
+      placed_at: '2026-03-02T13:00:00+09:00',
+      hidden_at: '2026-03-02T14:00:00+09:00',
       picked_by: { type: 'model', model_version: 'm-9' },
       readings: [{ age_h: 6, views: 91, up: 92, down: null, comment_cnt: 94 }],
     },

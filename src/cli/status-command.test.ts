@@ -67,7 +67,9 @@ function sourcesOf(state: State): ServerSources {
       lastCycle: () => (lastCycleAgeMs === undefined ? undefined : { cycleId: '20260302T1255', receivedAt }),
       pool: { newestCycleMs: -Infinity },
       clocks: { smallestMs: () => null, refused: () => (refusedAheadMs === undefined ? null : refused) },
-      ...{ pendingCount: 0, queuedCount: 0, embeddingBacklog: { texts: 0, images: 0, quarantined: 0 } },
+      pendingCount: 0,
+      queuedCount: 0,
+      embeddingBacklog: { texts: 0, images: 0, quarantined: 0 },
       weights: { versionAt: () => 'w' },
       models: { shadows: { skippedCount: 0 } },
       failures: { current: null },
@@ -78,14 +80,12 @@ function sourcesOf(state: State): ServerSources {
 /** What an admin listener of a server in this state says, and what `understudy status` makes of it. */
 async function shown(state: State) {
   const admin = await startAdmin(sourcesOf(state), {
-    ...{
-      host: '127.0.0.1',
-      port: 0,
-      token,
-      tls: () => null,
-      version: '1',
-      startWorker: () => expect.unreachable(),
-    },
+    host: '127.0.0.1',
+    port: 0,
+    token,
+    tls: () => null,
+    version: '1',
+    startWorker: () => expect.unreachable(),
   })
   const url = `http://127.0.0.1:${admin.port}`
   try {
@@ -114,7 +114,9 @@ async function shown(state: State) {
           ([, name = '', value]) => [name, Number(value)] as const,
         ),
       ),
-      ...{ code, problem, text },
+      code,
+      problem,
+      text,
     }
   } finally {
     admin.stop()
@@ -129,7 +131,11 @@ const minute = 60_000
 describe('a server', () => {
   test('without problems is ready everywhere', async () => {
     expect(await shown({})).toMatchObject({
-      ...{ readyz: '200 ready', ready: 1, code: 0, problem: '', checks: fine },
+      readyz: '200 ready',
+      ready: 1,
+      code: 0,
+      problem: '',
+      checks: fine,
       values: fineValues,
     })
   })
@@ -146,7 +152,11 @@ describe('a server', () => {
     ['a cycle that was refused for the future', 'clock', { refusedAheadMs: 5000 }],
   ])('with %s warns, and is ready everywhere', async (_, check, state) => {
     expect(await shown(state)).toMatchObject({
-      ...{ readyz: '200 ready', ready: 1, code: 0, problem: '', checks: { ...fine, [check]: 'warn' } },
+      readyz: '200 ready',
+      ready: 1,
+      code: 0,
+      problem: '',
+      checks: { ...fine, [check]: 'warn' },
       values: { ...fineValues, [check]: 0.5 },
       text: expect.stringMatching(new RegExp(`^${check} +warn +`, 'm')) as string,
     })
@@ -158,7 +168,10 @@ describe('a server', () => {
       lastCycleAgeMs: 15 * minute,
     })
     expect(found).toMatchObject({
-      ...{ readyz: '503 not ready', ready: 0, code: 1, checks: { ...fine, [check]: 'fail' } },
+      readyz: '503 not ready',
+      ready: 0,
+      code: 1,
+      checks: { ...fine, [check]: 'fail' },
       values: { ...fineValues, [check]: 0 },
       problem: 'understudy: not ready: the reason\n',
       text: expect.stringMatching(new RegExp(`^${check} +fail +the reason$`, 'm')) as string,
@@ -171,7 +184,9 @@ describe('a server', () => {
       { check: 'storage', reason: 'second', severity: 'fail' },
     ]
     expect(await shown({ problems, failedVersion: 'v-2' })).toMatchObject({
-      ...{ readyz: '503 not ready', code: 1, problem: 'understudy: not ready: first; second\n' },
+      readyz: '503 not ready',
+      code: 1,
+      problem: 'understudy: not ready: first; second\n',
       checks: { service: 'fail', model: 'warn', storage: 'fail', last_cycle: 'ok' },
     })
   })
@@ -215,7 +230,10 @@ describe('each line', () => {
     expect(
       lines({ model: null, shadows: [], last_cycle: null, last_cycle_id: null, first_scores, storage }),
     ).toMatchObject({
-      ...{ model: 'none', shadows: 'none', 'last cycle': 'none', 'first scores, 24 h': 'none yet' },
+      model: 'none',
+      shadows: 'none',
+      'last cycle': 'none',
+      'first scores, 24 h': 'none yet',
       storage: 'unknown, 1.0 KiB free',
     })
   })

@@ -26,7 +26,9 @@ const ready: Now = {
 }
 const starting: Now = {
   ...ready,
-  ...{ status: 'degraded', model: null, loading_version: 'v1' },
+  status: 'degraded',
+  model: null,
+  loading_version: 'v1',
   checks: [{ check: 'model', status: 'fail', reason: 'no model is loaded' }],
 }
 

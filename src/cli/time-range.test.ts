@@ -16,7 +16,8 @@ test('a cycle id and a time with an offset are that moment, and a missing flag i
     toMs: Infinity,
   })
   expect(timeRangeOf({ to: '2026-03-02T12:05:00+09:00' })).toEqual({
-    ...{ fromMs: -Infinity, toMs: instant('2026-03-02T03:05:00Z') },
+    fromMs: -Infinity,
+    toMs: instant('2026-03-02T03:05:00Z'),
   })
 })
 

@@ -85,7 +85,12 @@ describe('decoding a cycle', () => {
         { ...row, zz: 1, b: [{ a: null }] },
         { ...row, a: 1, zz: 2 },
       ],
-      ...{ last: {}, cycle_id, cycle_time, candidates, candidate_scores, zz: true },
+      last: {},
+      cycle_id,
+      cycle_time,
+      candidates,
+      candidate_scores,
+      zz: true,
     })
     const names = ['last', 'zz', 'engagement[].zz', 'engagement[].b', 'engagement[].a', 'removals[].zz']
     expect(decodeCycle(json).unknownFields).toEqual(names)

@@ -13,7 +13,10 @@ beforeEach(async () => {
   store = createMemoryStore()
   for (let postNo = 1; postNo <= imageCount; postNo++)
     await store.putImage(keyOf(postNo), {
-      ...{ sha256: new Uint8Array(32).fill(postNo), uploadedBytes: 1, width: 1, height: 1 },
+      sha256: new Uint8Array(32).fill(postNo),
+      uploadedBytes: 1,
+      width: 1,
+      height: 1,
       normalised: Uint8Array.of(1),
     })
 })

@@ -17,7 +17,11 @@ async function service(): Promise<CycleService> {
   const store = createMemoryStore()
   await store.models.claimVersion('m1', 'identity')
   const opened = await CycleService.open({
-    ...{ codec: referenceCodec, store, model: () => new FakeModel(), clock: () => nowMs, textEncodeMsMax: 0 },
+    codec: referenceCodec,
+    store,
+    model: () => new FakeModel(),
+    clock: () => nowMs,
+    textEncodeMsMax: 0,
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     log: silentLog,
@@ -41,7 +45,11 @@ const byModel = (model_version: string): object => ({
 
 const outcome = (over: object = {}): Uint8Array =>
   bytesOf({
-    ...{ placement_id: 'p', gall_id: 'g', post_no: 1, tier: 'main', placed_at: formatInstant(nowMs) },
+    placement_id: 'p',
+    gall_id: 'g',
+    post_no: 1,
+    tier: 'main',
+    placed_at: formatInstant(nowMs),
     picked_by: { type: 'operator' },
     ...over,
   })
@@ -62,7 +70,8 @@ test.each([
 ])('%s is a contradiction', async (_, over, kind, member) => {
   expect(await (await service()).contradictions([outcome(), outcome(over)], nowMs)).toEqual({
     ...none,
-    ...{ [kind]: 1, paths: [`outcomes[1].${member}`] },
+    [kind]: 1,
+    paths: [`outcomes[1].${member}`],
   })
 })
 
@@ -70,7 +79,8 @@ test('all contradictions are counted, and the first five paths are listed', asyn
   const outcomes = Array.from({ length: 500 }, () => outcome({ tier: 'front', post_no: 9 }))
   expect(await (await service()).contradictions(outcomes, nowMs)).toEqual({
     ...none,
-    ...{ unknown_tier: 500, unknown_post: 500 },
+    unknown_tier: 500,
+    unknown_post: 500,
     paths: [
       ...['outcomes[0].tier', 'outcomes[0].post_no', 'outcomes[1].tier', 'outcomes[1].post_no'],
       'outcomes[2].tier',

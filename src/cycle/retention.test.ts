@@ -39,7 +39,10 @@ beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'understudy-retention-'))
   store = await openLmdbStore({ dataDir })
   service = await CycleService.open({
-    ...{ codec: referenceCodec, store, model: () => new FakeModel(), textEncodeMsMax: 1000 },
+    codec: referenceCodec,
+    store,
+    model: () => new FakeModel(),
+    textEncodeMsMax: 1000,
     clock: () => cycleMs(100 * perDay),
     limits: () => ({ clockSkewMs: 365 * dayMs, cyclesWaitingMax: 4 }),
     retention: () => ({ retainCyclesDays: retainedDays, retainImagesDays: 1, retainOutcomesDays }),

@@ -33,7 +33,10 @@ beforeEach(async () => {
   model = new EncodingModel('m1', text, image)
   const predict = vi.spyOn(model, 'predict')
   service = await CycleService.open({
-    ...{ codec, store, model: () => model, textEncodeMsMax: 1000 },
+    codec,
+    store,
+    model: () => model,
+    textEncodeMsMax: 1000,
     clock: () => cycleMs(1000),
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },

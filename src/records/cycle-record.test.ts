@@ -7,7 +7,10 @@ const numbers = (...values: readonly number[]): Float64Array => Float64Array.fro
 
 const header = {
   weights: { views: 0.5, comments: 0.25, up: 1, downvote_share: 0 },
-  ...{ text_encoder: 'a'.repeat(64), image_encoder: null, entered: 1, left_at: 1_767_200_000_000 },
+  text_encoder: 'a'.repeat(64),
+  image_encoder: null,
+  entered: 1,
+  left_at: 1_767_200_000_000,
 }
 
 const tables = {

@@ -28,8 +28,10 @@ async function called(during: (store: typeof owner) => unknown, path = '/v1/weig
   const intake = { responseInMemory: () => null, response: run }
   const cycles = { weights: { state: run }, intake, problems: run }
   const handler = new RequestHandler({
-    ...{ apiKeys: new ApiKeys([key]), log },
-    ...{ requestBodies: new BodyAdmission(1e9), responseBodies: new BodyAdmission(1e9) },
+    apiKeys: new ApiKeys([key]),
+    log,
+    requestBodies: new BodyAdmission(1e9),
+    responseBodies: new BodyAdmission(1e9),
     operationParts: { cycles, store, clock: () => 0, log } as unknown as OperationParts,
   })
   const listener = await listenFor(handler, log)

@@ -96,7 +96,12 @@ beforeEach(async () => {
   const codec = gate.around<Codec>(loadCodec('auto').codec)
   const [model, clock] = [() => fake, () => nowMs]
   const cycles = await CycleService.open({
-    ...{ codec, store, model, clock, log, textEncodeMsMax: 1000 },
+    codec,
+    store,
+    model,
+    clock,
+    log,
+    textEncodeMsMax: 1000,
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4, pendingPostsMax: 200_000 }),
     initialWeights: { version: 'initial', weights },
   })
@@ -105,7 +110,10 @@ beforeEach(async () => {
   const images = new ImageUploads(store, imageSemaphore, (image) => cycles.imageStored(image))
   const settings = (): Settings => ({ bodyReadMsMax: 60_000, clockSkewMs: 2000 }) as Settings
   handler = new RequestHandler({
-    ...{ apiKeys: new ApiKeys([authorization]), requestBodies, responseBodies, log },
+    apiKeys: new ApiKeys([authorization]),
+    requestBodies,
+    responseBodies,
+    log,
     operationParts: { cycles, images, store, model, clock, log, settings },
     onEnded: (request) => void ended.push(request),
   })

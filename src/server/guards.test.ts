@@ -116,7 +116,9 @@ test('gzip may be followed by a padding of zeros, and by nothing else', async ()
   const server = await listening()
   const post = (index: number, ...parts: Uint8Array[]) =>
     server.call({
-      ...{ method: 'POST', path: '/v1/cycles', headers: { 'Content-Encoding': 'gzip' } },
+      method: 'POST',
+      path: '/v1/cycles',
+      headers: { 'Content-Encoding': 'gzip' },
       body: Buffer.concat([gzipSync(JSON.stringify(cycleBody(index))), ...parts]),
     })
   for (const rest of ['more', '\0more', '\0'.repeat(300_000) + 'm']) {

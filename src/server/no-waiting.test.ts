@@ -44,15 +44,22 @@ beforeEach(async () => {
   }
   const [serving, clock] = [() => model, () => cycleMs(1000)]
   const cycles = await CycleService.open({
-    ...{ codec, store, model: serving, clock, log, textEncodeMsMax: 1000 },
+    codec,
+    store,
+    model: serving,
+    clock,
+    log,
+    textEncodeMsMax: 1000,
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights },
   })
   const images = new ImageUploads(store, new ImageSemaphore(Infinity), (image) => cycles.imageStored(image))
   const settings = (): Settings => ({ bodyReadMsMax: 60_000, clockSkewMs: 2000 }) as Settings
   handler = new RequestHandler({
-    ...{ apiKeys: new ApiKeys([authorization]), log },
-    ...{ requestBodies: new BodyAdmission(1e9), responseBodies: new BodyAdmission(1e9) },
+    apiKeys: new ApiKeys([authorization]),
+    log,
+    requestBodies: new BodyAdmission(1e9),
+    responseBodies: new BodyAdmission(1e9),
     operationParts: { cycles, images, store, model: serving, clock, log, settings },
   })
 })
@@ -72,7 +79,8 @@ async function statusOf(call: FakeCall): Promise<string> {
 
 const post = (body: Uint8Array): FakeCall => ({ method: 'POST', path: '/v1/cycles', body })
 const get = (path: string, key = authorization): FakeCall => ({
-  ...{ method: 'GET', path },
+  method: 'GET',
+  path,
   headers: { authorization: key },
 })
 

@@ -66,7 +66,10 @@ test('a reload gives the new values to every part that holds one', () => {
   } as unknown as ReloadParts
   const requested: Settings = {
     ...settings,
-    ...{ apiKeys: ['second-key'], logLevel: 'debug', bodiesBytesMax, connectionsMax: 64 },
+    apiKeys: ['second-key'],
+    logLevel: 'debug',
+    bodiesBytesMax,
+    connectionsMax: 64,
   }
   expect(reload(parts, () => requested)).toBe(true)
   expect(parts.current.settings).toEqual(requested)

@@ -124,8 +124,12 @@ test('the last cycle removes the posts of the simulation, and none of them remai
 
 describe('a server with data of other clients', () => {
   const cycle = (candidates: unknown[]): object => ({
-    ...{ cycle_id: '20260105T1105', cycle_time: '2026-01-05T11:05:00+09:00' },
-    ...{ candidates, engagement: [], candidate_scores: [], removals: [] },
+    cycle_id: '20260105T1105',
+    cycle_time: '2026-01-05T11:05:00+09:00',
+    candidates,
+    engagement: [],
+    candidate_scores: [],
+    removals: [],
   })
   const candidate = { gall_id: 'dcbest', post_no: 1, title: 't', created_at: null, extracted_at: null }
 

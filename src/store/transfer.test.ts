@@ -61,7 +61,10 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     // The directory is a view: without the journal it is refused.
     await expect(openLmdbStore({ dataDir })).rejects.toThrow('is a view of a journal')
     const served = await openStoreOnPostgres({
-      ...{ journal, environment, view: { dataDir }, log: silentLog },
+      journal,
+      environment,
+      view: { dataDir },
+      log: silentLog,
       hasModel: () => true,
     })
     await until(() => served.role === 'owner')
@@ -161,7 +164,10 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     await createEnvironment(journal, known)
     await createEnvironment(journal, known)
     const opening = openStoreOnPostgres({
-      ...{ journal, environment, view: { dataDir: await newDirectory() }, log: silentLog },
+      journal,
+      environment,
+      view: { dataDir: await newDirectory() },
+      log: silentLog,
       hasModel: () => true,
     })
     await expect(opening).rejects.toThrow(`understudy journal create ${environment}`)

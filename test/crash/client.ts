@@ -32,7 +32,11 @@ export class Client {
     return new Promise((resolve) => {
       const request = http.request(
         {
-          ...{ host: '127.0.0.1', port: this.#server.port, method, path, agent: this.#agent },
+          host: '127.0.0.1',
+          port: this.#server.port,
+          method,
+          path,
+          agent: this.#agent,
           headers: {
             Authorization: this.#server.key,
             ...(body === undefined ? {} : { 'Content-Type': type, 'Content-Length': body.byteLength }),

@@ -80,7 +80,9 @@ async function record(): Promise<{ entries: Entry[]; acknowledgements: Acknowled
   const server = new ServerProcess(
     {
       LD_PRELOAD: compileShim('crash/native/record_writes.cc', dir),
-      ...{ WATCHED_FILE: path, WRITES_LOG: log, SYNC_DELAY_US: String(syncDelayUs) },
+      WATCHED_FILE: path,
+      WRITES_LOG: log,
+      SYNC_DELAY_US: String(syncDelayUs),
     },
     dataDir,
   )

@@ -111,7 +111,7 @@ test.each<[string, History, string]>([
     'a cycle that was acknowledged although only the lost primary had it',
     {
       ...without(({ operation, startedMs }) => operation.kind === 'scores' && startedMs === 100),
-      ...{ stored: { ...correct.stored, cycles: [{ cycleId: id(1), position: 1 }] } },
+      stored: { ...correct.stored, cycles: [{ cycleId: id(1), position: 1 }] },
     },
     `cycle ${id(0)} was acknowledged and is not readable`,
   ],

@@ -115,7 +115,9 @@ export class FailoverClient {
       sent: call.body === undefined ? null : sha256Of(call.body),
       via: endpoint.name,
       startedMs: performance.now(),
-      ...{ endedMs: null, status: null, content: null },
+      endedMs: null,
+      status: null,
+      content: null,
     }
     this.attempts.push(attempt)
     const response = await this.#fetch(call, endpoint)
@@ -135,7 +137,12 @@ export class FailoverClient {
     return new Promise((resolve) => {
       const request = http.request(
         {
-          ...{ host, port, method, path, agent: this.#agent, timeout: attemptMsMax },
+          host,
+          port,
+          method,
+          path,
+          agent: this.#agent,
+          timeout: attemptMsMax,
           headers: {
             Authorization: key,
             ...(body === undefined ? {} : { 'Content-Type': type, 'Content-Length': body.byteLength }),

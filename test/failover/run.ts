@@ -26,7 +26,11 @@ const {
   outages,
   counts,
 } = await failover({
-  ...{ bin, seed, rounds, hasClocks: true, print: (line: string) => console.log(line) },
+  bin,
+  seed,
+  rounds,
+  hasClocks: true,
+  print: (line: string) => console.log(line),
   faults: faults.filter(({ name }) => name.includes(pattern)),
 })
 const violations = [...found]

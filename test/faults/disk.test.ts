@@ -55,7 +55,8 @@ async function startFaulty(): Promise<FaultyServer> {
   const server = new ServerProcess(
     {
       LD_PRELOAD: compileShim('faults/native/failing_writes.cc', dir),
-      ...{ WATCHED_FILE: join(dataDir, 'understudy.mdb'), FAULT_FILE: faultFile },
+      WATCHED_FILE: join(dataDir, 'understudy.mdb'),
+      FAULT_FILE: faultFile,
     },
     dataDir,
   )
@@ -334,7 +335,10 @@ test.skipIf(!mountable() || postgresBin === null)(
     await (await PostgresJournal.open({ url: journal, environment, create: true })).close()
     const dataDir = smallDisk('size=100m')
     const store = await openStoreOnPostgres({
-      ...{ journal, environment, log: silentLog, hasModel: () => true },
+      journal,
+      environment,
+      log: silentLog,
+      hasModel: () => true,
       view: { dataDir },
     })
     onTestFinished(() => store.close())

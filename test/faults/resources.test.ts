@@ -165,11 +165,14 @@ describe('serve exits with a clear error, and the file stays unchanged,', () => 
   async function serve(dataDir: string, user = {}): Promise<{ status: number | null; output: string }> {
     const env = {
       ...process.env,
-      ...{ UNDERSTUDY_API_KEYS: 'key-for-the-faults', UNDERSTUDY_DATA_DIR: dataDir },
+      UNDERSTUDY_API_KEYS: 'key-for-the-faults',
+      UNDERSTUDY_DATA_DIR: dataDir,
       UNDERSTUDY_PORT: String(await freePort()),
     }
     const { status, stdout, stderr } = spawnSync(executable, ['serve'], {
-      ...{ env, encoding: 'utf8', timeout: 30_000 },
+      env,
+      encoding: 'utf8',
+      timeout: 30_000,
       ...user,
     })
     return { status, output: `${stdout}${stderr}` }

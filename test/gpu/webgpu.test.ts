@@ -40,7 +40,10 @@ describe.skipIf(!hasDriver)('on webgpu', () => {
     const report = await verifyPackage({
       ...quiet(),
       ...onDevice,
-      ...{ modelsDir, version: 'example-1', provider: 'webgpu', latencyMsMax: timeLimitMs },
+      modelsDir,
+      version: 'example-1',
+      provider: 'webgpu',
+      latencyMsMax: timeLimitMs,
     })
     expect(report.checks.filter(({ state }) => state !== 'pass')).toEqual([])
     const names = report.checks.map(({ check }) => check)
@@ -147,7 +150,9 @@ describe.skipIf(!hasDriver)('on webgpu', () => {
         engagement: [reading('g', index + 1, cycleMs(index), { views: 37 })],
       })
       const { status, text } = await server.call({
-        ...{ method: 'POST', path: '/v1/cycles', body: JSON.stringify(body) },
+        method: 'POST',
+        path: '/v1/cycles',
+        body: JSON.stringify(body),
         headers: { 'Content-Type': 'application/json' },
       })
       expect(status, text).toBe(200)

@@ -84,7 +84,8 @@ export async function openReplica(options: ReplicaOptions = {}): Promise<Journal
   const store = await openJournalStore({
     journal: wrap(journal),
     view: memoryParts(view),
-    ...{ name, now },
+    name,
+    now,
     canServe: () => Promise.resolve(canServe()),
     sleep: (ms, signal) => delay(ms / speed, null, { signal }).then(nothing, nothing),
     log,

@@ -198,8 +198,11 @@ export function naiveReport(
         const closed = picks.filter(({ fate }) => fate !== 'open').length
         const ranked = [...model.percentiles].filter(([visit]) => savedHere.includes(visit))
         return {
-          ...{ value, visits: members.length, saved: savedHere.length },
-          ...{ picks: picks.length, picked_saved: good },
+          value,
+          visits: members.length,
+          saved: savedHere.length,
+          picks: picks.length,
+          picked_saved: good,
           rank_percentile: {
             mean: mean(ranked.map(([, percentile]) => percentile)),
             n: ranked.length,
@@ -280,8 +283,15 @@ function readVisits(
     candidate: Candidate | undefined,
   ): Visit => {
     const visit: Visit = {
-      ...{ key: key(row), gallId: row.gall_id, candidate, began },
-      ...{ fate: 'open', d: Infinity, tier: null, scoredIn: [], results: [] },
+      key: key(row),
+      gallId: row.gall_id,
+      candidate,
+      began,
+      fate: 'open',
+      d: Infinity,
+      tier: null,
+      scoredIn: [],
+      results: [],
     }
     visits.push(visit)
     open.set(visit.key, visit)
@@ -336,7 +346,11 @@ function valuesOf(
   const { views = null, up = null, comment_cnt = null, rtb_vote = null } = used ?? {}
   const created = candidate?.created_at ?? null
   return {
-    ...{ model: result.score, views, up, comment_cnt, rtb_vote },
+    model: result.score,
+    views,
+    up,
+    comment_cnt,
+    rtb_vote,
     newest: created === null ? null : Date.parse(created),
     up_per_view: up === null || views === null ? null : up / Math.max(views, 1),
     ...Object.fromEntries(

@@ -44,22 +44,40 @@ export function naiveTables(recorded: readonly RecordedCycle[]): Record<string, 
       const visit = visitAt(each)
       pending.delete(nameOf(each))
       add('removals', {
-        ...{ ...cycle, ...keyOf(each), entered_cycle_id: visit?.entered.cycle_id ?? null },
-        ...{ reason: each.reason, tier: each.tier ?? null, reason_code: each.reason_code ?? null },
-        ...{ decided_at: micros(each.decided_at), known_at: micros(response.received_at) },
+        ...cycle,
+        ...keyOf(each),
+        entered_cycle_id: visit?.entered.cycle_id ?? null,
+        reason: each.reason,
+        tier: each.tier ?? null,
+        reason_code: each.reason_code ?? null,
+        decided_at: micros(each.decided_at),
+        known_at: micros(response.received_at),
       })
     }
     const at = Date.parse(body.cycle_time)
     const { counts } = response
     add('cycles', {
-      ...{ ...cycle, position: index + 1, received_at: micros(response.received_at) },
-      ...{ scored_at: micros(response.scored_at), model_version: 'fake-1', weights_version: 'initial' },
-      ...{ weight_views: 1, weight_comments: 2, weight_up: 0, weight_downvote_share: 0 },
-      ...{ candidates: counts.candidates, engagement: counts.engagement },
-      ...{ candidate_scores: counts.candidate_scores, removals: counts.removals },
-      ...{ scored: counts.scored_now, waiting: counts.waiting, not_scored: counts.not_scored },
-      ...{ results: counts.results, missing_feature_share: response.missing_feature_share },
-      ...{ late: at < newest, warnings: response.warnings },
+      ...cycle,
+      position: index + 1,
+      received_at: micros(response.received_at),
+      scored_at: micros(response.scored_at),
+      model_version: 'fake-1',
+      weights_version: 'initial',
+      weight_views: 1,
+      weight_comments: 2,
+      weight_up: 0,
+      weight_downvote_share: 0,
+      candidates: counts.candidates,
+      engagement: counts.engagement,
+      candidate_scores: counts.candidate_scores,
+      removals: counts.removals,
+      scored: counts.scored_now,
+      waiting: counts.waiting,
+      not_scored: counts.not_scored,
+      results: counts.results,
+      missing_feature_share: response.missing_feature_share,
+      late: at < newest,
+      warnings: response.warnings,
     })
     newest = Math.max(newest, at)
     const scores = response.results.flatMap(({ score }) => (score === null ? [] : [score]))
@@ -68,37 +86,56 @@ export function naiveTables(recorded: readonly RecordedCycle[]): Record<string, 
       const tied = scores.filter((score) => score === row.score).length
       const visit = row.reason === 'unknown_post' ? undefined : visitAt(row)
       add('scores', {
-        ...{ ...cycle, ...keyOf(row), entered_cycle_id: visit?.entered.cycle_id ?? null },
-        ...{ status: row.status, reason: row.reason ?? null },
-        ...{ score: row.score === null ? null : Math.fround(row.score) },
+        ...cycle,
+        ...keyOf(row),
+        entered_cycle_id: visit?.entered.cycle_id ?? null,
+        status: row.status,
+        reason: row.reason ?? null,
+        score: row.score === null ? null : Math.fround(row.score),
         rank: row.score === null ? null : above + (tied + 1) / 2,
         ...Object.fromEntries(
           headNames.map((name) => [name, row[name] === undefined ? null : Math.fround(row[name])]),
         ),
-        ...{ model_version: 'fake-1', weights_version: 'initial' },
+        model_version: 'fake-1',
+        weights_version: 'initial',
       })
     }
     for (const row of body.engagement)
       add('readings', {
-        ...{ ...cycle, ...keyOf(row), observed_at: micros(row.observed_at), status: row.status },
+        ...cycle,
+        ...keyOf(row),
+        observed_at: micros(row.observed_at),
+        status: row.status,
         ...Object.fromEntries(counterNames.map((name) => [name, row[name]])),
       })
     for (const row of body.candidate_scores)
       add('snapshots', {
-        ...{ ...cycle, ...keyOf(row), snapshot_at: micros(row.snapshot_at) },
+        ...cycle,
+        ...keyOf(row),
+        snapshot_at: micros(row.snapshot_at),
         ...Object.fromEntries(snapshotNames.map((name) => [name, row[name] ?? null])),
       })
   }
   for (const { entered, candidate: post, end } of visits)
     add('visits', {
-      ...{ ...keyOf(post), entered_cycle_id: entered.cycle_id, day: dayOf(entered.cycle_time) },
-      ...{ entered_cycle_time: micros(entered.cycle_time), title: post.title },
-      ...{ created_at: micros(post.created_at), extracted_at: micros(post.extracted_at) },
-      ...{ source: post.source, manual_flag: post.manual_flag, gallery_type: post.gallery_type ?? null },
-      ...{ category_id: post.category_id ?? null, images_in_post: post.images_in_post },
-      ...{ images_expected: post.image_positions?.length ?? null, body_html: null },
-      ...{ fate: end?.removal.reason ?? null, tier: end?.removal.tier ?? null },
-      ...{ decided_at: micros(end?.removal.decided_at), left_cycle_id: end?.cycle.body.cycle_id ?? null },
+      ...keyOf(post),
+      entered_cycle_id: entered.cycle_id,
+      day: dayOf(entered.cycle_time),
+      entered_cycle_time: micros(entered.cycle_time),
+      title: post.title,
+      created_at: micros(post.created_at),
+      extracted_at: micros(post.extracted_at),
+      source: post.source,
+      manual_flag: post.manual_flag,
+      gallery_type: post.gallery_type ?? null,
+      category_id: post.category_id ?? null,
+      images_in_post: post.images_in_post,
+      images_expected: post.image_positions?.length ?? null,
+      body_html: null,
+      fate: end?.removal.reason ?? null,
+      tier: end?.removal.tier ?? null,
+      decided_at: micros(end?.removal.decided_at),
+      left_cycle_id: end?.cycle.body.cycle_id ?? null,
       fate_known_at: micros(end?.cycle.response.received_at),
     })
   return tables

@@ -22,7 +22,13 @@ const minute = 60_000
 export function naiveLedger(visits: readonly LedgerVisit[], times: readonly number[]): object {
   const counts = { on_time: 0, late: 0, never: 0, excluded: 0 }
   const reasons: Record<string, number> = {}
-  const worst: { readonly gall_id: string; readonly post_no: number; readonly minutes_late: number }[] = []
+  const worst: {
+    readonly gall_id: string
+    readonly post_no: number
+    readonly result: string
+    readonly reason: string
+    readonly minutes_late: number
+  }[] = []
   const end = times.at(-1) ?? 0
   for (const { gallId, began, candidate, scoredIn, results, d } of visits) {
     if (began < 0) continue
@@ -43,7 +49,10 @@ export function naiveLedger(visits: readonly LedgerVisit[], times: readonly numb
       const reason = results.findLast(([c]) => (times[c] ?? Infinity) <= deadline)?.[1] ?? 'no_cycle'
       reasons[reason] = (reasons[reason] ?? 0) + 1
       worst.push({
-        ...{ gall_id: gallId, post_no: candidate.post_no, result, reason },
+        gall_id: gallId,
+        post_no: candidate.post_no,
+        result,
+        reason,
         minutes_late: ((first ?? Math.min(d, end)) - deadline) / minute,
       })
     }

@@ -13,7 +13,11 @@ export async function observed() {
   const store = createMemoryStore()
   const model = new FakeModel()
   const cycles = await CycleService.open({
-    ...{ codec: referenceCodec, store, model: () => model, clock: () => cycleMs(100), log: silentLog },
+    codec: referenceCodec,
+    store,
+    model: () => model,
+    clock: () => cycleMs(100),
+    log: silentLog,
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'w', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } },
     textEncodeMsMax: 1000,
@@ -35,7 +39,17 @@ export async function observed() {
 }
 
 export const endedRequest: EndedRequest = {
-  ...{ method: 'POST', path: '/v1/cycles', operation: 'POST /v1/cycles', status: 200 },
-  ...{ code: undefined, problem: undefined, receivedAtMs: 0, startedAt: 0, endedAt: 1 },
-  ...{ bytesIn: 1, bytesOut: 1, stages: null, trace: null },
+  method: 'POST',
+  path: '/v1/cycles',
+  operation: 'POST /v1/cycles',
+  status: 200,
+  code: undefined,
+  problem: undefined,
+  receivedAtMs: 0,
+  startedAt: 0,
+  endedAt: 1,
+  bytesIn: 1,
+  bytesOut: 1,
+  stages: null,
+  trace: null,
 }

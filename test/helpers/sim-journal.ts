@@ -141,8 +141,13 @@ export class SimServers {
   canReplicate = true
   #states: State[] = [
     {
-      ...{ head: originMark, epoch: 0, owner: null, leaseUntil: 0 },
-      ...{ tokens: new Map(), cycles: new Set(), records: new Map() },
+      head: originMark,
+      epoch: 0,
+      owner: null,
+      leaseUntil: 0,
+      tokens: new Map(),
+      cycles: new Set(),
+      records: new Map(),
     },
   ]
   #durable = 0
@@ -188,7 +193,10 @@ export class SimServers {
           for (const change of changes)
             records.set(`${change.kind} ${String(change.key)}`, { entry: number, change })
           const next: State = {
-            ...{ ...state, records, head: { number, token }, leaseUntil: this.#clock() + leaseMs },
+            ...state,
+            records,
+            head: { number, token },
+            leaseUntil: this.#clock() + leaseMs,
             tokens: new Map(state.tokens).set(number, token),
             cycles: new Set([...state.cycles, ...cycles.map(({ cycleId }) => cycleId)]),
           }

@@ -113,8 +113,15 @@ export async function unreadResponses(target: Target, count: number): Promise<vo
   const ms = Date.UTC(2024, 1, 1, 15)
   const at = formatInstant(ms - 20_000)
   const rows = Array.from({ length: 2500 }, (_, index) => ({
-    ...{ gall_id: '긴'.repeat(1000), post_no: index + 1, observed_at: at, status: 'ok' },
-    ...{ views: 1, up: 1, down: 1, comment_cnt: 1, rtb_vote: null },
+    gall_id: '긴'.repeat(1000),
+    post_no: index + 1,
+    observed_at: at,
+    status: 'ok',
+    views: 1,
+    up: 1,
+    down: 1,
+    comment_cnt: 1,
+    rtb_vote: null,
   }))
   const none = { candidates: [], candidate_scores: [], removals: [] }
   const cycle = { cycle_id: cycleIdOf(ms), cycle_time: formatInstant(ms), engagement: rows, ...none }

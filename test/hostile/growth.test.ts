@@ -69,7 +69,11 @@ const lastGalleries = (count: number): string[] => galleries(galleriesPerRow * c
 function outcomesOf(ids: readonly string[]): object {
   return {
     outcomes: ids.map((gall_id, n) => ({
-      ...{ placement_id: `p${n}`, gall_id, post_no: 1, tier: 'main', placed_at: '2012-01-01T00:00:00Z' },
+      placement_id: `p${n}`,
+      gall_id,
+      post_no: 1,
+      tier: 'main',
+      placed_at: '2012-01-01T00:00:00Z',
       picked_by: { type: 'operator' },
     })),
   }
@@ -79,7 +83,10 @@ function outcomesOf(ids: readonly string[]): object {
 function picksOf(count: number, query: string): Work {
   const pool = poolOf(count).state
   const response = {
-    ...{ cycle_id: 'c', cycle_time: '2012-01-01T00:00:00Z', model_version: 'm', weights_version: 'w' },
+    cycle_id: 'c',
+    cycle_time: '2012-01-01T00:00:00Z',
+    model_version: 'm',
+    weights_version: 'w',
     results: galleries(count)
       .toReversed()
       .map((gall_id, n) => ({ gall_id, post_no: 1, status: 'scored', score: n })),
@@ -97,7 +104,9 @@ function picksOf(count: number, query: string): Work {
 
 const native: Codec = loadCodec('auto').codec
 const tokenizer = openTokenizer(jsonBytes(exampleTokenizer()), {
-  ...{ tokens_max: 100_000, pad_token_id: null, golden_tokens: [] },
+  tokens_max: 100_000,
+  pad_token_id: null,
+  golden_tokens: [],
 })
 
 const table: readonly [name: string, count: number, prepare: Prepare][] = [

@@ -16,8 +16,15 @@ const only = process.env.HOSTILE_ATTACKS?.split(',')
 const print = (line: string): void => console.log(line)
 const attacks = await runAttacks(
   {
-    ...{ slow: 1000, slowSecondsMax: 40, aborted: 2000, endless: 16, pipelines: 20, pipelined: 1000 },
-    ...{ wrongKeys: 300, secondsMin: 3, heavy: true },
+    slow: 1000,
+    slowSecondsMax: 40,
+    aborted: 2000,
+    endless: 16,
+    pipelines: 20,
+    pipelined: 1000,
+    wrongKeys: 300,
+    secondsMin: 3,
+    heavy: true,
     ...(only === undefined ? {} : { only }),
   },
   print,

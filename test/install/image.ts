@@ -150,14 +150,12 @@ export async function checkImage({ scratch, archive, bundles, check, print }: Im
     readable: Readonly<Record<string, string>>,
   ): Promise<Container> =>
     Container.start({
-      ...{
-        root,
-        config: image,
-        hostname: service.hostname,
-        env,
-        memoryBytesMax,
-        processesMax: service.pids_limit,
-      },
+      root,
+      config: image,
+      hostname: service.hostname,
+      env,
+      memoryBytesMax,
+      processesMax: service.pids_limit,
       writable: { [Object.keys(image.Volumes)[0] ?? '']: dataDir },
       readable: { '/models': modelsDir, ...readable },
     })

@@ -61,7 +61,9 @@ export class Machine {
   /** Runs a program in the machine, as root and outside of its units. */
   run(command: readonly string[], input = ''): Ran {
     const { status, stdout, stderr } = spawnSync('nsenter', this.#inside(command), {
-      ...{ input, encoding: 'utf8', maxBuffer: 2 ** 28 },
+      input,
+      encoding: 'utf8',
+      maxBuffer: 2 ** 28,
     })
     return { status, text: stdout + stderr }
   }

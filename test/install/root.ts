@@ -19,7 +19,9 @@ export function output(
   env: NodeJS.ProcessEnv = process.env,
 ): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
-    ...{ env, encoding: 'utf8', maxBuffer: 2 ** 28 },
+    env,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
   })
   if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? stderr + stdout}`)
   return stdout

@@ -302,7 +302,10 @@ export class SimClients {
 
   #begin(what: string, cycleId: string | null): Call {
     const call: Call = {
-      ...{ what, cycleId, arrivedMs: this.#parts.clock.nowMs, incarnation: this.#parts.server.incarnation },
+      what,
+      cycleId,
+      arrivedMs: this.#parts.clock.nowMs,
+      incarnation: this.#parts.server.incarnation,
       imagesBefore: this.images.length,
       removedBefore: this.removedImages.length,
       faultsBefore: this.#parts.faultCount(),

@@ -161,7 +161,10 @@ export class SimServer {
     const encoder = version.includes('text') ? `encoder-${version.at(-1)}` : null
     const incarnation = this.incarnation
     return new SimModel({
-      ...{ version, encoder, scheduler: this.#parts.scheduler, incarnation: () => incarnation },
+      version,
+      encoder,
+      scheduler: this.#parts.scheduler,
+      incarnation: () => incarnation,
       failing: () =>
         this.#parts.faultsEnded() ? 0 : version.startsWith('failing') ? 0.5 : this.#modelFailing,
       onFault: () => this.#parts.onFault(),

@@ -76,8 +76,17 @@ class Simulation {
   readonly #disk = new SimDisk()
   readonly #oracle: Oracle
   readonly #figures: RunFigures = {
-    ...{ steps: 0, calls: 0, acknowledged: 0, stored: 0, crashes: 0, faults: 0 },
-    ...{ shadowScores: 0, snapshots: 0, snapshotsDamaged: 0, expired: 0, traceSum: 0 },
+    steps: 0,
+    calls: 0,
+    acknowledged: 0,
+    stored: 0,
+    crashes: 0,
+    faults: 0,
+    shadowScores: 0,
+    snapshots: 0,
+    snapshotsDamaged: 0,
+    expired: 0,
+    traceSum: 0,
   }
 
   readonly #clock = { nowMs: startMs }
@@ -103,7 +112,10 @@ class Simulation {
     }
     this.#oracle = new Oracle(this.#disk, retention)
     this.#server = new SimServer({
-      ...{ scheduler: this.scheduler, codec, disk: this.#disk, retention },
+      scheduler: this.scheduler,
+      codec,
+      disk: this.#disk,
+      retention,
       nowMs: () => this.#clock.nowMs,
       faultsEnded: () => this.#faultsEnded,
       removalsFail: () => this.#removalsFail,
@@ -118,8 +130,13 @@ class Simulation {
       later: (label, run) => this.#later(label, run),
     })
     this.#clients = new SimClients({
-      ...{ scheduler: this.scheduler, random: this.#random, server: this.#server, oracle: this.#oracle },
-      ...{ disk: this.#disk, clock: this.#clock, figures: this.#figures },
+      scheduler: this.scheduler,
+      random: this.#random,
+      server: this.#server,
+      oracle: this.#oracle,
+      disk: this.#disk,
+      clock: this.#clock,
+      figures: this.#figures,
       faultsEnded: () => this.#faultsEnded,
       faultCount: () => this.#faultCount,
       guard: (work) => this.#guard(work),

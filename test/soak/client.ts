@@ -178,8 +178,11 @@ export class SoakClient {
     this.#weights ??= await this.#api.weights()
     const { isOwn } = this.#tools
     return checkResponse(response, expected, {
-      ...{ isOwn, exclusive: true, connectedAtMs: 0 },
-      ...{ weights: this.#weights, modelVersion: this.#target.model },
+      isOwn,
+      exclusive: true,
+      connectedAtMs: 0,
+      weights: this.#weights,
+      modelVersion: this.#target.model,
     })
   }
 
@@ -202,7 +205,9 @@ export class SoakClient {
     const weights = { views: 1 + (number % 3), comments: 1, up: 1 + (number % 2), downvote_share: 0.5 }
     const body = JSON.stringify({ version: `soak-${String(number)}`, weights })
     const { status } = await this.#target.server.call({
-      ...{ method: 'PUT', path: '/v1/weights', body },
+      method: 'PUT',
+      path: '/v1/weights',
+      body,
       headers: { 'Content-Type': 'application/json' },
     })
     if (status !== 200) throw new Error(`PUT /v1/weights: ${String(status)}`)

@@ -124,8 +124,11 @@ function costOf(name: string, times: readonly Times[]): RemovalCost {
   const at = (part: number, of: keyof Times): number =>
     times.map((one) => one[of]).sort((a, b) => a - b)[Math.ceil(part * times.length) - 1] ?? 0
   return {
-    ...{ name, transactions: times.length },
-    ...{ p50Ms: at(0.5, 'tookMs'), maxMs: at(1, 'tookMs') },
-    ...{ loopP50Ms: at(0.5, 'loopMs'), loopMaxMs: at(1, 'loopMs') },
+    name,
+    transactions: times.length,
+    p50Ms: at(0.5, 'tookMs'),
+    maxMs: at(1, 'tookMs'),
+    loopP50Ms: at(0.5, 'loopMs'),
+    loopMaxMs: at(1, 'loopMs'),
   }
 }

@@ -81,8 +81,13 @@ interface PageCounts {
 /** Opens the file only briefly: a reader keeps freed pages from being reused. */
 async function fileUse(path: string): Promise<Pick<Sample, 'fileMib' | 'reachedMib' | 'liveMib'>> {
   const root = open<Uint8Array, Uint8Array>({
-    ...{ path, noSubdir: true, readOnly: true, maxDbs: 24 },
-    ...{ encoding: 'binary', keyEncoding: 'binary', cache: false },
+    path,
+    noSubdir: true,
+    readOnly: true,
+    maxDbs: 24,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    cache: false,
   })
   try {
     const names = [...root.getKeys({})].map((name) => Buffer.from(name).toString().replace(/\0$/, ''))

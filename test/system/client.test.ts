@@ -86,8 +86,12 @@ describe('a server', () => {
     expect(await client.putWeights(weights)).toMatchObject({ version: 'v2' })
     expect(await client.getWeights()).toMatchObject({ current: weights })
     const outcome = {
-      ...{ placement_id: 'p', gall_id: 'g', post_no: 1, tier: 'main' },
-      ...{ placed_at: '2024-03-01T00:00:00+09:00', picked_by: { type: 'operator' as const } },
+      placement_id: 'p',
+      gall_id: 'g',
+      post_no: 1,
+      tier: 'main',
+      placed_at: '2024-03-01T00:00:00+09:00',
+      picked_by: { type: 'operator' as const },
     }
     expect(await client.postOutcomes([outcome])).toEqual({ received: 1, created: 1, updated: 0 })
   })
@@ -126,7 +130,9 @@ describe('a server', () => {
       const server = await started()
       const failures: Failure[] = []
       const client = new Client({
-        ...{ url: `http://127.0.0.1:${server.port}`, apiKey: server.key, gzip },
+        url: `http://127.0.0.1:${server.port}`,
+        apiKey: server.key,
+        gzip,
         onFailure: (failure) => void failures.push(failure),
       })
       const body = { ...cycleBody(0), note: 'x'.repeat(jsonBodyBytesMax) }

@@ -72,7 +72,10 @@ describe('explain', () => {
     const found = explanation(recorded, 'g', '3', '--cycle', id(1))
     expect(found.visits).toMatchObject([
       {
-        ...{ entered_cycle: id(0), left_cycle: id(3), fate: 'saved', tier: 'night' },
+        entered_cycle: id(0),
+        left_cycle: id(3),
+        fate: 'saved',
+        tier: 'night',
         known_at: responses[3]?.received_at,
       },
       { entered_cycle: id(4), left_cycle: null, fate: 'open', known_at: null },
@@ -84,10 +87,14 @@ describe('explain', () => {
       const scores = results.flatMap(({ score }) => (score === null ? [] : [score]))
       const { score, p_views, p_comments, p_up, downvote_share } = own
       return {
-        ...{ cycle_id: id(index), status: 'scored', score, scored: scores.length },
+        cycle_id: id(index),
+        status: 'scored',
+        score,
+        scored: scores.length,
         rank: 1 + scores.filter((other) => other > score!).length,
         heads: { p_views, p_comments, p_up, downvote_share },
-        ...{ model_version: 'v1', weights_version: 'initial' },
+        model_version: 'v1',
+        weights_version: 'initial',
       }
     })
     expect(found.cycles).toMatchObject(expected)
@@ -123,7 +130,9 @@ describe('explain', () => {
     expect(text).toMatchObject({ missing: false, value: null })
     expect(Math.abs(text?.over_missing ?? 0)).toBeGreaterThan(0)
     expect(explained?.inputs.find(({ kind }) => kind === 'image')).toMatchObject({
-      ...{ missing: true, over_median: null, over_missing: null },
+      missing: true,
+      over_median: null,
+      over_missing: null,
     })
   })
 
@@ -132,7 +141,10 @@ describe('explain', () => {
     const recorded = await recordedBy('v1')
     await recordCycles(recorded)
     await recorded.store.appendWeights({
-      ...{ version: 'w2', note: '', setAtMs: 0, firstCycleMs: cycleMs(6) },
+      version: 'w2',
+      note: '',
+      setAtMs: 0,
+      firstCycleMs: cycleMs(6),
       weights: { views: 2, comments: 0, up: 1, downvote_share: 0 },
     })
     await recorded.close()
@@ -160,12 +172,20 @@ describe('explain', () => {
     const recorded = await recordedBy('v1')
     await recordCycles(recorded)
     const outcome = {
-      ...{ placement_id: 'p1', gall_id: 'g', post_no: 3, tier: 'night', placed_at: cycleBody(3).cycle_time },
+      placement_id: 'p1',
+      gall_id: 'g',
+      post_no: 3,
+      tier: 'night',
+      placed_at: cycleBody(3).cycle_time,
       picked_by: { type: 'operator' as const },
       readings: [
         {
-          ...{ age_h: 1 as const, observed_at: cycleBody(15).cycle_time },
-          ...{ views: 4321, up: 9, down: 1, comment_cnt: 5 },
+          age_h: 1 as const,
+          observed_at: cycleBody(15).cycle_time,
+          views: 4321,
+          up: 9,
+          down: 1,
+          comment_cnt: 5,
         },
       ],
       hidden_at: cycleBody(20).cycle_time,
@@ -191,7 +211,9 @@ describe('explain', () => {
     const { explained } = explanation(recorded, 'g', '5')
     expect(explained?.problem).toMatch(/^v1 cannot be loaded: .*manifest\.json does not exist/)
     expect(explained?.inputs.find(({ name }) => name === 'views')).toMatchObject({
-      ...{ value: 3000, over_median: null, over_missing: null },
+      value: 3000,
+      over_median: null,
+      over_missing: null,
     })
     expect(explain(recorded, 'g', '5').stdout).toContain(
       '\nThe changes of the score cannot be computed: v1 cannot be',

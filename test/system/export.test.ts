@@ -51,7 +51,8 @@ describe('export', () => {
       /^3 cycles written to \S+ in [\d.]+ s\nHash of cycle \S+: [0-9a-f]{64}\n\ntable +rows\n/,
     )
     expect(JSON.parse(readFileSync(join(out, 'export.json'), 'utf8'))).toMatchObject({
-      ...{ schema_version: 1, cycles: 3 },
+      schema_version: 1,
+      cycles: 3,
       rows: { cycles: 3, visits: 2, scores: 6, readings: 6, snapshots: 0 },
     })
     const file = join(out, 'scores', 'day=2024-03-01', '0-0.parquet')

@@ -94,7 +94,11 @@ describe.skipIf(nginxMissing)('behind deploy/nginx.conf', () => {
     const response = new Promise<number | undefined>((resolve, reject) => {
       const request = https.request(
         {
-          ...{ host: '127.0.0.1', port: nginx.port, agent, method: 'POST', path: '/v1/cycles' },
+          host: '127.0.0.1',
+          port: nginx.port,
+          agent,
+          method: 'POST',
+          path: '/v1/cycles',
           headers: {
             Authorization: server.key,
             'Content-Length': Buffer.byteLength(text),

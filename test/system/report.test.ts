@@ -177,7 +177,10 @@ test('a report over 60 days does not need bodies that have expired', async () =>
   const perDay = 4
   const stride = 288 / perDay
   const service = await CycleService.open({
-    ...{ codec, store, model: () => new FakeModel(), textEncodeMsMax: 1000 },
+    codec,
+    store,
+    model: () => new FakeModel(),
+    textEncodeMsMax: 1000,
     clock: () => cycleMs(number * stride),
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     retention: () => ({ retainCyclesDays: 14, retainImagesDays: 7, retainOutcomesDays: 90 }),

@@ -229,7 +229,10 @@ describe('an image', () => {
   const key = { gallId: 'lonely', postNo: 7, position: 1 }
   const dayAt = (day: number): number => atMs(day * perDay)
   const imageOf = (fill: number, arrivedAtMs?: number) => ({
-    ...{ sha256: new Uint8Array(32).fill(fill), uploadedBytes: 9, width: 9, height: 9 },
+    sha256: new Uint8Array(32).fill(fill),
+    uploadedBytes: 9,
+    width: 9,
+    height: 9,
     normalised: new Uint8Array(500).fill(fill),
     ...(arrivedAtMs === undefined ? {} : { arrivedAtMs }),
   })

@@ -240,9 +240,17 @@ test('the log has one line per cycle and per request, and neither bodies nor key
   const { cycle_id } = cycleBody(0)
   const scored = lines.find((line) => line.msg === 'cycle scored')
   expect(scored).toMatchObject({
-    ...{ cycle_id, status: 200, scored: 1, waiting: 0, not_scored: 0, candidates: 1, engagement: 1 },
-    ...{ warnings: 2, warning_kinds: ['transport_test', 'unknown_field'] },
-    ...{ model_version: 'transport-test-1', weights_version: 'initial' },
+    cycle_id,
+    status: 200,
+    scored: 1,
+    waiting: 0,
+    not_scored: 0,
+    candidates: 1,
+    engagement: 1,
+    warnings: 2,
+    warning_kinds: ['transport_test', 'unknown_field'],
+    model_version: 'transport-test-1',
+    weights_version: 'initial',
   })
   expect(Object.keys(scored?.stages_ms as object)).toEqual([...stageNames])
   for (const member of ['ms', 'bytes_in', 'bytes_out']) expect(scored?.[member]).toBeGreaterThan(0)
@@ -251,7 +259,9 @@ test('the log has one line per cycle and per request, and neither bodies nor key
     { msg: 'request', cycle_id, status: 409, problem: 'candidates[0].title: was "…", is "…"' },
     { msg: 'request', cycle_id, status: 409, problem: '…: was 1, is 2' },
     {
-      ...{ msg: 'request', cycle_id: cycleBody(1).cycle_id, status: 400 },
+      msg: 'request',
+      cycle_id: cycleBody(1).cycle_id,
+      status: 400,
       problem: expect.stringMatching(/^engagement\[0\]\.views: must be an integer/) as string,
     },
     { msg: 'request', method: 'GET', path: '/v1/weights', status: 401, code: 'unauthorized' },

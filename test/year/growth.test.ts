@@ -7,10 +7,26 @@ const keptDays = { cycles: 14, images: 7, outcomes: 90 }
 
 function on(day: number, changes: Partial<Checkpoint> = {}): Checkpoint {
   return {
-    ...{ day, cycle: day * 288, pending: 600, ownMib: 250, rssMib: 900, modelsMib: 43, descriptors: 30 },
-    ...{ processes: 1, loopP99Ms: 5, loopMaxMs: 9, postP50Ms: 14, postP99Ms: 30 },
-    ...{ fileMib: 1000, reachedMib: 1000, liveMib: 900, backupMib: 900 },
-    ...{ startS: 1, reportS: 5, verifyS: 20, backupS: 4 },
+    day,
+    cycle: day * 288,
+    pending: 600,
+    ownMib: 250,
+    rssMib: 900,
+    modelsMib: 43,
+    descriptors: 30,
+    processes: 1,
+    loopP99Ms: 5,
+    loopMaxMs: 9,
+    postP50Ms: 14,
+    postP99Ms: 30,
+    fileMib: 1000,
+    reachedMib: 1000,
+    liveMib: 900,
+    backupMib: 900,
+    startS: 1,
+    reportS: 5,
+    verifyS: 20,
+    backupS: 4,
     ...changes,
   }
 }

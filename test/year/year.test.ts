@@ -5,8 +5,15 @@ import { year } from './year.js'
 test('after a day verify passes, and the last backup with the cycles sent again gives the same results', async () => {
   const { checkpoints, restoration, verdicts } = await year(
     {
-      ...{ seed: 1, model: 'demo-1', postsPerDay: 60, imageShare: 0.1, days: 1, minutesMax: 10 },
-      ...{ keptDays: { cycles: 14, images: 7, outcomes: 90 }, checkpointDays: [], sampleDays: 1 },
+      seed: 1,
+      model: 'demo-1',
+      postsPerDay: 60,
+      imageShare: 0.1,
+      days: 1,
+      minutesMax: 10,
+      keptDays: { cycles: 14, images: 7, outcomes: 90 },
+      checkpointDays: [],
+      sampleDays: 1,
     },
     () => undefined,
   )

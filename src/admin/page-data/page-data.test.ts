@@ -5,11 +5,8 @@ import { endedRequest, observed } from '../../../test/helpers/observed-cycles.js
 import { pointFixture } from '../../../test/helpers/page-fixtures.js'
 import { formatInstant, type ListPage, type StoredPage } from '../../contract/index.js'
 import { StageClock } from '../../cycle/index.js'
-import type { ServerSources } from '../../server/index.js'
-import type { Observer } from '../observer.js'
 import { cycleLists, storedCycle } from './cycles.js'
 import { LeftPostLists, leftQuery } from './left-posts.js'
-import { models } from './models.js'
 import { picks, picksQuery } from './picks.js'
 import { post as postOf } from './post.js'
 import { Titles } from './titles.js'
@@ -64,7 +61,9 @@ describe('a pending post', () => {
     const { sources, observer } = await twoCycles()
     const found = await postOf({ sources, observer }, 'g', 1)
     expect(found).toMatchObject({
-      ...{ gall_id: 'g', post_no: 1, source: 'score' },
+      gall_id: 'g',
+      post_no: 1,
+      source: 'score',
       created_at: new Date(cycleMs(0) - 60 * minute).toISOString(),
       extracted_at: new Date(cycleMs(0) - 7 * minute).toISOString(),
       observed_at: new Date(cycleMs(1)).toISOString(),
@@ -72,7 +71,9 @@ describe('a pending post', () => {
       counters: { views: 130, up: 27, down: 30, comment_cnt: 41, rtb_vote: null },
       // In six minutes.
       rates_per_hour: { views: 200, up: 60, down: -10, comment_cnt: 0, rtb_vote: null },
-      ...{ status: 'scored', reason: null, rank: 1 },
+      status: 'scored',
+      reason: null,
+      rank: 1,
       score: expect.closeTo(0.3, 6) as number,
       p_views: expect.closeTo(0.3, 6) as number,
       p_up: null,
@@ -86,11 +87,17 @@ describe('a pending post', () => {
     const { timeline } = await postOf({ sources, observer }, 'g', 1)
     expect(timeline).toMatchObject([
       {
-        ...{ cycle_id: '20240301T0000', score: expect.closeTo(0.1, 6) as number, rank: 3, of: 3 },
+        cycle_id: '20240301T0000',
+        score: expect.closeTo(0.1, 6) as number,
+        rank: 3,
+        of: 3,
         counters: { views: 110, up: 21, down: 31, comment_cnt: 41 },
       },
       {
-        ...{ cycle_id: '20240301T0005', score: expect.closeTo(0.3, 6) as number, rank: 1, of: 2 },
+        cycle_id: '20240301T0005',
+        score: expect.closeTo(0.3, 6) as number,
+        rank: 1,
+        of: 2,
         counters: { views: 130, up: 27, down: 30, comment_cnt: 41 },
       },
     ])
@@ -104,8 +111,12 @@ describe('the posts that left', () => {
     return new LeftPostLists(sources, new Titles(sources)).find(leftQuery(new URLSearchParams(query)))
   }
   const third = {
-    ...{ cycle_id: '20240301T0005', gall_id: 'h', post_no: 3, title: 'Third' },
-    ...{ reason: 'saved', tier: 'night' },
+    cycle_id: '20240301T0005',
+    gall_id: 'h',
+    post_no: 3,
+    title: 'Third',
+    reason: 'saved',
+    tier: 'night',
   }
 
   test('are those of the stored cycles, with their titles and their ends', async () => {
@@ -136,8 +147,14 @@ describe('the picks', () => {
   test('are by rank, with the score of each cycle, the counts of the pool, and what was saved', async () => {
     const found = await read('')
     expect(found).toMatchObject({
-      ...{ cycle_id: '20240301T0005', model_version: 'fake-1', weights_version: 'w' },
-      ...{ pending: 3, scored: 2, matching: 3, offset: 0, galleries: ['g', 'h'] },
+      cycle_id: '20240301T0005',
+      model_version: 'fake-1',
+      weights_version: 'w',
+      pending: 3,
+      scored: 2,
+      matching: 3,
+      offset: 0,
+      galleries: ['g', 'h'],
       picks: [
         { post_no: 1, rank: 1, title: 'First Title', status: 'scored' },
         { post_no: 2, rank: 2, title: 'Second', status: 'scored' },
@@ -223,26 +240,34 @@ describe('a list', () => {
       cycleId: '20240301T0105',
       counts: pointFixture(0).counts,
       warnings: [{ code: 'late_cycle', count: null, detail: 'w' }],
-      ...{ modelVersion: 'm-1', weightsVersion: 'w-2' },
+      modelVersion: 'm-1',
+      weightsVersion: 'w-2',
     }
     await post(cycleBody(0))
     observer.requestEnded({
-      ...{
-        ...endedRequest,
-        receivedAtMs: cycleMs(7),
-        startedAt: 100,
-        endedAt: 350.5,
-        bytesIn: 71,
-        bytesOut: 72,
-      },
+      ...endedRequest,
+      receivedAtMs: cycleMs(7),
+      startedAt: 100,
+      endedAt: 350.5,
+      bytesIn: 71,
+      bytesOut: 72,
       stages: Object.assign(stages, { summary }),
     })
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     expect(cycleLists(sources, observer, new URLSearchParams('limit=1')).items).toMatchObject([
       {
-        ...{ id: 2, at: new Date(cycleMs(7)).toISOString(), ms: 250.5, result: 'scored', is_late: true },
-        ...{ cycle_id: '20240301T0105', counts: pointFixture(0).counts, warnings: ['late cycle: w'] },
-        ...{ model_version: 'm-1', weights_version: 'w-2', bytes_in: 71, bytes_out: 72 },
+        id: 2,
+        at: new Date(cycleMs(7)).toISOString(),
+        ms: 250.5,
+        result: 'scored',
+        is_late: true,
+        cycle_id: '20240301T0105',
+        counts: pointFixture(0).counts,
+        warnings: ['late cycle: w'],
+        model_version: 'm-1',
+        weights_version: 'w-2',
+        bytes_in: 71,
+        bytes_out: 72,
       },
     ])
   })
@@ -263,16 +288,20 @@ test('a point of the charts has the counts, the results, the quantiles and the v
   )
   const point = observer.points.last!
   expect(point).toMatchObject({
-    ...{
-      cycle_id: '20240301T0000',
-      is_late: false,
-      pending: 11,
-      model_version: 'fake-1',
-      weights_version: 'w',
-    },
+    cycle_id: '20240301T0000',
+    is_late: false,
+    pending: 11,
+    model_version: 'fake-1',
+    weights_version: 'w',
     counts: {
-      ...{ candidates: 11, engagement: 12, candidate_scores: 0, removals: 1 },
-      ...{ scored_now: 10, waiting: 0, not_scored: 2, results: 12 },
+      candidates: 11,
+      engagement: 12,
+      candidate_scores: 0,
+      removals: 1,
+      scored_now: 10,
+      waiting: 0,
+      not_scored: 2,
+      results: 12,
     },
     missing_feature_share: 1 / 60,
     warning_kinds: ['removal_not_pending'],
@@ -307,63 +336,5 @@ test('a point of the charts has the counts, the results, the quantiles and the v
       { reason: 'post_unavailable', count: 0 },
       { reason: 'unknown_post', count: 1 },
     ],
-  })
-})
-
-describe('the versions', () => {
-  const failure = (version: string, role: string) => ({
-    version,
-    role,
-    problem: `problem of ${version}`,
-    atMs: 1000,
-  })
-  const version = (name: string, role: string, state: string) => ({
-    ...{ version: name, role, state, provider: `p-${name}`, processes: [] },
-  })
-  const point = (name: string, features: number, infer: number) => ({
-    ...{ ...pointFixture(0), model_version: name, stages_ms: { features, infer, plan: 1000 } },
-  })
-
-  test('have their uses, their failure, and the time of features and inference in their own cycles', async () => {
-    const sources = {
-      settings: () => ({ modelsDir: '/nowhere', dataDir: '/nowhere' }),
-      models: {
-        versions: [
-          version('a', 'active', 'serving'),
-          version('b', 'shadow', 'failed'),
-          version('c', 'active', 'failed'),
-        ],
-        status: { failures: [failure('c', 'active'), failure('b', 'shadow')] },
-        fallback: { version: 'a', failed: 'c', reason: 'it failed', atMs: 2000 },
-      },
-      cycles: { models: { shadows: { skippedCount: 7 } } },
-      store: { expiry: { firstPosition: () => 1 }, lastCycle: () => undefined, closed: false },
-    } as unknown as ServerSources
-    const items = [...[1, 2, 3, 4].map((n) => point('a', n, 10 * n)), point('c', 5, 500)]
-    const found = await models({ sources, observer: { points: { items } } as unknown as Observer })
-    expect(found).toMatchObject({
-      serving: 'a',
-      previous: null,
-      models_dir: '/nowhere',
-      shadow_cycles_skipped: 7,
-    })
-    expect(
-      found.models.map(({ version: name, uses, failure: failed, predict_ms }) => ({
-        ...{ name, uses, predict_ms, problem: failed?.problem },
-      })),
-    ).toEqual([
-      {
-        ...{ name: 'a', problem: undefined, predict_ms: { cycles: 4, p50: 33, p99: 44 } },
-        uses: [{ role: 'active', state: 'serving', provider: 'p-a' }],
-      },
-      {
-        ...{ name: 'b', problem: 'problem of b', predict_ms: null },
-        uses: [{ role: 'shadow', state: 'failed', provider: 'p-b' }],
-      },
-      {
-        ...{ name: 'c', problem: 'problem of c', predict_ms: { cycles: 1, p50: 505, p99: 505 } },
-        uses: [{ role: 'active', state: 'failed', provider: 'p-c' }],
-      },
-    ])
   })
 })

@@ -11,7 +11,9 @@ test('a command loads a model with the limits of the server, and has a flag for 
   }
   const { settings } = readSettings({ env, flags: {}, directory: '.' })
   expect(loadOptions('v1', settings, { printMessage: () => undefined })).toMatchObject({
-    ...{ timeLimitMs: 1234, latencyMsMax: 567, processBytesMax: 2 ** 30 },
+    timeLimitMs: 1234,
+    latencyMsMax: 567,
+    processBytesMax: 2 ** 30,
   })
   for (const names of [sessionSettingNames, historySettingNames])
     expect(names).toEqual(

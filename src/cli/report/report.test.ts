@@ -37,7 +37,12 @@ describe('the sentences', () => {
 
   const difference = (mean: number, verdict: Difference['verdict'], more_days: number | null): string =>
     differenceSentence({
-      ...{ a: 'model', b: 'newest', n: 5, mean, verdict, more_days },
+      a: 'model',
+      b: 'newest',
+      n: 5,
+      mean,
+      verdict,
+      more_days,
       ci95: [mean - 0.01, mean + 0.02],
     })
 
@@ -76,20 +81,18 @@ describe('the tables', () => {
 
   test('of the metrics have each depth and each area', () => {
     const row = (order: string, digit: number, n: number) => ({
-      ...{
-        order,
-        cycles: `${n}08`,
-        'top 10': `${digit}1 %`,
-        'top 50': `${digit}2 %`,
-        'top 100': `${digit}3 %`,
-      },
-      ...{ 'NDCG 10': `0.${digit}04`, 'NDCG 50': `0.${digit}05`, 'AUC first': `0.${digit}06` },
-      ...{
-        'AUC last': `0.${digit}07`,
-        'AP last': `0.${digit}08`,
-        'earlier p10': `${10 * n + 2} min`,
-        p90: `${10 * n + 3} min`,
-      },
+      order,
+      cycles: `${n}08`,
+      'top 10': `${digit}1 %`,
+      'top 50': `${digit}2 %`,
+      'top 100': `${digit}3 %`,
+      'NDCG 10': `0.${digit}04`,
+      'NDCG 50': `0.${digit}05`,
+      'AUC first': `0.${digit}06`,
+      'AUC last': `0.${digit}07`,
+      'AP last': `0.${digit}08`,
+      'earlier p10': `${10 * n + 2} min`,
+      p90: `${10 * n + 3} min`,
     })
     expect(table('Ranking metrics')).toEqual([
       row('model', 8, 1),
@@ -105,8 +108,13 @@ describe('the tables', () => {
       n: number,
       figures: readonly [ranked: string, found: string, saved: string],
     ) => ({
-      ...{ [kind]: value, posts: String(n + 1), saved: String(n + 2), picks: String(n + 3) },
-      ...{ 'ranked below a saved post': figures[0], found: figures[1], 'decided picks saved': figures[2] },
+      [kind]: value,
+      posts: String(n + 1),
+      saved: String(n + 2),
+      picks: String(n + 3),
+      'ranked below a saved post': figures[0],
+      found: figures[1],
+      'decided picks saved': figures[2],
     })
     expect(table('The model by gallery')).toEqual([
       row('gallery', 'g1', 600, ['61 % (60 to 63)', '64 %', '63 %']),
@@ -148,12 +156,28 @@ describe('the tables', () => {
   test('of the outcomes have the medians and the correlations by age', () => {
     expect(table('Placements: medians of the counters by age')).toEqual([
       {
-        ...{ 'picked by': 'model m-1', placements: '701', hidden: '7.1 %', deleted: '7.2 %', age: '6 h' },
-        ...{ readings: '702', views: '703', up: '704', down: '705', comment_cnt: '706' },
+        'picked by': 'model m-1',
+        placements: '701',
+        hidden: '7.1 %',
+        deleted: '7.2 %',
+        age: '6 h',
+        readings: '702',
+        views: '703',
+        up: '704',
+        down: '705',
+        comment_cnt: '706',
       },
       {
-        ...{ 'picked by': 'operator', placements: '711', hidden: '7.4 %', deleted: '7.3 %', age: '24 h' },
-        ...{ readings: '712', views: '713', up: '–', down: '715', comment_cnt: '716' },
+        'picked by': 'operator',
+        placements: '711',
+        hidden: '7.4 %',
+        deleted: '7.3 %',
+        age: '24 h',
+        readings: '712',
+        views: '713',
+        up: '–',
+        down: '715',
+        comment_cnt: '716',
       },
     ])
     expect(table('Score at placement and later counters')).toEqual([

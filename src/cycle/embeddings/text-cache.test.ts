@@ -23,7 +23,11 @@ test.each([
   const store = createMemoryStore()
   const model = new FakeModel()
   const service = await CycleService.open({
-    ...{ codec: referenceCodec, store, model: () => model, clock: () => nowMs, textEncodeMsMax: 1000 },
+    codec: referenceCodec,
+    store,
+    model: () => model,
+    clock: () => nowMs,
+    textEncodeMsMax: 1000,
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
     log: silentLog,

@@ -14,7 +14,11 @@ async function storeWithCycle(): Promise<{ store: Store; cycle: StoredCycle }> {
   const store = createMemoryStore()
   const json = bytes(body)
   await store.appendCycle({
-    ...{ cycleId, cycleAtMs: 0, receivedAt: '2026-03-02T03:00:00Z', modelVersion: 'm', weightsVersion: 'w' },
+    cycleId,
+    cycleAtMs: 0,
+    receivedAt: '2026-03-02T03:00:00Z',
+    modelVersion: 'm',
+    weightsVersion: 'w',
     request: { encoding: 'identity', bytes: json, bodyBytes: json.length },
     columns: new Uint8Array(),
     response,

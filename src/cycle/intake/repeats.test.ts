@@ -16,7 +16,11 @@ const first = cycleBody(0, { candidates: [candidate('g', 1)] })
 const open = (store: Store = createMemoryStore()): Promise<CycleService> => {
   const model = new FakeModel()
   return CycleService.open({
-    ...{ codec: referenceCodec, store, model: () => model, clock: () => nowMs, log: silentLog },
+    codec: referenceCodec,
+    store,
+    model: () => model,
+    clock: () => nowMs,
+    log: silentLog,
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     textEncodeMsMax: 1000,
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },

@@ -4,8 +4,12 @@ import type { StoredCycle } from '../../store/index.js'
 import { StoredResponses } from './stored-responses.js'
 
 const cycle = (position: number): StoredCycle => ({
-  ...{ position, receivedAt: 'then', cycleId: `cycle ${position}`, cycleAtMs: 0 },
-  ...{ modelVersion: 'm', weightsVersion: 'w' },
+  position,
+  receivedAt: 'then',
+  cycleId: `cycle ${position}`,
+  cycleAtMs: 0,
+  modelVersion: 'm',
+  weightsVersion: 'w',
 })
 
 const bytes = (length: number): Uint8Array => new Uint8Array(length)

@@ -35,7 +35,9 @@ const cycleAt = (index: number): fc.Arbitrary<CycleRequest> =>
       candidates: fc.array(
         fc
           .record({
-            ...{ gallId, postNo, title: fc.constantFrom('제목', '제목', '제목', '') },
+            gallId,
+            postNo,
+            title: fc.constantFrom('제목', '제목', '제목', ''),
             created_at: fc.option(
               fc.constantFrom(1, 2, 3).map((h) => instant(cycleMs(0) - h * 60 * minute)),
               {
@@ -52,7 +54,12 @@ const cycleAt = (index: number): fc.Arbitrary<CycleRequest> =>
       engagement: fc.array(
         fc
           .record({
-            ...{ gallId, postNo, views: counter, up: counter, comment_cnt: counter, rtb_vote: counter },
+            gallId,
+            postNo,
+            views: counter,
+            up: counter,
+            comment_cnt: counter,
+            rtb_vote: counter,
             status: fc.constantFrom('ok', 'ok', 'ok', 'missing'),
           })
           .map(({ gallId, postNo, ...over }) => reading(gallId, postNo, cycleMs(index), over as object)),
@@ -61,7 +68,10 @@ const cycleAt = (index: number): fc.Arbitrary<CycleRequest> =>
       removals: fc.array(
         fc
           .record({
-            ...{ gallId, postNo, decided_at: timeNear(index), tier: fc.constantFrom('main', 'night') },
+            gallId,
+            postNo,
+            decided_at: timeNear(index),
+            tier: fc.constantFrom('main', 'night'),
             reason: fc.constantFrom('saved', 'saved', 'saved', 'hidden', 'deleted', 'aged_out'),
           })
           .map(({ gallId, postNo, ...over }) => removal(gallId, postNo, over as object)),
@@ -131,7 +141,11 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
   let model: FakeModel = new TwoHeads()
   let nowMs = 0
   const service = await CycleService.open({
-    ...{ codec, store, model: () => model, textEncodeMsMax: 1000, clock: () => nowMs },
+    codec,
+    store,
+    model: () => model,
+    textEncodeMsMax: 1000,
+    clock: () => nowMs,
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 0.5, up: 0, downvote_share: 0 } },
     log: silentLog,
@@ -143,7 +157,8 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
     // From the next boundary on.
     if (place === 2)
       await service.setWeights({
-        ...{ version: 'comments', note: '' },
+        version: 'comments',
+        note: '',
         weights: { views: 0, comments: 1, up: 0, downvote_share: 0 },
       })
     const { position } = store.findCycle(cycle.cycle_id)!
@@ -240,7 +255,8 @@ function daysOfSaves(days: number): RandomHistory {
         ),
         removals: saved.map((post, i) =>
           removal('g', post + 1, {
-            ...{ reason: 'saved', tier: 'main' },
+            reason: 'saved',
+            tier: 'main',
             // The first minute after the cycle before, or the last one before this cycle.
             decided_at: instant(
               i === 0 ? cycleMs(index) - minute : Date.parse(cycles.at(-1)?.cycle_time ?? '') + minute,

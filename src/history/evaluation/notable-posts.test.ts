@@ -23,7 +23,8 @@ function cycle(index: number, pending: readonly number[], saved: readonly number
     engagement: pending.map((no) => reading('g', no, cycleMs(index), { views: views[no]! })),
     removals: saved.map((no) =>
       removal('g', no, {
-        ...{ reason: 'saved', tier: 'main' },
+        reason: 'saved',
+        tier: 'main',
         decided_at: new Date(cycleMs(index) - 60_000).toISOString(),
       }),
     ),
@@ -44,7 +45,11 @@ async function served(): Promise<Store> {
   const model = new FakeModel()
   let nowMs = 0
   const service = await CycleService.open({
-    ...{ codec, store, model: () => model, textEncodeMsMax: 1000, clock: () => nowMs },
+    codec,
+    store,
+    model: () => model,
+    textEncodeMsMax: 1000,
+    clock: () => nowMs,
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } },
     log: silentLog,

@@ -17,7 +17,9 @@ const counters = ['views', 'up', 'down', 'comment_cnt'] as const
 
 const outcome: fc.Arbitrary<Outcome> = fc
   .record({
-    ...{ placed_at: instant, hidden_at: fc.option(instant), deleted_at: fc.option(instant) },
+    placed_at: instant,
+    hidden_at: fc.option(instant),
+    deleted_at: fc.option(instant),
     picked_by: fc.constantFrom<Outcome['picked_by']>(
       { type: 'operator' },
       { type: 'model', model_version: 'm1', weights_version: 'w', cycle_id: '20260301T0000' },
@@ -26,8 +28,12 @@ const outcome: fc.Arbitrary<Outcome> = fc
     score_at_placement: fc.option(fc.integer({ min: 0, max: 4 }).map((value) => value / 4)),
     readings: fc.uniqueArray(
       fc.record({
-        ...{ age_h: fc.constantFrom(...ages), observed_at: instant },
-        ...{ views: counter, up: counter, down: counter, comment_cnt: counter },
+        age_h: fc.constantFrom(...ages),
+        observed_at: instant,
+        views: counter,
+        up: counter,
+        down: counter,
+        comment_cnt: counter,
       }),
       { selector: ({ age_h }) => age_h },
     ),
@@ -93,8 +99,11 @@ function naive(all: readonly Outcome[], fromMs: number, toMs: number): object {
       if (some.length === 0) return []
       return [
         {
-          ...{ picked_by, model_version, placements: some.length },
-          ...{ hidden_share: share('hidden_at'), deleted_share: share('deleted_at') },
+          picked_by,
+          model_version,
+          placements: some.length,
+          hidden_share: share('hidden_at'),
+          deleted_share: share('deleted_at'),
           ages: byAge(some, figure),
         },
       ]

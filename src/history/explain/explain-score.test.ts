@@ -12,7 +12,10 @@ const weights: Weights = { views: 2, comments: 0, up: 0, downvote_share: 0 }
 function scorer(missing: 'imputed' | 'nan' = 'imputed'): Scorer {
   const encoder = { hash: 'h', dim: 2, encode: () => Promise.reject(new Error('encodes nothing')) }
   const model: Scorer['model'] = {
-    ...{ version: 'm', kind: 'trained' as const, provider: 'none', text: encoder },
+    version: 'm',
+    kind: 'trained' as const,
+    provider: 'none',
+    text: encoder,
     image: { ...encoder, pooling: 'mean', required: false },
     predict: () => Promise.reject(new Error('predicts rows only')),
     predictRows: ({ count, features: matrix, text, image }: FeatureRows): Promise<HeadColumns> => {
@@ -51,25 +54,50 @@ test('each input has its value, its percentile and the median of the present val
   expect(score).toBe(2 * (4 / 8 + 1 / 32 + 0.5 / 4))
   expect(Object.fromEntries(explained.map(({ name, ...rest }) => [name, rest]))).toEqual({
     views_log: {
-      ...{ kind: 'feature', value: 4, missing: false, percentile: 2.5 / 4, median: 3 },
-      ...{ over_median: 2 / 8, over_missing: 1 },
+      kind: 'feature',
+      value: 4,
+      missing: false,
+      percentile: 2.5 / 4,
+      median: 3,
+      over_median: 2 / 8,
+      over_missing: 1,
     },
     up_log: {
-      ...{ kind: 'feature', value: null, missing: true, percentile: null, median: 6 },
-      ...{ over_median: -(2 * 6) / 16, over_missing: null },
+      kind: 'feature',
+      value: null,
+      missing: true,
+      percentile: null,
+      median: 6,
+      over_median: -(2 * 6) / 16,
+      over_missing: null,
     },
     // Never missing.
     images_in_post_log: {
-      ...{ kind: 'feature', value: 1, missing: false, percentile: 3.5 / 4, median: 0 },
-      ...{ over_median: 2 / 32, over_missing: null },
+      kind: 'feature',
+      value: 1,
+      missing: false,
+      percentile: 3.5 / 4,
+      median: 0,
+      over_median: 2 / 32,
+      over_missing: null,
     },
     text: {
-      ...{ kind: 'text', value: null, missing: false, percentile: null, median: null },
-      ...{ over_median: (2 * 0.25) / 4, over_missing: (2 * 0.5) / 4 },
+      kind: 'text',
+      value: null,
+      missing: false,
+      percentile: null,
+      median: null,
+      over_median: (2 * 0.25) / 4,
+      over_missing: (2 * 0.5) / 4,
     },
     image: {
-      ...{ kind: 'image', value: null, missing: true, percentile: null, median: null },
-      ...{ over_median: -2 / 4, over_missing: null },
+      kind: 'image',
+      value: null,
+      missing: true,
+      percentile: null,
+      median: null,
+      over_median: -2 / 4,
+      over_missing: null,
     },
   })
 })
@@ -134,7 +162,8 @@ test('the steps of a change add up to it, and equal inputs are omitted', async (
     afterOwn: after,
   })
   expect(change).toEqual({
-    ...{ from_score: 1.3125, to_score: 4 * (2 / 8 + 8 / 16 + 1 / 32 + 0.5 / 4 + 1 / 4) },
+    from_score: 1.3125,
+    to_score: 4 * (2 / 8 + 8 / 16 + 1 / 32 + 0.5 / 4 + 1 / 4),
     by_inputs: 2 * (-2 / 8 + 8 / 16 + 1 / 4),
     by_weights: 2 * (2 / 8 + 8 / 16 + 1 / 32 + 0.5 / 4 + 1 / 4),
     by_model: 0,

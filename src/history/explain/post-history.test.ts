@@ -53,16 +53,18 @@ test('the last reading is the newest one with counters', async () => {
 test('a post is pending from the cycle that brings it on, and no longer after the one that removes it, by cycle_time', () => {
   /** The third cycle arrives last. */
   const cycleAt = (number: number): StoredCycle => ({
-    ...{ position: number === 3 ? 9 : number, cycleId: `c${number}`, cycleAtMs: cycleMs(number) },
-    ...{
-      receivedAt: '',
-      modelVersion: '',
-      weightsVersion: '',
-      hash: '',
-    },
+    position: number === 3 ? 9 : number,
+    cycleId: `c${number}`,
+    cycleAtMs: cycleMs(number),
+    receivedAt: '',
+    modelVersion: '',
+    weightsVersion: '',
   })
   const visit: StoredVisit = {
-    ...{ gallId: 'g', postNo: 1, entered: { position: 2, row: 0 }, begin: cycleAt(2) },
+    gallId: 'g',
+    postNo: 1,
+    entered: { position: 2, row: 0 },
+    begin: cycleAt(2),
     left: { cycle: cycleAt(4), reason: 0, tier: 0, decidedMs: 0 },
   }
   const pendingAt = (one: StoredVisit): number[] =>

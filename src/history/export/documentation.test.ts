@@ -91,7 +91,11 @@ describe('the example queries', () => {
     const recorded = await recordedHistory()
     const window = { fromMs: -Infinity, toMs: Infinity }
     await exportStore(recorded.store, {
-      ...{ codec: referenceCodec, directory, features: catalogue, texts: false, ...window },
+      codec: referenceCodec,
+      directory,
+      features: catalogue,
+      texts: false,
+      ...window,
     })
   })
 
@@ -137,12 +141,21 @@ async function recordedHistory(): Promise<RecordedDirectory> {
       }),
     )
   const placement = {
-    ...{ placement_id: 'p1', gall_id: 'humor', post_no: 1, tier: 'main', placed_at: cycleBody(3).cycle_time },
-    ...{ picked_by: { type: 'operator' as const }, score_at_placement: 0.5 },
+    placement_id: 'p1',
+    gall_id: 'humor',
+    post_no: 1,
+    tier: 'main',
+    placed_at: cycleBody(3).cycle_time,
+    picked_by: { type: 'operator' as const },
+    score_at_placement: 0.5,
     readings: [
       {
-        ...{ age_h: 24 as const, observed_at: cycleBody(290).cycle_time },
-        ...{ views: 100, up: 5, down: 0, comment_cnt: 2 },
+        age_h: 24 as const,
+        observed_at: cycleBody(290).cycle_time,
+        views: 100,
+        up: 5,
+        down: 0,
+        comment_cnt: 2,
       },
     ],
   }

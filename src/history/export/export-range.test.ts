@@ -86,22 +86,30 @@ describe('an export', () => {
     const { directory } = await record([cycleBody(0)])
     const placed = cycleBody(3).cycle_time
     const whole: Outcome & { deleted_by: string } = {
-      ...{ placement_id: 'p1', gall_id: 'g', post_no: 7, tier: 'night', placed_at: placed },
-      picked_by: {
-        ...{ type: 'model', model_version: 'm', weights_version: 'w', cycle_id: cycleBody(2).cycle_id },
-      },
-      ...{ score_at_placement: 0.125, views_at_placement: 1, up_at_placement: 2 },
-      ...{ down_at_placement: null, comment_at_placement: 4, hidden_at: null },
-      ...{ deleted_at: cycleBody(9).cycle_time, deleted_by: 'operator' },
+      placement_id: 'p1',
+      gall_id: 'g',
+      post_no: 7,
+      tier: 'night',
+      placed_at: placed,
+      picked_by: { type: 'model', model_version: 'm', weights_version: 'w', cycle_id: cycleBody(2).cycle_id },
+      score_at_placement: 0.125,
+      views_at_placement: 1,
+      up_at_placement: 2,
+      down_at_placement: null,
+      comment_at_placement: 4,
+      hidden_at: null,
+      deleted_at: cycleBody(9).cycle_time,
+      deleted_by: 'operator',
       readings: [
-        {
-          ...{ age_h: 6, observed_at: cycleBody(80).cycle_time },
-          ...{ views: 10, up: null, down: 0, comment_cnt: 3 },
-        },
+        { age_h: 6, observed_at: cycleBody(80).cycle_time, views: 10, up: null, down: 0, comment_cnt: 3 },
       ],
     }
     const bare: Outcome = {
-      ...{ placement_id: 'p2', gall_id: 'h', post_no: 1, tier: 'main', placed_at: placed },
+      placement_id: 'p2',
+      gall_id: 'h',
+      post_no: 1,
+      tier: 'main',
+      placed_at: placed,
       picked_by: { type: 'operator' },
     }
     await directory.putOutcomes([whole], cycleMs(90))
@@ -110,31 +118,66 @@ describe('an export', () => {
     const day = dayOf(placed)
     const known = cycleMs(90) * 1000
     const absent = {
-      ...{ picked_model_version: null, picked_weights_version: null, picked_cycle_id: null },
-      ...{ score_at_placement: null, views_at_placement: null, up_at_placement: null },
-      ...{ down_at_placement: null, comment_at_placement: null, hidden_at: null, deleted_at: null },
+      picked_model_version: null,
+      picked_weights_version: null,
+      picked_cycle_id: null,
+      score_at_placement: null,
+      views_at_placement: null,
+      up_at_placement: null,
+      down_at_placement: null,
+      comment_at_placement: null,
+      hidden_at: null,
+      deleted_at: null,
     }
     expect(sorted(await rowsOf(out, 'outcomes'))).toEqual(
       sorted([
         {
-          ...{ ...absent, placement_id: 'p1', gall_id: 'g', post_no: 7, tier: 'night', day },
-          ...{ placed_at: micros(placed), picked_by: 'model', picked_model_version: 'm' },
-          ...{ picked_weights_version: 'w', picked_cycle_id: cycleBody(2).cycle_id },
-          ...{ score_at_placement: 0.125, views_at_placement: 1, up_at_placement: 2 },
-          ...{ comment_at_placement: 4, deleted_at: micros(whole.deleted_at), deleted_by: 'operator' },
+          ...absent,
+          placement_id: 'p1',
+          gall_id: 'g',
+          post_no: 7,
+          tier: 'night',
+          day,
+          placed_at: micros(placed),
+          picked_by: 'model',
+          picked_model_version: 'm',
+          picked_weights_version: 'w',
+          picked_cycle_id: cycleBody(2).cycle_id,
+          score_at_placement: 0.125,
+          views_at_placement: 1,
+          up_at_placement: 2,
+          comment_at_placement: 4,
+          deleted_at: micros(whole.deleted_at),
+          deleted_by: 'operator',
           known_at: known,
         },
         {
-          ...{ ...absent, placement_id: 'p2', gall_id: 'h', post_no: 1, tier: 'main', day },
-          ...{ placed_at: micros(placed), picked_by: 'operator', deleted_by: null },
+          ...absent,
+          placement_id: 'p2',
+          gall_id: 'h',
+          post_no: 1,
+          tier: 'main',
+          day,
+          placed_at: micros(placed),
+          picked_by: 'operator',
+          deleted_by: null,
           known_at: cycleMs(4) * 1000,
         },
       ]),
     )
     expect(await rowsOf(out, 'outcome_readings')).toEqual([
       {
-        ...{ placement_id: 'p1', gall_id: 'g', post_no: 7, age_h: 6, day, known_at: known },
-        ...{ observed_at: cycleMs(80) * 1000, views: 10, up: null, down: 0, comment_cnt: 3 },
+        placement_id: 'p1',
+        gall_id: 'g',
+        post_no: 7,
+        age_h: 6,
+        day,
+        known_at: known,
+        observed_at: cycleMs(80) * 1000,
+        views: 10,
+        up: null,
+        down: 0,
+        comment_cnt: 3,
       },
     ])
   })

@@ -49,8 +49,14 @@ describe('an export', () => {
 
   test('has optional members of candidates, removals and texts', async () => {
     const full = candidate('갤러리', 2 ** 53 - 1, {
-      ...{ title: '따옴표 \' " 와 \n 줄', body_html: '<p>본문</p>', gallery_type: 'mini', category_id: -3 },
-      ...{ manual_flag: 1, image_positions: [1, 3], images_in_post: 4, created_at: null },
+      title: '따옴표 \' " 와 \n 줄',
+      body_html: '<p>본문</p>',
+      gallery_type: 'mini',
+      category_id: -3,
+      manual_flag: 1,
+      image_positions: [1, 3],
+      images_in_post: 4,
+      created_at: null,
     })
     const { recorded, directory } = await record([
       cycleBody(0, { candidates: [full, candidate('g', 2)] }),
@@ -127,9 +133,20 @@ describe('an export', () => {
       [3, 0.5, 1],
       [4, 0.25, 2.5],
     ].map(([post_no, score, rank]) => ({
-      ...{ cycle_id, cycle_time: cycleMs(0) * 1000, day: '2024-03-01', gall_id: 'g', post_no },
-      ...{ entered_cycle_id: cycle_id, model_version: 'shadow-1', weights_version: 'initial' },
-      ...{ score, rank, p_views: score, p_comments: null, p_up: null, downvote_share: null },
+      cycle_id,
+      cycle_time: cycleMs(0) * 1000,
+      day: '2024-03-01',
+      gall_id: 'g',
+      post_no,
+      entered_cycle_id: cycle_id,
+      model_version: 'shadow-1',
+      weights_version: 'initial',
+      score,
+      rank,
+      p_views: score,
+      p_comments: null,
+      p_up: null,
+      downvote_share: null,
     }))
     expect(sorted(rows)).toEqual(sorted(expected))
   })

@@ -15,8 +15,12 @@ async function opened() {
   })
   const addCycle = (position: number): void => {
     staging.addPosition({
-      ...{ position, cycleId: `20261124T000${position}`, cycleAtMs: 0, receivedAt: '1970-01-01T00:00:00Z' },
-      ...{ modelVersion: 'm1', weightsVersion: 'initial' },
+      position,
+      cycleId: `20261124T000${position}`,
+      cycleAtMs: 0,
+      receivedAt: '1970-01-01T00:00:00Z',
+      modelVersion: 'm1',
+      weightsVersion: 'initial',
     })
     staging.add('cycles', { position })
   }

@@ -24,9 +24,7 @@ test('every feature is pinned, with its formula in words and its value if it is 
     name: string
     formula: string
     missing: number | null
-  }) => ({
-    ...{ name, formula, missing },
-  })
+  }) => ({ name, formula, missing })
   expect(catalogue.map(described)).toEqual(golden.features.map(described))
 })
 

@@ -34,8 +34,15 @@ test.each(golden.padded)(
 
 describe('the tensor of an image with padding', () => {
   const options: PreprocessOptions = {
-    ...{ resize: { width: 8, height: 4 }, pad: { color: [1, 2, 3], side: 'end' }, crop: null },
-    ...{ interpolation: 'bilinear', channels: 'rgb', layout: 'nhwc', scale: 1, mean: null, std: null },
+    resize: { width: 8, height: 4 },
+    pad: { color: [1, 2, 3], side: 'end' },
+    crop: null,
+    interpolation: 'bilinear',
+    channels: 'rgb',
+    layout: 'nhwc',
+    scale: 1,
+    mean: null,
+    std: null,
   }
   const jpeg = async (): Promise<Uint8Array> => noise(6, 6).jpeg({ quality: 100 }).toBuffer()
   const rowsOf = (tensor: ArrayLike<number>, width: number): number[][] =>

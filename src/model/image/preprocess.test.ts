@@ -113,7 +113,11 @@ test('a tensor of bytes has the pixels as they are, in the order of the channels
   const { pixels } = await decoded(jpeg)
   const options: PreprocessOptions = {
     ...plain,
-    ...{ resize: { width, height }, layout: 'nhwc', channels: 'bgr', mean: null, std: null },
+    resize: { width, height },
+    layout: 'nhwc',
+    channels: 'bgr',
+    mean: null,
+    std: null,
   }
   const tensor = await tensorOf(jpeg, options)
   expect(tensor).toBeInstanceOf(Uint8Array)

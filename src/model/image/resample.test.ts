@@ -53,8 +53,15 @@ describe.each(interpolations)('%s gives the bytes of Pillow', (interpolation) =>
     async ({ jpeg, crop, shortest_edge, sha256 }) => {
       const [width, height] = crop
       const tensor = await new Preprocessor({
-        ...{ resize: { shortest_edge }, pad: null, crop: { width, height }, interpolation },
-        ...{ channels: 'rgb', layout: 'nhwc', scale: 1, mean: [0, 0, 0], std: [1, 1, 1] },
+        resize: { shortest_edge },
+        pad: null,
+        crop: { width, height },
+        interpolation,
+        channels: 'rgb',
+        layout: 'nhwc',
+        scale: 1,
+        mean: [0, 0, 0],
+        std: [1, 1, 1],
       }).tensorOf(Buffer.from(golden.jpegs[jpeg] ?? '', 'base64'))
       expect(digest(Uint8Array.from(tensor))).toBe(sha256[interpolation])
     },

@@ -91,7 +91,12 @@ describe('galleries', () => {
 
 describe('an image encoder', () => {
   const image: ImageManifest = {
-    ...{ file: 'image.onnx', sha256, input: 'pixels', output: 'vectors', dim: 4, pooling: 'mean' },
+    file: 'image.onnx',
+    sha256,
+    input: 'pixels',
+    output: 'vectors',
+    dim: 4,
+    pooling: 'mean',
     resize: { width: 8, height: 8 },
   }
   const problemsOf = (changes: Partial<ImageManifest>): string[] =>

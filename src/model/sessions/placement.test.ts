@@ -42,7 +42,10 @@ test('the first of several runs does not count, and of the others the one with t
 
 test('only the kernels of nodes count: events around them and of the session have other names', () => {
   const kernel: ProfileEvent = {
-    ...{ cat: 'Node', name: 'MatMul_1_kernel_time', ts: 2, dur: 1 },
+    cat: 'Node',
+    name: 'MatMul_1_kernel_time',
+    ts: 2,
+    dur: 1,
     args: { provider: device, op_name: 'MatMul' },
   }
   const events = [
@@ -99,7 +102,10 @@ function run(
   return [
     { cat: 'Session', name: 'model_run', ts, dur },
     ...nodes.map(([provider, operator, nodeDur], index) => ({
-      ...{ cat: 'Node', name: `${operator}_${index}_kernel_time`, ts: ts + index + 1, dur: nodeDur },
+      cat: 'Node',
+      name: `${operator}_${index}_kernel_time`,
+      ts: ts + index + 1,
+      dur: nodeDur,
       args: { provider, op_name: operator },
     })),
   ]

@@ -80,8 +80,15 @@ describe('a text encoder', () => {
   test('passes no token types to a graph without that input', async () => {
     const { vocabularyCount } = koreanTokenizer()
     const graph = transformerGraph({
-      ...{ layerCount: 1, width: dim, headCount: 2, hiddenWidth: 32, vocabularyCount, tokensMax: 64 },
-      ...{ hasTypeIds: false, seed: 1, note: '' },
+      layerCount: 1,
+      width: dim,
+      headCount: 2,
+      hiddenWidth: 32,
+      vocabularyCount,
+      tokensMax: 64,
+      hasTypeIds: false,
+      seed: 1,
+      note: '',
     })
     const { encode } = await open(textPlan({}, { graph }))
     expect([...(await encode([record('오늘')])).encoded]).toEqual([1])

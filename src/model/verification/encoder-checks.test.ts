@@ -12,7 +12,9 @@ import { checkTokenizer } from './encoder-checks.js'
 
 const unigram = {
   ...exampleTokenizer(),
-  ...{ added_tokens: [], normalizer: null, post_processor: null },
+  added_tokens: [],
+  normalizer: null,
+  post_processor: null,
   pre_tokenizer: { type: 'Metaspace', replacement: '\u2581', prepend_scheme: 'always', split: true },
   model: {
     type: 'Unigram',
@@ -30,11 +32,16 @@ async function check(tokenizer: object, golden_tokens: GoldenTokens[], kind: Man
   writeFileSync(join(directory, 'tokenizer.json'), bytes)
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   const manifest: Manifest = {
-    ...{ model_version: 'v', kind },
+    model_version: 'v',
+    kind,
     head: { file: 'h.onnx', sha256, inputs: { text: 'text' }, outputs: { p_up: { name: 'p' } } },
     text: {
-      ...{ file: 't.onnx', sha256, tokenizer: { file: 'tokenizer.json', sha256 } },
-      ...{ template: '{title}', tokens_max: 16, dim: 4 },
+      file: 't.onnx',
+      sha256,
+      tokenizer: { file: 'tokenizer.json', sha256 },
+      template: '{title}',
+      tokens_max: 16,
+      dim: 4,
       ...(golden_tokens.length === 0 ? {} : { golden_tokens }),
     },
   }

@@ -126,7 +126,8 @@ describe('a graph is accepted by verification if and only if its process serves 
         const names = ['input_ids', 'attention_mask', ...(isUnexpected ? ['position_ids'] : [])]
         const declared = shape === null ? null : [...(isPooled ? shape.slice(0, 1) : shape), dim]
         const bytes = graph.write({
-          ...{ name: 'text', note: '' },
+          name: 'text',
+          note: '',
           inputs: names.map((name) => ({ name, shape, element })),
           outputs: [{ name: output, shape: traced(declared, isTraced), element: given }],
         })
@@ -343,7 +344,8 @@ function imageGraph({ shape, element, given, form, isTraced }: ImageGraphKind): 
   const [rows = 'N', channels = imageDim] = shape ?? []
   const declared = { cells: shape, vector: [rows, channels], tokens: [rows, 2, channels] }[form] ?? null
   return graph.write({
-    ...{ name: 'image', note: '' },
+    name: 'image',
+    note: '',
     inputs: [{ name: 'pixels', shape, element }],
     outputs: [{ name: 'vectors', shape: shape === null ? null : traced(declared, isTraced), element: given }],
   })
@@ -358,9 +360,13 @@ const textMembers = {
   dim: textDim,
 }
 const imageMembers = {
-  ...{ input: 'pixels', output: 'vectors', dim: imageDim, pooling: 'mean' },
+  input: 'pixels',
+  output: 'vectors',
+  dim: imageDim,
+  pooling: 'mean',
   resize: { width: 4, height: 4 },
-  ...{ mean: [0, 0, 0], std: [1, 1, 1] },
+  mean: [0, 0, 0],
+  std: [1, 1, 1],
 }
 
 /** Members of a manifest whose head reads an encoder. */

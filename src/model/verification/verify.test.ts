@@ -34,7 +34,9 @@ const hangingGraph = smallGraph({
     { type: 'ReduceMax', inputs: ['features'], outputs: ['m0'], attributes: { keepdims: { int: 1 } } },
     { type: 'Expand', inputs: ['m0', 'size'], outputs: ['m1'] },
     ...Array.from({ length: 40 }, (_, i) => ({
-      ...{ type: 'MatMul', inputs: [`m${i + 1}`, `m${i + 1}`], outputs: [`m${i + 2}`] },
+      type: 'MatMul',
+      inputs: [`m${i + 1}`, `m${i + 1}`],
+      outputs: [`m${i + 2}`],
     })),
     { type: 'ReduceMax', inputs: ['m41'], outputs: ['most'], attributes: { keepdims: { int: 1 } } },
     { type: 'Mul', inputs: ['features', 'most'], outputs: ['product'] },

@@ -31,8 +31,17 @@ beforeEach(() => responses.clear())
 
 const nothing = { counts: null, warnings: [], is_late: false, model_version: null, weights_version: null }
 const refused: Call = {
-  ...{ ...callFixture, ...nothing, id: 72, status: 422, result: 'refused', code: 'unprocessable', ms: 3.25 },
-  ...{ problem: 'must not be in the future', cycle_id: null, stages_ms: {}, at: '2026-03-02T04:01:09Z' },
+  ...callFixture,
+  ...nothing,
+  id: 72,
+  status: 422,
+  result: 'refused',
+  code: 'unprocessable',
+  ms: 3.25,
+  problem: 'must not be in the future',
+  cycle_id: null,
+  stages_ms: {},
+  at: '2026-03-02T04:01:09Z',
 }
 
 describe('the calls', () => {
@@ -44,14 +53,26 @@ describe('the calls', () => {
   test('have their columns', () => {
     expect(rowsOf(html([refused, callFixture]), 'Calls, newest first')).toEqual([
       {
-        ...{ Time: '03-02 13:01:09', Cycle: 'POST /v1/cycles', Took: '3.25 ms', Stages: '' },
+        Time: '03-02 13:01:09',
+        Cycle: 'POST /v1/cycles',
+        Took: '3.25 ms',
+        Stages: '',
         Result: 'refused422 must not be in the future',
-        ...{ Scored: '–', Waiting: '–', 'Not scored': '–', Model: '–' },
+        Scored: '–',
+        Waiting: '–',
+        'Not scored': '–',
+        Model: '–',
       },
       {
-        ...{ Time: '03-02 12:57:08', Cycle: '20260302T1255', Took: '196 ms', Stages: '' },
+        Time: '03-02 12:57:08',
+        Cycle: '20260302T1255',
+        Took: '196 ms',
+        Stages: '',
         Result: 'scoredlate2 warnings',
-        ...{ Scored: '805', Waiting: '806', 'Not scored': '807', Model: 'model-5' },
+        Scored: '805',
+        Waiting: '806',
+        'Not scored': '807',
+        Model: 'model-5',
       },
     ])
   })
@@ -119,12 +140,24 @@ describe('the details of a call', () => {
       Trace: 'trace-9',
     })
     expect(factsOf(stages)).toEqual({
-      ...{ receive: '21.0 ms', decode: '22.0 ms', wait: '23.0 ms', plan: '24.0 ms', features: '25.0 ms' },
-      ...{ infer: '26.0 ms', encode: '27.0 ms', commit: '28.0 ms' },
+      receive: '21.0 ms',
+      decode: '22.0 ms',
+      wait: '23.0 ms',
+      plan: '24.0 ms',
+      features: '25.0 ms',
+      infer: '26.0 ms',
+      encode: '27.0 ms',
+      commit: '28.0 ms',
     })
     expect(factsOf(rows)).toEqual({
-      ...{ candidates: '801', engagement: '802', 'candidate scores': '803', removals: '804' },
-      ...{ 'scored now': '805', waiting: '806', 'not scored': '807', results: '808' },
+      candidates: '801',
+      engagement: '802',
+      'candidate scores': '803',
+      removals: '804',
+      'scored now': '805',
+      waiting: '806',
+      'not scored': '807',
+      results: '808',
     })
     expect(elementsOf(html(callFixture), 'li').map(textOf)).toEqual(callFixture.warnings)
   })
@@ -155,18 +188,28 @@ describe('the details of a call', () => {
 
 describe('stored cycles', () => {
   const stored = (position: number) => ({
-    ...{ position, cycleId: `20260302T12${10 + position}`, receivedAt: `2026-03-02T03:${10 + position}:21Z` },
-    ...{ modelVersion: `m-${position}`, weightsVersion: `w-${position}` },
+    position,
+    cycleId: `20260302T12${10 + position}`,
+    receivedAt: `2026-03-02T03:${10 + position}:21Z`,
+    modelVersion: `m-${position}`,
+    weightsVersion: `w-${position}`,
   })
 
   test('have their columns, newest first', () => {
     responses.set('/api/cycles', {
-      ...{ instance: 'i', items: [stored(9), stored(8), stored(7)], is_last: true, oldest: 7, newest: 9 },
+      instance: 'i',
+      items: [stored(9), stored(8), stored(7)],
+      is_last: true,
+      oldest: 7,
+      newest: 9,
     })
     const html = renderToString(<StoredCycles choice={null} />)
     const row = (n: number) => ({
-      ...{ Cycle: `20260302T12${10 + n}`, Arrived: `2026-03-02 12:${10 + n}:21`, Model: `m-${n}` },
-      ...{ Weights: `w-${n}`, Download: `Request of 20260302T12${10 + n} Response of 20260302T12${10 + n}` },
+      Cycle: `20260302T12${10 + n}`,
+      Arrived: `2026-03-02 12:${10 + n}:21`,
+      Model: `m-${n}`,
+      Weights: `w-${n}`,
+      Download: `Request of 20260302T12${10 + n} Response of 20260302T12${10 + n}`,
     })
     expect(rowsOf(html, 'Stored cycles, newest first')).toEqual([row(9), row(8), row(7)])
     expect(textOf(html)).toContain('3 stored cycles')
@@ -178,18 +221,22 @@ describe('stored cycles', () => {
     const html = renderToString(<StoredDetails cycleId="20260302T1255" onClose={() => undefined} />)
     const [facts = '', rows = ''] = elementsOf(labelled(html, 'Details of the stored cycle'), 'dl')
     expect(factsOf(facts)).toEqual({
-      ...{ Arrived: '2026-03-02 12:55:31', Scored: '2026-03-02 12:55:32', Model: 'model-5' },
-      ...{ Weights: 'weights-6', 'Missing features': '8.3%' },
+      Arrived: '2026-03-02 12:55:31',
+      Scored: '2026-03-02 12:55:32',
+      Model: 'model-5',
+      Weights: 'weights-6',
+      'Missing features': '8.3%',
     })
     expect(factsOf(rows)).toEqual({
-      ...{ candidates: '801', engagement: '802', 'candidate scores': '803', removals: '804' },
-      ...{
-        'scored now': '805',
-        waiting: '806',
-        'not scored': '807',
-        results: '808',
-        '· missing title': '809',
-      },
+      candidates: '801',
+      engagement: '802',
+      'candidate scores': '803',
+      removals: '804',
+      'scored now': '805',
+      waiting: '806',
+      'not scored': '807',
+      results: '808',
+      '· missing title': '809',
     })
     expect(elementsOf(html, 'li').map(textOf)).toEqual(['late cycle: w1'])
   })

@@ -19,31 +19,40 @@ const commandsOf = (version: string): ModelFacts['commands'] => ({
 
 function model(version: string, over: Partial<ModelFacts> = {}): ModelFacts {
   return {
-    ...{
-      version,
-      uses: [],
-      failure: null,
-      changed: null,
-      problem: null,
-      kind: 'trained',
-      provenance: null,
-      note: null,
-    },
-    ...{ heads: [], features: [], reads: [], memory_bytes: null, predict_ms: null },
-    ...{ commands: commandsOf(version), ...over },
+    version,
+    uses: [],
+    failure: null,
+    changed: null,
+    problem: null,
+    kind: 'trained',
+    provenance: null,
+    note: null,
+    heads: [],
+    features: [],
+    reads: [],
+    memory_bytes: null,
+    predict_ms: null,
+    commands: commandsOf(version),
+    ...over,
   }
 }
 
 const data: ModelsData = {
   fallback: null,
-  ...{ serving: 'v-now', previous: 'v-old', models_dir: '/srv/models', shadow_cycles_skipped: 13 },
+  serving: 'v-now',
+  previous: 'v-old',
+  models_dir: '/srv/models',
+  shadow_cycles_skipped: 13,
   models: [
     model('v-old', { memory_bytes: 100 * 2 ** 20 }),
     model('v-bad', {
       uses: [{ role: 'active', state: 'failed', provider: null }],
       failure: {
-        ...{ version: 'v-bad', kind: 'load', role: 'active' },
-        ...{ problem: 'no file', at: '2026-03-02T03:31:00Z' },
+        version: 'v-bad',
+        kind: 'load',
+        role: 'active',
+        problem: 'no file',
+        at: '2026-03-02T03:31:00Z',
       },
     }),
     model('v-next', {
@@ -52,13 +61,12 @@ const data: ModelsData = {
     }),
     model('v-now', {
       uses: [{ role: 'active', state: 'serving', provider: 'cpu' }],
-      ...{
-        heads: ['p_views', 'p_up'],
-        features: ['f1', 'f2', 'f3'],
-        reads: ['text', 'images'],
-        note: 'a note',
-      },
-      ...{ memory_bytes: 500 * 2 ** 20, predict_ms: { cycles: 287, p50: 11.5, p99: 29.5 } },
+      heads: ['p_views', 'p_up'],
+      features: ['f1', 'f2', 'f3'],
+      reads: ['text', 'images'],
+      note: 'a note',
+      memory_bytes: 500 * 2 ** 20,
+      predict_ms: { cycles: 287, p50: 11.5, p99: 29.5 },
       provenance: { trained_on: 'march data', git_commit: 'abc123' },
     }),
     model('v-broken', { problem: 'manifest.json: no JSON' }),
@@ -96,10 +104,15 @@ test('each version has its state', () => {
 
 test('a version has its facts', () => {
   expect(factsOf(cards()['v-now']!)).toEqual({
-    ...{ Kind: 'trained', Heads: 'p_views, p_up', Reads: 'features, text, images', 'Runs on': 'cpu' },
+    Kind: 'trained',
+    Heads: 'p_views, p_up',
+    Reads: 'features, text, images',
+    'Runs on': 'cpu',
     Memory: '500 MiB',
     'Time per cycle': '11.5 ms median, 29.5 ms p99 of 287 cycles',
-    ...{ note: 'a note', 'trained on': 'march data', 'git commit': 'abc123' },
+    note: 'a note',
+    'trained on': 'march data',
+    'git commit': 'abc123',
   })
   expect(factsOf(cards()['v-old']!)).toEqual({
     Kind: 'trained',
@@ -129,13 +142,17 @@ test('each other version can be compared with the serving one', () => {
 
 test('each check has its state and its sentence', () => {
   const checks = (['pass', 'warn', 'fail', 'skip'] as const).map((state, i) => ({
-    ...{ check: `check_${i}`, state, sentence: `Sentence ${i}.` },
+    check: `check_${i}`,
+    state,
+    sentence: `Sentence ${i}.`,
   }))
   responses.set('/api/models/v-1/checks', { checks })
   const html = renderToString(<ChecksOf version="v-1" />)
   expect(factsOf(html)).toEqual({
-    ...{ 'check 0': 'passed Sentence 0.', 'check 1': 'warning Sentence 1.' },
-    ...{ 'check 2': 'failed Sentence 2.', 'check 3': 'skipped Sentence 3.' },
+    'check 0': 'passed Sentence 0.',
+    'check 1': 'warning Sentence 1.',
+    'check 2': 'failed Sentence 2.',
+    'check 3': 'skipped Sentence 3.',
   })
   expect(badgesOf(html)).toEqual(['ok passed', 'warn warning', 'fail failed', 'plain skipped'])
 })

@@ -146,7 +146,9 @@ test('no model, and a transport test, are marked', () => {
   expect(badgesOf(tile({ model }))).toEqual(['warn scores have no meaning'])
   expect(badgesOf(tile({}))).toEqual([])
   expect(tileOf(render({ model: null }), 'Model in force')).toMatchObject({
-    ...{ figure: 'none', Kind: '–', 'Runs on': '–' },
+    figure: 'none',
+    Kind: '–',
+    'Runs on': '–',
   })
   expect(tile({ model: null })).toContain('<span class="text-fail">')
   expect(tileOf(render({ shadows: [] }), 'Model in force')['Shadows']).toBe('none')

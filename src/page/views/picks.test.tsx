@@ -29,12 +29,26 @@ test('each pending post has its columns', () => {
   const html = render()
   expect(rowsOf(html, 'Pending posts by rank')).toEqual([
     {
-      ...{ Rank: '5', Post: '첫째g1 · 313.7 h · 12.3K views · 43 comments', Score: '0.812', Predictions: '' },
-      ...{ Age: '3.7 h', Views: '12.3K+1,250/h', Up: '41+4.1/h', Down: '42-4.2/h', Comments: '43' },
+      Rank: '5',
+      Post: '첫째g1 · 313.7 h · 12.3K views · 43 comments',
+      Score: '0.812',
+      Predictions: '',
+      Age: '3.7 h',
+      Views: '12.3K+1,250/h',
+      Up: '41+4.1/h',
+      Down: '42-4.2/h',
+      Comments: '43',
     },
     {
-      ...{ Rank: '–', Post: 'without a titleg2 · 32– · – views · – comments', Score: 'missing clock' },
-      ...{ Predictions: '', Age: '–', Views: '–', Up: '–', Down: '–', Comments: '–' },
+      Rank: '–',
+      Post: 'without a titleg2 · 32– · – views · – comments',
+      Score: 'missing clock',
+      Predictions: '',
+      Age: '–',
+      Views: '–',
+      Up: '–',
+      Down: '–',
+      Comments: '–',
     },
   ])
   expect(html).toContain('src="/api/posts/g1/31/images/2?sha256=2222222222222222"')

@@ -11,8 +11,13 @@ import { PostSearch } from './post-search.js'
 vi.mock('../service/query.js', () => import('../../../test/helpers/page-queries.js'))
 
 const leftPost = {
-  ...{ cycle_id: '20260302T1250', gall_id: 'g3', post_no: 61, title: '나간 글', reason: 'saved' },
-  ...{ tier: 'main', decided_at: '2026-03-02T03:49:00Z' },
+  cycle_id: '20260302T1250',
+  gall_id: 'g3',
+  post_no: 61,
+  title: '나간 글',
+  reason: 'saved',
+  tier: 'main',
+  decided_at: '2026-03-02T03:49:00Z',
 }
 
 beforeEach(() => {

@@ -42,8 +42,10 @@ describe('a pending post', () => {
   test('has its figures in tiles', () => {
     expect(tileOf(html(), 'Score')).toEqual({
       figure: '0.654 rank 9 of 210',
-      ...{ 'predicted views': '0.110', 'predicted comments': '0.220' },
-      ...{ 'predicted recommendations': '0.330', 'predicted down-vote share': '0.044' },
+      'predicted views': '0.110',
+      'predicted comments': '0.220',
+      'predicted recommendations': '0.330',
+      'predicted down-vote share': '0.044',
     })
     expect(tileOf(html(), 'Counters')).toEqual({
       figure: '54,321 views',
@@ -108,7 +110,11 @@ describe('a post that has left', () => {
     expect(tileOf(html(), 'Last score')).toEqual({ figure: '0.543 rank 44 of 403', 'Scored in': '2 cycles' })
     expect(tileOf(html(), 'Last counters')).toEqual({
       figure: '12,345 views',
-      ...{ Up: '21', Down: '22', Comments: '23', 'Send-to-Best': '24', Read: '2026-03-02 11:02' },
+      Up: '21',
+      Down: '22',
+      Comments: '23',
+      'Send-to-Best': '24',
+      Read: '2026-03-02 11:02',
     })
     expect(tileOf(html(), 'Origin')).toEqual({
       figure: 'vote',
@@ -130,12 +136,18 @@ describe('the visits', () => {
   test('have their cycles, outcomes and times', () => {
     expect(rowsOf(html(), /^Stays of the post/)).toEqual([
       {
-        ...{ Visit: '1', 'Entered with': 'an expired cycle', 'Left with': '03-01 10:05' },
-        ...{ Outcome: 'aged out', Decided: '2026-03-01 10:01' },
+        Visit: '1',
+        'Entered with': 'an expired cycle',
+        'Left with': '03-01 10:05',
+        Outcome: 'aged out',
+        Decided: '2026-03-01 10:01',
       },
       {
-        ...{ Visit: '2 shown below', 'Entered with': '03-02 10:15', 'Left with': '03-02 11:30' },
-        ...{ Outcome: 'savednight', Decided: '2026-03-02 11:21' },
+        Visit: '2 shown below',
+        'Entered with': '03-02 10:15',
+        'Left with': '03-02 11:30',
+        Outcome: 'savednight',
+        Decided: '2026-03-02 11:21',
       },
     ])
     expect(badgesOf(labelled(html(), 'Visits'))).toEqual(['plain aged out', 'ok saved', 'accent night'])
@@ -143,8 +155,12 @@ describe('the visits', () => {
 
   test('have the score and the rank of each cycle, newest first', () => {
     const row = (cycle: string, status: string, score: string, rank: string, of: number) => ({
-      ...{ Cycle: cycle, Status: status, Score: score, Rank: `${rank} of ${of}` },
-      ...{ Model: `m-${of}`, Weights: `w-${of}` },
+      Cycle: cycle,
+      Status: status,
+      Score: score,
+      Rank: `${rank} of ${of}`,
+      Model: `m-${of}`,
+      Weights: `w-${of}`,
     })
     expect(rowsOf(html(), /^Score and rank by cycle/)).toEqual([
       row('03-02 10:25', 'scored', '0.543', '44', 403),
@@ -168,8 +184,12 @@ describe('the explanation', () => {
 
   test('has for each input the effect of its value against the median, or against none', () => {
     const row = (input: string, ...cells: readonly [string, string, string, string, string]) => ({
-      ...{ Input: input, Value: cells[0], Median: cells[1], Percentile: cells[2] },
-      ...{ Effect: cells[3], 'Over missing': cells[4] },
+      Input: input,
+      Value: cells[0],
+      Median: cells[1],
+      Percentile: cells[2],
+      Effect: cells[3],
+      'Over missing': cells[4],
     })
     expect(rowsOf(panel(), /^Inputs of the model/)).toEqual([
       row('log_views', '9.421', '7.251', '87%', '+0.0812', '+0.1234'),

@@ -74,7 +74,10 @@ test('each order has the mean and the interval of each figure', () => {
 test('the model and each version have a verdict against each order: difference, posts, and the days that it needs', () => {
   const html = render()
   const row = (against: string, difference: string, verdict: string, posts: string, days: string) => ({
-    ...{ Against: against, Difference: difference, Verdict: verdict, Posts: posts },
+    Against: against,
+    Difference: difference,
+    Verdict: verdict,
+    Posts: posts,
     'More days needed': days,
   })
   expect(rowsOf(html, 'model (m-1), against each other order')).toEqual([
@@ -103,14 +106,22 @@ test('each group has its figures', () => {
     {
       Gallery: 'g1',
       'Ranked below a saved post': '61.1% 60.1 to 63.1',
-      ...{ Precision: '63%', Recall: '64%', Saved: '602', Picked: '603' },
-      ...{ 'Picked and saved': '604', Posts: '601' },
+      Precision: '63%',
+      Recall: '64%',
+      Saved: '602',
+      Picked: '603',
+      'Picked and saved': '604',
+      Posts: '601',
     },
     {
       Gallery: 'unknown',
       'Ranked below a saved post': '–',
-      ...{ Precision: '–', Recall: '74%', Saved: '702', Picked: '703' },
-      ...{ 'Picked and saved': '704', Posts: '701' },
+      Precision: '–',
+      Recall: '74%',
+      Saved: '702',
+      Picked: '703',
+      'Picked and saved': '704',
+      Posts: '701',
     },
   ])
 })
@@ -123,11 +134,18 @@ test('the kinds of groups without visits are left out, and all but the first are
 
 test('each order has its metrics by depth', () => {
   const row = (order: string, digit: number, hundreds: number, minutes: number) => ({
-    ...{ Order: order, Cycles: String(hundreds + 8) },
-    ...{ 'Top 10': `${digit}1%`, 'Top 50': `${digit}2%`, 'Top 100': `${digit}3%` },
-    ...{ 'NDCG 10': `0.${digit}04`, 'NDCG 50': `0.${digit}05` },
-    ...{ 'AUC first': `0.${digit}06`, 'AUC last': `0.${digit}07`, 'AP last': `0.${digit}08` },
-    ...{ 'Earlier p10': `${minutes + 2} min`, p90: `${minutes + 3} min` },
+    Order: order,
+    Cycles: String(hundreds + 8),
+    'Top 10': `${digit}1%`,
+    'Top 50': `${digit}2%`,
+    'Top 100': `${digit}3%`,
+    'NDCG 10': `0.${digit}04`,
+    'NDCG 50': `0.${digit}05`,
+    'AUC first': `0.${digit}06`,
+    'AUC last': `0.${digit}07`,
+    'AP last': `0.${digit}08`,
+    'Earlier p10': `${minutes + 2} min`,
+    p90: `${minutes + 3} min`,
   })
   expect(rowsOf(render(), /NDCG/)).toEqual([
     row('model (m-1)', 8, 100, 10),
@@ -139,16 +157,29 @@ test('each order has its metrics by depth', () => {
 test('placements have the medians of each picker by age, and the correlations', () => {
   const html = render()
   const counters = (...[views, up, down, comments]: readonly string[]) => ({
-    ...{ views, recommendations: up, 'down-votes': down, comments },
+    views,
+    recommendations: up,
+    'down-votes': down,
+    comments,
   })
   expect(rowsOf(html, /^700 placements/)).toEqual([
     {
-      ...{ 'Picked by': 'model m-1', Placements: '701', Hidden: '7.1%', Deleted: '7.2%' },
-      ...{ Age: '6 h', Readings: '702', ...counters('703', '704', '705', '706') },
+      'Picked by': 'model m-1',
+      Placements: '701',
+      Hidden: '7.1%',
+      Deleted: '7.2%',
+      Age: '6 h',
+      Readings: '702',
+      ...counters('703', '704', '705', '706'),
     },
     {
-      ...{ 'Picked by': 'operator', Placements: '711', Hidden: '7.4%', Deleted: '7.3%' },
-      ...{ Age: '24 h', Readings: '712', ...counters('713', '–', '715', '716') },
+      'Picked by': 'operator',
+      Placements: '711',
+      Hidden: '7.4%',
+      Deleted: '7.3%',
+      Age: '24 h',
+      Readings: '712',
+      ...counters('713', '–', '715', '716'),
     },
   ])
   expect(rowsOf(html, /^Spearman/)).toEqual([
@@ -172,12 +203,22 @@ describe('first scores', () => {
     const html = render()
     expect(rowsOf(html, 'The posts whose first score came latest')).toEqual([
       {
-        ...{ Post: 'g1 · 11', Result: 'late', Reason: 'missing title', Extracted: '2026-03-02 01:00' },
-        ...{ Deadline: '2026-03-02 01:09', 'First score': '2026-03-02 01:30', 'Late by': '21 min' },
+        Post: 'g1 · 11',
+        Result: 'late',
+        Reason: 'missing title',
+        Extracted: '2026-03-02 01:00',
+        Deadline: '2026-03-02 01:09',
+        'First score': '2026-03-02 01:30',
+        'Late by': '21 min',
       },
       {
-        ...{ Post: 'g2 · 12', Result: 'never', Reason: 'no cycle', Extracted: '2026-03-02 02:00' },
-        ...{ Deadline: '2026-03-02 02:10', 'First score': '–', 'Late by': '2 h 30 min' },
+        Post: 'g2 · 12',
+        Result: 'never',
+        Reason: 'no cycle',
+        Extracted: '2026-03-02 02:00',
+        Deadline: '2026-03-02 02:10',
+        'First score': '–',
+        'Late by': '2 h 30 min',
       },
     ])
     expect(badgesOf(labelled(html, 'First scores'))).toEqual(['warn late', 'fail never'])

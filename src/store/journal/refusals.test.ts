@@ -43,7 +43,9 @@ describe.skipIf(postgresBin === null)('the server of the journal', () => {
       const { epoch } = await lease(journal)
       // Text of PostgreSQL has no NUL: class 22.
       await expect(journal.append(entry(epoch, 0, [pool(1)], ['20260101\0']))).rejects.toMatchObject({
-        ...{ name: 'StoreError', code: 'failed', isOfAllWrites: false },
+        name: 'StoreError',
+        code: 'failed',
+        isOfAllWrites: false,
       })
       const url = new URL(servers.url('journal', servers.primary))
       url.username = 'writer'
@@ -114,7 +116,9 @@ describe.skipIf(postgresBin === null)('the server of the journal', () => {
       await journalUrl()
       const environment = newEnvironment()
       const journal = await PostgresJournal.open({
-        ...{ url: `postgres://postgres@${hosts}/journal`, environment, create: true },
+        url: `postgres://postgres@${hosts}/journal`,
+        environment,
+        create: true,
       })
       const application = `understudy ${environment}`.slice(0, 63)
       const end = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${application}'`

@@ -80,7 +80,10 @@ class Simulation {
           const store = await openJournalStore({
             journal: this.servers.journalFor(process),
             view: memoryParts({ contents: node.contents, beforeWrite: () => process.in(Promise.resolve()) }),
-            ...{ name: node.name, now: process.now, sleep: process.sleep, log: silentLog },
+            name: node.name,
+            now: process.now,
+            sleep: process.sleep,
+            log: silentLog,
             canServe: () => Promise.resolve(canServe || this.isOver()),
           })
           if (node.process === process) node.store = store

@@ -95,7 +95,10 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
       let laterMs = 0
       let freeCount = 0
       const unable = await openReplica({
-        ...{ environment, name: 'two', canServe: () => canServe, now: () => performance.now() + laterMs },
+        environment,
+        name: 'two',
+        canServe: () => canServe,
+        now: () => performance.now() + laterMs,
         wrap: (journal) =>
           withCalls(journal, {
             state: async () => {
@@ -134,7 +137,9 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
         await until(() => askedCount > before + 1)
       }
       const unable = await openReplica({
-        ...{ environment, name: 'one', now: () => performance.now() + laterMs },
+        environment,
+        name: 'one',
+        now: () => performance.now() + laterMs,
         canServe: () => {
           askedCount++
           return canServe
@@ -164,7 +169,8 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     const environment = newEnvironment()
     let acquireCount = 0
     const owner = await openReplica({
-      ...{ environment, name: 'one' },
+      environment,
+      name: 'one',
       // It would take the lease again immediately.
       wrap: (journal) =>
         withCalls(journal, {

@@ -110,7 +110,8 @@ describe.skipIf(postgresBin === null)('a write that the journal refuses', () => 
     let appendCount = 0
     let isRefused = true
     const store = await openReplica({
-      ...{ environment, name: 'one' },
+      environment,
+      name: 'one',
       wrap: (journal) =>
         withCalls(journal, {
           append: (entry) => {
@@ -160,7 +161,8 @@ describe.skipIf(postgresBin === null)('a takeover that failed', () => {
     const owner = await openReplica({ environment, name: 'one' })
     await isOwner(owner)
     const standby = await openReplica({
-      ...{ environment, name: 'two' },
+      environment,
+      name: 'two',
       wrap: (journal: Journal) =>
         withCalls(journal, {
           acquire: (node) => {
@@ -210,7 +212,8 @@ describe.skipIf(postgresBin === null)('a takeover that failed', () => {
     const owner = await openReplica({ environment, name: 'one' })
     await isOwner(owner)
     const standby = await openReplica({
-      ...{ environment, name: 'two' },
+      environment,
+      name: 'two',
       wrap: (journal) =>
         withCalls(journal, { state: async () => ({ ...(await journal.state()), problem: rights }) }),
     })
@@ -240,7 +243,8 @@ describe.skipIf(postgresBin === null)('a process that lost and won the environme
       const first = await openReplica({ environment, name: 'first' })
       await isOwner(first)
       const store = await openReplica({
-        ...{ environment, name: 'store' },
+        environment,
+        name: 'store',
         wrap: (journal) =>
           withCalls(journal, {
             // A standby that has nothing to read reads the last entries when it has acquired the lease.

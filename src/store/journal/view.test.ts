@@ -45,7 +45,8 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
     const written = Promise.withResolvers<null>()
     const followed: FollowedChanges[] = []
     const standby = await openReplica({
-      ...{ environment, name: 'two' },
+      environment,
+      name: 'two',
       wrap: (journal) =>
         withCalls(journal, {
           state: () => written.promise.then(() => journal.state()),
