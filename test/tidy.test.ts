@@ -15,7 +15,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   codec: 4550,
   contract: 2900,
   cycle: 4950,
-  history: 5650,
+  history: 5700,
   images: 500,
   model: 11600,
   page: 7720,
