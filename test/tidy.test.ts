@@ -21,10 +21,10 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   page: 7720,
   pool: 1450,
   records: 480,
-  server: 2800,
+  server: 2820,
   settings: 500,
   simulator: 2400,
-  store: 6500,
+  store: 6530,
 }
 const fileLinesMax = 400
 

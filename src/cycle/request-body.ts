@@ -38,12 +38,23 @@ export class RequestBody {
   readonly json: Uint8Array
   readonly gzip: Uint8Array | null
   #sha256: Promise<string> | null
+  #reading: Promise<void> | null = null
 
   /** `sha256`: its hash, if it is known. */
   constructor(json: Uint8Array, gzip: Uint8Array | null = null, sha256: string | null = null) {
     this.json = json
     this.gzip = gzip
     this.#sha256 = sha256 === null ? null : Promise.resolve(sha256)
+  }
+
+  /** What may still read the body when its call has settled: it must not change until then. Never rejects. */
+  get reading(): Promise<void> | null {
+    return this.#reading
+  }
+
+  /** `reading` never rejects. */
+  keepWhile(reading: Promise<void>): void {
+    this.#reading = reading
   }
 
   /** As `CycleHashes.requestSha256`, computed once: leave the body unchanged until the promise has settled. */

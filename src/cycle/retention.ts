@@ -114,6 +114,8 @@ export class Retention {
       if (newest === undefined) return
       await this.#parts.coverBySnapshot(newest.position)
       const needed = this.#neededPositions()
+      // While they are removed, the store decides whether there is a response, not the memory.
+      this.#parts.onCyclesRemoved()
       try {
         await expiry.removeCycles(old.map(({ position }) => ({ position, keepEntry: needed.has(position) })))
       } finally {

@@ -1,4 +1,5 @@
 /** Cycles through the whole service: responses, repeats, failures, weights and restarts. */
+import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -72,6 +73,20 @@ describe('a cycle', () => {
       stages,
     )
     expect(stages.order.join(' ')).toMatch(/^decode call wait plan features (call )+infer /)
+  })
+
+  test('is hashed after its response, and its body is not read for longer', async () => {
+    const { store } = parts()
+    const hashing = await CycleService.open(parts({ store }))
+    const json = bytesOf(cycleBody(0))
+    const body = new RequestBody(json)
+    const expected = hash('sha256', json)
+    const response = await hashing.intake.submit(body, nowMs, new StageClock(0))
+    const responseSha256 = hash('sha256', response)
+    await body.reading
+    json.fill(0)
+    await hashing.intake.submit(new RequestBody(bytesOf(cycleBody(1))), nowMs, new StageClock(0))
+    expect(store.hashes(1)).toMatchObject({ requestSha256: expected, responseSha256 })
   })
 
   test('gets a response with its results, counts and labels', async () => {

@@ -4,8 +4,9 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { kibibyte, mebibyte, nextTurn } from '../base/index.js'
+import { inBackground, kibibyte, mebibyte, nextTurn } from '../base/index.js'
 import { assert, ServiceError } from '../contract/index.js'
+import type { RequestBody } from '../cycle/index.js'
 import type { CallResources } from './call-resources.js'
 import type { CycleLog } from './cycle-log.js'
 import { IncomingBody, type AnnouncedBody } from './incoming-body.js'
@@ -53,6 +54,8 @@ export class Exchange {
   operation: string | null = null
   /** Set for a cycle. */
   stages: CycleLog | null = null
+  /** Set for a cycle: its `reading` may go on when the work has ended. */
+  cycleBody: Pick<RequestBody, 'reading'> | null = null
   bytesSent = 0
   status = 0
   /** Of an error response, for the log: its code on the wire, and what is wrong. */
@@ -132,12 +135,20 @@ export class Exchange {
     return this.#resources.response.add(bytes)
   }
 
-  /** Must be called once, when nothing reads the request's body any longer. The response may still have to be sent. */
+  /**
+   * Must be called once, when nothing but `cycleBody` reads the request's body any longer. The response may still have to be
+   * sent.
+   */
   workEnded(): void {
     // Nobody waits any longer: to abort it would cost an event.
     this.#abortController = null
-    this.body.release()
-    this.#resources.workEnded()
+    const release = (): void => {
+      this.body.release()
+      this.#resources.workEnded()
+    }
+    const reading = this.cycleBody?.reading ?? null
+    if (reading === null) release()
+    else inBackground('stored cycle', reading.then(release))
   }
 
   /** Closes the connection without a response. */

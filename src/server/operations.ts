@@ -75,6 +75,7 @@ async function postCycle({ exchange, cycles, settings, log }: Call): Promise<Out
     stages.received(findCycleId(body.json))
     const sha256 = reading.hash?.of(arrived).toString('hex') ?? null
     const request = new RequestBody(body.json, body.gzip, sha256)
+    exchange.cycleBody = request
     response = await cycles.intake.submit(request, exchange.receivedAtMs, stages, exchange.signal)
   } else {
     stages.received(repeated.cycle.cycleId)

@@ -212,7 +212,7 @@ export interface CycleRecords {
   readColumns(position: Position): Uint8Array | undefined
   /** Cycles that have a record, in order of arrival; request and response of some have expired. */
   recordedCycles(): Iterable<StoredCycle>
-  /** Resolves when no bytes of a cycle are being hashed. Never rejects. */
+  /** Resolves when the hashes of the last cycle are known. Never rejects. */
   hashed(): Promise<void>
   /**
    * The hashes of a cycle that has a record. Those of the last one are stored with the next, and computed from its records

@@ -132,14 +132,16 @@ export class SimClients {
     const buffer = Buffer.concat([sent.json, Buffer.alloc(64)])
     const json = buffer.subarray(0, sent.json.length)
     const gzip = sent.gzip && Buffer.from(sent.gzip)
-    // The server uses a body's memory again as soon as the response to its call is complete.
-    const reuse = (): void => {
+    // The server uses a body's memory again as soon as nothing reads it.
+    const body = new RequestBody(json, gzip)
+    const reuse = async (): Promise<void> => {
+      await body.reading
       buffer.fill('x')
       gzip?.fill('x')
     }
     const response = service.intake
-      .submit(new RequestBody(json, gzip), call.arrivedMs, new StageClock(0))
-      .finally(reuse)
+      .submit(body, call.arrivedMs, new StageClock(0))
+      .finally(() => void reuse())
     this.#settle(
       call,
       response,

@@ -97,7 +97,7 @@ export class Intake {
 
   /**
    * The response to the body of a cycle: computed, or the stored one. Throws `ServiceError`: 400, 409, 422, 503. When the
-   * promise has settled, nothing depends on `body`. When `signal` is aborted, because the client has disconnected, the call
+   * promise has settled, nothing but `body.reading` depends on `body`. When `signal` is aborted, because the client has disconnected, the call
    * leaves the queue in which it waits; a new cycle that has a slot is completed.
    */
   async submit(
@@ -198,7 +198,8 @@ export class Intake {
     try {
       return await response
     } finally {
-      await this.#parts.store.hashed()
+      // The response does not wait for the hashes.
+      body.keepWhile(this.#parts.store.hashed())
     }
   }
 

@@ -5,12 +5,12 @@
  *   record  SHA-256 of the labels as JSON, followed by the columns
  *   hash    SHA-256 of four lines of 64 hex digits: hash of the cycle before, request, response, record
  *
- * No client waits for them: they are computed while the cycle is flushed, and stored with the next one. When records expire, the
+ * No client waits for them: they are computed when the response is sent, and stored with the next cycle. When records expire, the
  * start of the chain keeps the hash of the last one of them, from which the others go on.
  */
 import { createHash, hash } from 'node:crypto'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { sha256Of, nextTurn } from '../../base/index.js'
+import { sha256Of } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 import type { ChainStart, CycleHashes, CycleRecord, Position, StoredRequest } from '../store.js'
@@ -28,12 +28,11 @@ export interface HashedCycle extends Pick<CycleHashes, 'requestSha256' | 'respon
 
 type ChainDatabases = Pick<Databases, 'chain' | 'cycles' | 'cycleColumns' | 'requests' | 'responses'>
 
-/** `labels`: the record of the labels. Begins in the next turn of the event loop. */
+/** `labels`: the record of the labels. */
 export async function hashedCycle(
   { json, request, response, columns }: Pick<CycleRecord, 'json' | 'request' | 'response' | 'columns'>,
   labels: Uint8Array,
 ): Promise<HashedCycle> {
-  await nextTurn()
   const requestHash = await sha256Of(json ?? jsonOf(request))
   const responseHash = await sha256Of(response)
   return {

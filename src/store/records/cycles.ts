@@ -2,6 +2,7 @@
  * Cycles in the databases: labels, hashes, request, response, columns of the record, and the id of each; snapshots of the
  * pool.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { ignoringErrors } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
@@ -28,19 +29,21 @@ interface LastHashes {
   readonly hashes: CycleHashes
 }
 
+/** A cycle that is being hashed. */
+interface Hashing {
+  /** Without a delay. */
+  readonly begin: () => void
+  isDone: boolean
+  /** Never rejects. */
+  readonly done: Promise<void>
+}
+
+/** By then, the response of a cycle is sent. */
+const hashDelayMs = 5
+
 export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords {
   let last: LastHashes | null = null
-  let hashing = Promise.resolve()
-
-  async function hashLast(
-    position: Position,
-    before: string,
-    record: CycleRecord,
-    labels: Uint8Array,
-  ): Promise<void> {
-    const hashed = await hashedCycle(record, labels)
-    last = { position, labels, hashes: hashesAfter(before, hashed) }
-  }
+  let hashing: Hashing = { begin: () => undefined, isDone: true, done: Promise.resolve() }
 
   async function appendCycle(record: CycleRecord): Promise<Position> {
     const { cycleId } = record
@@ -49,6 +52,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
     const packed = packCycle(record)
     const texts = record.texts ? packEmbeddings(record.texts.encoder, record.texts.entries) : []
     const bytes = bytesOf([...Object.values(packed), ...texts.map((text) => text.record)])
+    let before = ''
     const append = (): Position => {
       if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is already stored`)
       const free = lastPosition(db) + 1
@@ -63,13 +67,20 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       for (const name of Object.keys(packed) as (keyof PackedCycle)[]) db[name].putSync(free, packed[name])
       for (const text of texts) db.embeddings.putSync(text.key, text.record)
       db.cycleIds.putSync(idKey, records.packPosition(free))
-      const before = hashBefore(db, free)
-      // While the transaction is flushed. After a failure, the hashes are computed from the records.
-      const earlier = hashing
-      hashing = ignoringErrors(() => hashLast(free, before, record, packed.cycles)).then(() => earlier)
+      before = hashBefore(db, free)
       return free
     }
-    return access.writes.write(bytes, append, true)
+    // The hashes of the cycle before are stored with this one.
+    if (!hashing.isDone) {
+      hashing.begin()
+      await hashing.done
+    }
+    const position = await access.writes.write(bytes, append, true)
+    hashing = hashLater(async () => {
+      const hashes = hashesAfter(before, await hashedCycle(record, packed.cycles))
+      last = { position, labels: packed.cycles, hashes }
+    })
+    return position
   }
 
   /** The hashes of the last cycle. */
@@ -133,7 +144,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       for (const { key, value } of db.cycles.getRange({}))
         yield { position: key, ...records.readCycle(value) }
     },
-    hashed: () => hashing,
+    hashed: () => hashing.done,
     hashes(position) {
       access.checkOpen()
       if (!db.cycles.doesExist(position)) return undefined
@@ -157,6 +168,22 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
     },
     readPoolSnapshot: (position) => readColumns('pool', position),
   }
+}
+
+/**
+ * `hash` runs when the response has been sent, or as soon as it is told to begin. If it fails, the hashes are computed from the
+ * records.
+ */
+function hashLater(hash: () => Promise<void>): Hashing {
+  const begun = Promise.withResolvers<undefined>()
+  const begin = (): void => begun.resolve(undefined)
+  const run = async (): Promise<void> => {
+    await Promise.race([begun.promise, pause(hashDelayMs, undefined, { ref: false })])
+    await ignoringErrors(hash)
+    hashing.isDone = true
+  }
+  const hashing: Hashing = { begin, isDone: false, done: Promise.resolve() }
+  return Object.assign(hashing, { done: run() })
 }
 
 /** Position of the oldest cycle that has not expired; 1 in an empty store. */
