@@ -33,7 +33,7 @@ export class InstalledUnit {
   }
 
   async restart(): Promise<void> {
-    this.#machine.shell('systemctl reset-failed understudy || true; systemctl restart understudy')
+    this.#machine.shell('systemctl restart understudy')
     await this.until('the unit is ready', () => this.isReady())
   }
 
