@@ -132,12 +132,11 @@ export class SimClients {
     const buffer = Buffer.concat([sent.json, Buffer.alloc(64)])
     const json = buffer.subarray(0, sent.json.length)
     const gzip = sent.gzip && Buffer.from(sent.gzip)
-    // The server uses a body's memory again as soon as nothing reads it.
     const body = new RequestBody(json, gzip)
+    // The server uses a body's memory again as soon as nothing reads it.
     const reuse = async (): Promise<void> => {
       await body.reading
-      buffer.fill('x')
-      gzip?.fill('x')
+      for (const bytes of [buffer, gzip]) bytes?.fill('x')
     }
     const response = service.intake
       .submit(body, call.arrivedMs, new StageClock(0))
