@@ -33,6 +33,8 @@ export function checkSandbox(machine: Machine, root: string): string {
     systemctl daemon-reload`)
   const listening = "require('node:net').createServer((socket) => socket.end()).listen(7000, '0.0.0.0')"
   void machine.start(['/opt/understudy/bin/node', '--eval', listening])
+  // It repeats only what is refused; that the reply is empty is an error, too.
+  machine.shell('curl -s --retry 20 --retry-connrefused http://192.0.2.1:7000 || true')
   const outside = JSON.parse(
     machine.shell(`mkdir -p /srv/state; ${probe} /srv/state; umount /srv/state`),
   ) as Probed
