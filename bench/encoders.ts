@@ -52,6 +52,15 @@ interface Contest {
   readonly bare: BareEncoders
 }
 
+/** The rounds of a floor. */
+interface FloorRounds {
+  readonly floor: BareEncoder
+  readonly batch: number
+  readonly ratios: number[]
+  /** Of all rounds: other load of the machine changes it less than the time. */
+  cpuMs: number
+}
+
 export async function measureEncoders(size: RunSize): Promise<Measurement[]> {
   const directory = mkdtempSync(join(tmpdir(), 'understudy-encoders-'))
   const sizes = size.scale < realScaleMin ? tinySizes : realSizes
@@ -130,25 +139,34 @@ async function measureEncoder({
   bare,
 }: Contest): Promise<Measurement> {
   try {
-    const floors: { readonly floor: BareEncoder; readonly batch: number; readonly ratios: number[] }[] = []
-    for (const floor of bare.floors) floors.push({ floor, batch: await floor.bestBatch(), ratios: [] })
+    const floors: FloorRounds[] = []
+    for (const floor of bare.floors)
+      floors.push({ floor, batch: await floor.bestBatch(), ratios: [], cpuMs: 0 })
     const serviceMs: number[] = []
     const startCpuMs = cpuMsOf(host.pid)
     for (let round = 0; round < rounds; round++) {
       const tookMs = await timed(() => encodeAll(host, items, callCount))
       serviceMs.push(tookMs)
-      for (const { floor, batch, ratios } of floors)
-        ratios.push(tookMs / (await timed(() => floor.run(batch))))
+      for (const one of floors) {
+        const before = process.cpuUsage()
+        one.ratios.push(tookMs / (await timed(() => one.floor.run(one.batch))))
+        const { user, system } = process.cpuUsage(before)
+        one.cpuMs += (user + system) / 1000
+      }
     }
     const perItemMs = serviceMs.map((ms) => ms / items.length)
     const itemMs = median(perItemMs)
-    const floorTexts = floors.map(({ floor, batch, ratios }) => {
-      const ratio = median(ratios)
-      return `${floor.name} ${((1000 * ratio) / itemMs).toFixed(1)} with ${floor.batchText(batch)}, service / floor = ${ratio.toFixed(2)}`
-    })
     const perDay = dayPostCount * perPost
     const peakMib = memoryMib(host.pid)
-    const cpuMs = (cpuMsOf(host.pid) - startCpuMs) / (rounds * items.length)
+    const totalCpuMs = cpuMsOf(host.pid) - startCpuMs
+    const cpuMs = totalCpuMs / (rounds * items.length)
+    const floorTexts = floors.map(({ floor, batch, ratios, cpuMs: floorCpuMs }) => {
+      const ratio = median(ratios)
+      return (
+        `${floor.name} ${((1000 * ratio) / itemMs).toFixed(1)} with ${floor.batchText(batch)}, service / floor = ${ratio.toFixed(2)} ` +
+        `(${(totalCpuMs / floorCpuMs).toFixed(2)} in CPU time)`
+      )
+    })
     return {
       ...measurementOf({
         scenario: `encoders: ${name}`,
