@@ -83,7 +83,7 @@ describe('a package', () => {
     expect(startCount).toBe(3)
     expect(lineOf(report, 'graph head').sentence).toMatch(/^From features float32 \[.*\] to /)
     expect(lineOf(report, 'graph text').sentence).toMatch(/^From input_ids int64 \[.*\], attention_mask /)
-    expect(lineOf(report, 'graph image').sentence).toMatch(/^From pixels /)
+    expect(lineOf(report, 'graph image').sentence).toMatch(/^From pixel_values float32 /)
   })
 
   test('with several wrong graphs fails with each of them: those that no process has loaded are opened alone', async () => {
