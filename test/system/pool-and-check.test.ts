@@ -1,9 +1,9 @@
 /**
  * `understudy pool` and `understudy check` as processes, on recorded data directories; and the code for the pool digest that
- * docs/client.md gives to clients.
+ * docs/examples gives to clients.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -95,17 +95,20 @@ describe('pool', () => {
     expect(status).toBe(1)
   })
 
-  test('has the digest that the code in docs/client.md computes', () => {
-    const [, page = ''] = readFileSync(join(projectDir, 'docs/client.md'), 'utf8').split('## Compare pools\n')
-    const code = (language: string): string =>
-      new RegExp(`\`\`\`${language}\n([^]*?)\n\`\`\``).exec(page)?.[1] ?? ''
+  test('has the digest that the code in docs/examples computes', () => {
+    const examples = join(projectDir, 'docs/examples')
     const keys = '[["h", 7], ["갤러리", 3], ["갤러리", 2]]'
     const digest = pool('--digest').trimEnd().split('  ').at(-1)
-    const script = join(scratchDir(), 'digest.mjs')
-    writeFileSync(script, `${code('js')}\nconsole.log(poolDigest(${keys}))\n`)
-    expect(spawnSync(process.execPath, [script], { encoding: 'utf8' }).stdout.trimEnd()).toBe(digest)
-    const python = spawnSync('python3', ['-c', `${code('python')}\nprint(pool_digest(${keys}))`], {
+    const script = `import { poolDigest } from './pool-digest.js'\nconsole.log(poolDigest(${keys}))`
+    const node = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
+      cwd: examples,
       encoding: 'utf8',
+    })
+    expect(node.stdout.trimEnd(), node.stderr).toBe(digest)
+    const python = spawnSync('python3', ['-c', `from pool_digest import *\nprint(pool_digest(${keys}))`], {
+      cwd: examples,
+      encoding: 'utf8',
+      env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' },
     })
     if (python.error === undefined) expect(python.stdout.trimEnd(), python.stderr).toBe(digest)
   })

@@ -116,7 +116,7 @@ export const metricTable = {
   queue: gauge('understudy_cycles_queued', 'Cycles in progress and waiting.'),
   queueMax: gauge(
     'understudy_cycles_queued_limit',
-    'Cycles that may be in progress and waiting; the next one gets 503.',
+    'Cycles that may be in progress and waiting; the next one returns 503.',
   ),
   heldBytes: gauge(
     'understudy_body_bytes_held',
