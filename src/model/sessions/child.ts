@@ -2,6 +2,7 @@
  * Entry point of every child process: opens the program of its plan and runs batch after batch, until it is killed.
  * It keeps nothing that must be saved, so its parent always ends it by SIGKILL.
  */
+import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { silentLog, type Log } from '../../base/index.js'
@@ -30,8 +31,8 @@ interface Opened extends Pick<Program<never, never>, 'placements' | 'ports'> {
   readonly reply: (request: Message) => Promise<OutgoingMessage>
 }
 
-endWithParent()
 prepareProcess()
+await endWithParent()
 // Ignores send failures: the parent has exited. The lifeline thread then ends this process.
 await serve().catch(() => undefined)
 
@@ -123,13 +124,16 @@ function prepareProcess(): void {
 
 /**
  * A run blocks this thread for as long as it computes, so another one waits for the end of the parent. It removes the working
- * directory of a program that is not open yet: the parent can no longer do so.
+ * directory of a program that is not open yet: the parent can no longer do so. Resolves when it runs: a thread cannot start in a
+ * directory that no longer exists.
  */
-function endWithParent(): void {
+async function endWithParent(): Promise<void> {
   const code = `
     const { readSync, rmdirSync } = require('node:fs')
+    const directory = process.cwd()
+    require('node:worker_threads').parentPort.postMessage('running')
     try { readSync(${lifelineDescriptor}, Buffer.alloc(1)) } catch {}
-    try { rmdirSync(process.cwd()) } catch {}
+    try { rmdirSync(directory) } catch {}
     process.kill(process.pid, 'SIGKILL')`
-  new Worker(code, { eval: true, name: 'lifeline' })
+  await once(new Worker(code, { eval: true, name: 'lifeline' }), 'message')
 }
