@@ -81,14 +81,19 @@ export class Retention {
 
   /** Never rejects: it logs a failure. */
   async #run(): Promise<void> {
-    const { store, log } = this.#parts
+    const { store } = this.#parts
     try {
       await this.#work(store.expiry)
     } catch (error) {
-      if (!store.closed) log.error({ err: error }, 'expired records could not be removed')
+      this.#logFailure(error)
     } finally {
       this.#working = null
     }
+  }
+
+  #logFailure(error: unknown): void {
+    const { store, log } = this.#parts
+    if (!store.closed) log.error({ err: error }, 'expired records could not be removed')
   }
 
   async #work(expiry: ExpiryRecords): Promise<void> {
@@ -96,11 +101,15 @@ export class Retention {
     const last = this.#parts.store.lastCycle()
     if (last === undefined) return
     const nowMs = Math.min(Date.parse(last.receivedAt), this.#parts.state().newestCycleMs)
-    await this.#cycles(expiry, nowMs)
-    await this.#entries(expiry)
-    await this.#records(expiry, nowMs)
-    await this.#images(expiry, nowMs)
-    await this.#outcomes(expiry, nowMs)
+    for (const step of [
+      () => this.#cycles(expiry, nowMs),
+      () => this.#entries(expiry),
+      () => this.#records(expiry, nowMs),
+      () => this.#images(expiry, nowMs),
+      () => this.#outcomes(expiry, nowMs),
+    ])
+      // A damaged record of one kind does not keep the others.
+      await step().catch((error: unknown) => this.#logFailure(error))
   }
 
   /** Oldest first, up to the first cycle that is recent by either clock. */

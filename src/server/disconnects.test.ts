@@ -296,6 +296,16 @@ test('a cycle whose client disconnects is reported when it is scored, as scored,
   expect(ended).toMatchObject([{ status: 0 }, { status: 200, stages: { summary: null } }])
 })
 
+test('a cycle is reported when its response is sent, while its body is still held for the hashes', async () => {
+  const { exchange } = await sent(post(bytesOf(cycle(0))))
+  await until(() => exchange.ended)
+  expect(held().calls.open).toBe(1)
+  expect(logged).toMatchObject([{ msg: 'cycle scored', cycle_id: '20240301T0000' }])
+  expect(ended).toMatchObject([{ status: 200, stages: { summary: { cycleId: '20240301T0000' } } }])
+  await until(() => held().calls.open === 0)
+  expect(ended).toHaveLength(1)
+})
+
 test('a cycle whose client disconnects before the end of its body is reported once, and is not scored', async () => {
   const body = bytesOf(cycle(0))
   const { exchange } = new Client(post(body))

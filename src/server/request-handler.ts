@@ -206,7 +206,7 @@ export class RequestHandler {
   #ended(exchange: Exchange): void {
     const { stages } = exchange
     if (exchange.status === 200) stages?.lap('send')
-    if (stages !== null && this.#open.has(exchange)) this.#unreported.add(exchange)
+    if (exchange.status === 0 && stages !== null && this.#open.has(exchange)) this.#unreported.add(exchange)
     else this.#report(exchange)
   }
 

@@ -45,7 +45,7 @@ export interface CycleRecord extends CycleHeader {
   /** The position for which it was planned; absent: the next one. */
   readonly position?: Position
   readonly request: StoredRequest
-  /** The JSON body of the request: it is hashed during the commit. Absent: it is taken out of `request`. */
+  /** The JSON body of the request: it is hashed after the commit. Absent: it is taken out of `request`. */
   readonly json?: Uint8Array
   readonly response: Uint8Array
   /** Columns of the cycle's record (src/records), which outlives request and response. */
@@ -194,8 +194,8 @@ export interface Replication {
 export interface CycleRecords {
   /**
    * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
-   * already stored, when its position is taken, or when storage refuses writes. Copies the bytes of `record` immediately,
-   * except `json` and `response`: they must not change until `hashed` has settled, too.
+   * already stored, when its position is taken, or when storage refuses writes. The bytes of `record`
+   * must not change until it has settled, those of `json` and `response` until `hashed` has, too.
    */
   appendCycle(record: CycleRecord): Promise<Position>
   findCycle(cycleId: string): StoredCycle | undefined
@@ -216,7 +216,7 @@ export interface CycleRecords {
   hashed(): Promise<void>
   /**
    * The hashes of a cycle that has a record. Those of the last one are stored with the next, and computed from its records
-   * until then. Throws a StoreError for a cycle that is damaged.
+   * until then.
    */
   hashes(position: Position): CycleHashes | undefined
   chainStart(): ChainStart

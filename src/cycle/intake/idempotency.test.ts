@@ -133,13 +133,14 @@ test('the number of calls that wait for cycles in progress is bounded, and a cal
 
 test('calls that wait to be compared are bounded and counted, and leave the queue when they are aborted', async () => {
   const { store, cycle } = await storeWithCycle()
+  await store.hashed()
   const idempotency = new Idempotency(store)
   const client = new AbortController()
   const respelled = bytes(body, 1)
   const calls = Array.from({ length: 4 + 256 }, () => replay(idempotency, cycle, respelled, client.signal))
   const refused = replay(idempotency, cycle, respelled)
   refused.catch(() => undefined)
-  // Their hashes are known one step later.
+  // Their hashes are known some steps later.
   while (idempotency.comparingCount < 260) await Promise.resolve()
   client.abort(new Error('the client disconnected'))
   const settled = await Promise.allSettled(calls)

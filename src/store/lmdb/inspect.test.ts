@@ -152,6 +152,32 @@ describe('a cycle is named', () => {
     expect(await problems()).toContain('chain, position 9: there is no such cycle')
   })
 
+  test('alone when its hashes are damaged', async () => {
+    await tamper((db) => {
+      const record = db.chain.getBinary(2)!
+      record[9] = record[9]! ^ 1
+      db.chain.putSync(2, record)
+    })
+    expect(await problems()).toEqual(['chain, position 2: the stored hashes of a cycle is damaged'])
+  })
+
+  test.each(['requests', 'responses'] as const)(
+    'when its %s is damaged, also the last one: the next cycle is stored',
+    async (name) => {
+      await tamper((db) => {
+        const record = db[name].getBinary(4)!
+        record[9] = record[9]! ^ 1
+        db[name].putSync(4, record)
+      })
+      const store = await openLmdbStore({ dataDir })
+      const hashes = store.hashes(4)
+      expect(await store.appendCycle(cycleSample(5))).toBe(5)
+      expect(store.hashes(4)).toEqual(hashes)
+      await store.close()
+      expect(await problems()).toEqual([expect.stringMatching(`^${name}, position 4: .* is damaged$`)])
+    },
+  )
+
   test('after which another was removed', async () => {
     await tamper((db) => {
       for (const database of [db.cycles, db.requests, db.responses, db.cycleColumns]) database.removeSync(2)

@@ -5,7 +5,7 @@
  *   record  SHA-256 of the labels as JSON, followed by the columns
  *   hash    SHA-256 of four lines of 64 hex digits: hash of the cycle before, request, response, record
  *
- * No client waits for them: they are computed when the response is sent, and stored with the next cycle. When records expire, the
+ * No response waits for those of its own cycle: they are computed when it is sent, and stored with the next cycle. When records expire, the
  * start of the chain keeps the hash of the last one of them, from which the others go on.
  */
 import { createHash, hash } from 'node:crypto'
@@ -72,20 +72,33 @@ export function hashBefore(db: Pick<Databases, 'chain'>, position: Position): st
   throw new StoreError('unusable', `the hashes of the cycle at position ${position - 1} are missing`)
 }
 
-/** The hashes of the last cycle, from its records. Throws a StoreError if it is damaged. */
+/** In place of the hash of a record that cannot be read. */
+const unknownHash = '0'.repeat(64)
+
+/**
+ * The hashes of the last cycle, from its records. A damaged one, which `verify` reports, has no hash, and the next cycle can
+ * still be stored.
+ */
 export function computeHashes(db: ChainDatabases, position: Position): CycleHashes {
-  const recordOf = (name: 'cycles' | 'requests' | 'responses' | 'cycleColumns'): Uint8Array => {
+  const readable = (
+    name: 'cycles' | 'requests' | 'responses' | 'cycleColumns',
+    hashOf: (record: Uint8Array) => string,
+  ): string => {
     const record = db[name].getBinary(position)
-    if (record === undefined)
-      throw new StoreError('unusable', `the cycle at position ${position} is not whole`)
-    return record
+    try {
+      return record === undefined ? unknownHash : hashOf(record)
+    } catch (error) {
+      if (error instanceof StoreError) return unknownHash
+      throw error
+    }
   }
-  const hashed = {
-    requestSha256: hash('sha256', jsonOf(readStoredRequest(recordOf('requests')))),
-    responseSha256: hash('sha256', readBytes(recordOf('responses'), 'response')),
-    record: recordHash(recordOf('cycles'), readBytes(recordOf('cycleColumns'), 'columns of a cycle')),
-  }
-  return hashesAfter(hashBefore(db, position), hashed)
+  return hashesAfter(hashBefore(db, position), {
+    requestSha256: readable('requests', (record) => hash('sha256', jsonOf(readStoredRequest(record)))),
+    responseSha256: readable('responses', (record) => hash('sha256', readBytes(record, 'response'))),
+    record: readable('cycles', (labels) =>
+      readable('cycleColumns', (columns) => recordHash(labels, readBytes(columns, 'columns of a cycle'))),
+    ),
+  })
 }
 
 export function hashesAfter(before: string, hashed: HashedCycle): CycleHashes {

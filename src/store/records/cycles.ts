@@ -76,7 +76,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       await hashing.done
     }
     const position = await access.writes.write(bytes, append, true)
-    hashing = hashLater(async () => {
+    hashing = hashLater(hashing, async () => {
       const hashes = hashesAfter(before, await hashedCycle(record, packed.cycles))
       last = { position, labels: packed.cycles, hashes }
     })
@@ -174,11 +174,12 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
  * `hash` runs when the response has been sent, or as soon as it is told to begin. If it fails, the hashes are computed from the
  * records.
  */
-function hashLater(hash: () => Promise<void>): Hashing {
+function hashLater(before: Hashing, hash: () => Promise<void>): Hashing {
   const begun = Promise.withResolvers<undefined>()
   const begin = (): void => begun.resolve(undefined)
   const run = async (): Promise<void> => {
     await Promise.race([begun.promise, pause(hashDelayMs, undefined, { ref: false })])
+    await before.done
     await ignoringErrors(hash)
     hashing.isDone = true
   }

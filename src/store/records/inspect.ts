@@ -53,7 +53,7 @@ export function countRecords(databases: Databases): RecordCounts {
 
 function inspectCycles(databases: Databases, report: Report): void {
   const positions = new Map<number, string>()
-  let before = chainStart(databases)
+  let before: { readonly position: number; readonly hash: string | null } = chainStart(databases)
   const last = lastPosition(databases)
   each(databases.cycles, 'cycles, position', report, (record, position) => {
     if (position !== before.position + 1)
@@ -61,18 +61,21 @@ function inspectCycles(databases: Databases, report: Report): void {
     positions.set(position, '')
     const { cycleId } = records.readCycle(record)
     positions.set(position, cycleId)
+    const { hash: hashBefore } = before
     const hashes = hashesAt(databases, position)
+    before = { position, hash: hashes?.hash ?? null }
     // Those of the last one are stored with the next.
-    if (hashes === null && position !== last)
+    if (hashes === undefined && position !== last)
       report(`cycle ${cycleId} (position ${position}): its hashes are missing`)
-    else if (hashes !== null && !inspectHash(databases, position, record, hashes, before.hash))
+    else if (hashes && !inspectHash(databases, position, record, hashes, hashBefore))
       report(
         `cycle ${cycleId} (position ${position}): its hash does not follow from its records and the cycle before: ` +
           'one of the two was changed, removed or exchanged',
       )
-    before = { position, hash: hashes?.hash ?? '' }
   })
-  each(databases.chain, 'chain, position', report, (_, position) => {
+  each(databases.chain, 'chain, position', report, (record, position) => {
+    if (position === 0) records.readChainStart(record)
+    else records.readHashes(record)
     if (position > 0 && !positions.has(position))
       report(`chain, position ${position}: there is no such cycle`)
   })
@@ -108,10 +111,10 @@ function inspectHash(
   position: number,
   labels: Uint8Array,
   hashes: CycleHashes,
-  before: string,
+  before: string | null,
 ): boolean {
   const [response, columns] = [responses.getBinary(position), cycleColumns.getBinary(position)]
-  if (columns === undefined) return true
+  if (columns === undefined || before === null) return true
   try {
     const record = recordHash(labels, records.readBytes(columns, columnNames.cycleColumns))
     const responseSha256 =
@@ -124,10 +127,14 @@ function inspectHash(
   }
 }
 
-/** Null: there are none. Throws if they are damaged. */
-function hashesAt({ chain }: Databases, position: number): CycleHashes | null {
+/** Undefined: there are none. Null: they are damaged, which is reported with the records of the chain. */
+function hashesAt({ chain }: Databases, position: number): CycleHashes | null | undefined {
   const record = chain.getBinary(position)
-  return record === undefined ? null : records.readHashes(record)
+  try {
+    return record && records.readHashes(record)
+  } catch {
+    return null
+  }
 }
 
 /** Each cycle has its id, and each id its cycle, unless that has expired. */
