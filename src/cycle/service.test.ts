@@ -89,6 +89,12 @@ describe('a cycle', () => {
     expect(store.hashes(1)).toMatchObject({ requestSha256: expected, responseSha256 })
   })
 
+  test('has its response in memory for those who read the newest scores', async () => {
+    const cycle = cycleBody(0)
+    const response = await service.intake.submit(new RequestBody(bytesOf(cycle)), nowMs, new StageClock(0))
+    expect(service.intake.responseInMemory(cycle.cycle_id)).toBe(response)
+  })
+
   test('gets a response with its results, counts and labels', async () => {
     const body = cycleBody(0, {
       candidates: [candidate('g', 1), candidate('g', 2, { title: '' }), candidate('g', 3)],

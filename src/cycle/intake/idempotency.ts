@@ -170,6 +170,12 @@ export class Idempotency {
     return isSame ? { cycle, response: this.#response(cycle) } : undefined
   }
 
+  /** Keeps the response of a new cycle in memory; nobody may change it. */
+  keep(cycleId: string, response: Uint8Array): void {
+    const cycle = this.#store.findCycle(cycleId)
+    if (cycle !== undefined) this.#responses.keep(cycle, response)
+  }
+
   /** To be called when stored cycles have been removed or replaced. */
   forgetResponses(): void {
     this.#responses.clear()

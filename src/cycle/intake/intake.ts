@@ -2,7 +2,7 @@
  * Intake of cycles: recognises a repeat by its bytes; otherwise decodes the body, and handles it as a repeat of a known
  * cycle or as a new one. Read `submit` first.
  */
-import { kibibyte, mebibyte, RecentBytes, Semaphore, nextTurn } from '../../base/index.js'
+import { inBackground, kibibyte, mebibyte, RecentBytes, Semaphore, nextTurn } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Store, StoredCycle, StoredRequest } from '../../store/index.js'
@@ -196,7 +196,10 @@ export class Intake {
     const response = this.#parts.score({ cycle, body, packed: () => call.packed(), receivedAtMs, stages })
     this.#idempotency.begin(cycle.cycleId, body.json, response)
     try {
-      return await response
+      const stored = await response
+      // Whoever reads the newest scores needs no copy of them.
+      inBackground('stored cycle', () => this.#idempotency.keep(cycle.cycleId, stored))
+      return stored
     } finally {
       // The response does not wait for the hashes.
       body.keepWhile(this.#parts.store.hashed())
