@@ -50,8 +50,8 @@ async function recorded(): Promise<string> {
   return dataDir
 }
 
-/** Of `recorded`: five cycles of five records without one response, three of an image, three of weights, an outcome, a snapshot. */
-const recordCount = 5 * 5 - 1 + 3 + 3 + 1 + 1
+/** Of `recorded`: five cycles of five records without one response, four links of the chain, three of an image, three of weights, an outcome, a snapshot. */
+const recordCount = 5 * 5 - 1 + 4 + 3 + 3 + 1 + 1
 
 describe.skipIf(postgresBin === null)('import and export', () => {
   test('a data directory that was imported is served from the journal, and exported as it was', async () => {
