@@ -1,5 +1,6 @@
 import { ROOT_CONTEXT, trace, type Context, type SpanOptions } from '@opentelemetry/api'
 import { afterEach, expect, test } from 'vitest'
+import { endedRequest } from '../../test/helpers/observed-cycles.js'
 import { StageClock } from '../cycle/index.js'
 import type { EndedRequest } from '../server/index.js'
 import { Tracing } from './tracing.js'
@@ -39,21 +40,7 @@ function endedCycle(trace: EndedRequest['trace']): EndedRequest {
   const stages = Object.assign(new StageClock(100), { cycleId: '20240301T0000' })
   stages.lap('receive')
   stages.lap('decode')
-  return {
-    method: 'POST',
-    path: '/v1/cycles',
-    operation: 'POST /v1/cycles',
-    status: 200,
-    code: undefined,
-    problem: undefined,
-    receivedAtMs: 0,
-    startedAt: 100,
-    endedAt: 200,
-    bytesIn: 1,
-    bytesOut: 2,
-    stages,
-    trace,
-  }
+  return { ...endedRequest, startedAt: 100, endedAt: 200, bytesOut: 2, stages, trace }
 }
 
 test('a request is a span of the trace of its client, with one span per stage', () => {

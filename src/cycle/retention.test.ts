@@ -30,11 +30,14 @@ const image = { sha256: new Uint8Array(32).fill(7), uploadedBytes: 9, width: 9, 
 
 let dataDir: string
 let retainOutcomesDays: number
+/** What the service has logged as failures; null: a failure fails the test. */
+let failures: object[] | null
 let store: Store
 let service: CycleService
 
 beforeEach(async () => {
   retainOutcomesDays = 0
+  failures = null
   retainedDays = retainCyclesDays
   dataDir = mkdtempSync(join(tmpdir(), 'understudy-retention-'))
   store = await openLmdbStore({ dataDir })
@@ -47,7 +50,7 @@ beforeEach(async () => {
     limits: () => ({ clockSkewMs: 365 * dayMs, cyclesWaitingMax: 4 }),
     retention: () => ({ retainCyclesDays: retainedDays, retainImagesDays: 1, retainOutcomesDays }),
     initialWeights: { version: 'initial', weights: { views: 1, comments: 1, up: 1, downvote_share: 0 } },
-    log: { ...silentLog, error: (fields) => expect.fail(JSON.stringify(fields)) },
+    log: { ...silentLog, error: (fields) => failures?.push(fields) ?? expect.fail(JSON.stringify(fields)) },
   })
   onTestFinished(async () => {
     await service.close()
@@ -131,6 +134,17 @@ test('an image whose removal fails after it is stored is not counted', async () 
   await expect(submit(cycleBody(3 * perDay))).rejects.toThrow(/code.*failed/)
   expect(store.findImage(key)).toBeUndefined()
   expect(service.images.positions('g', 1)).toEqual([])
+})
+
+test('records of one kind that cannot be removed do not keep those of the others', async () => {
+  await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
+  vi.spyOn(store.expiry, 'keptEntries').mockImplementation(() => {
+    throw new StoreError('unusable', 'the stored request is damaged')
+  })
+  failures = []
+  await submit(cycleBody(3 * perDay))
+  expect(failures).toEqual([{ err: expect.objectContaining({ code: 'unusable' }) as StoreError }])
+  expect(store.findImage(key)).toBeUndefined()
 })
 
 test('the record of a cycle is kept as long as outcomes, and as long as its cycle', async () => {

@@ -3,7 +3,7 @@
  * V8 has not compiled the code yet. So generated cycles run through the whole path, with a store in memory and a model of
  * constants. They reach neither the serving model, which invented posts could overload or crash, nor the log.
  */
-import { silentLog, withRelease, type Log, nextTurn } from '../base/index.js'
+import { type Log, nextTurn, silentLog, withRelease } from '../base/index.js'
 import { bodyBufferBytes } from '../codec/index.js'
 import { counterNames, cycleBoundaryMs, cycleIdOf, formatInstant, snapshotNames } from '../contract/index.js'
 import { constantModel } from '../model/index.js'

@@ -2,7 +2,7 @@
  * What the server does for each operation of the contract's table. A handler reads the request's body, calls the service,
  * and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into responses.
  */
-import { inBackground, Semaphore, type Log, nextTurn } from '../base/index.js'
+import { inBackground, type Log, nextTurn, Semaphore } from '../base/index.js'
 import { runBodyTask } from '../codec/index.js'
 import {
   cycleIdPattern,

@@ -95,6 +95,17 @@ export const nowFixture: Now = {
   memory: { resident_bytes: 700 * 2 ** 20, heap_used_bytes: 300 * 2 ** 20 },
 }
 
+const countsFixture = {
+  candidates: 801,
+  engagement: 802,
+  candidate_scores: 803,
+  removals: 804,
+  scored_now: 805,
+  waiting: 806,
+  not_scored: 807,
+  results: 808,
+}
+
 export const callFixture: CallRecord = {
   id: 71,
   at: '2026-03-02T03:57:08.000Z',
@@ -108,16 +119,7 @@ export const callFixture: CallRecord = {
   problem: null,
   ms: 234.5,
   stages_ms: { receive: 21, decode: 22, wait: 23, plan: 24, features: 25, infer: 26, encode: 27, commit: 28 },
-  counts: {
-    candidates: 801,
-    engagement: 802,
-    candidate_scores: 803,
-    removals: 804,
-    scored_now: 805,
-    waiting: 806,
-    not_scored: 807,
-    results: 808,
-  },
+  counts: countsFixture,
   warnings: ['late cycle: w1', 'unknown field: w2'],
   is_late: true,
   model_version: 'model-5',
@@ -258,16 +260,7 @@ export const storedFixture: StoredResponse = {
   model_version: 'model-5',
   weights_version: 'weights-6',
   missing_feature_share: 0.083,
-  counts: {
-    candidates: 801,
-    engagement: 802,
-    candidate_scores: 803,
-    removals: 804,
-    scored_now: 805,
-    waiting: 806,
-    not_scored: 807,
-    results: 808,
-  },
+  counts: countsFixture,
   warnings: ['late cycle: w1'],
   reasons: [
     { reason: 'missing_title', count: 809 },

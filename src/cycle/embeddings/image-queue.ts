@@ -2,7 +2,7 @@
  * Encodes stored images for one encoder, in the background: a batch at a time, each distinct image once. Vectors are stored by
  * the hash of the image. After a failure the images wait for the next image or cycle that is stored.
  */
-import { inBackground, toError, nextTurn } from '../../base/index.js'
+import { inBackground, nextTurn, toError } from '../../base/index.js'
 import type { ImageEncoder } from '../../model/index.js'
 import type { ImageKey, Store } from '../../store/index.js'
 import { imageBatchEncoder } from './batch-encoder.js'

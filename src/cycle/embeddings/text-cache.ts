@@ -2,8 +2,7 @@
  * Vectors of the pending posts' texts for one encoder. Each text is encoded once, when its post enters, and its vector is
  * stored with the cycle that brought the post.
  */
-import { nextTurn } from '../../base/index.js'
-import type { Log } from '../../base/index.js'
+import { nextTurn, type Log } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import type { EmbeddingColumn, ModelError, TextEncoder, Vectors } from '../../model/index.js'
 import type { PoolState } from '../../pool/index.js'

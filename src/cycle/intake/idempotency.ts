@@ -1,8 +1,8 @@
 /**
  * Idempotency of cycles (docs/contract.md): one lookup determines whether a cycle id is unknown, in progress, stored or
- * expired, and a repeated body gets the first response byte for byte. Bytes equal to stored ones are recognised by their hash; other
- * bytes are compared as JSON values. Calls with the id of a cycle in progress are coalesced (single flight). A call whose
- * client has disconnected stops waiting.
+ * expired, and a repeated body gets the first response byte for byte. Bytes that equal the stored ones are recognised by
+ * their hash; other bytes are compared as JSON values. Calls with the id of a cycle in progress are coalesced (single
+ * flight). A call whose client has disconnected stops waiting.
  */
 import { abortable, mebibyte, Semaphore } from '../../base/index.js'
 import { runBodyTask } from '../../codec/index.js'

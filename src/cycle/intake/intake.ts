@@ -2,7 +2,7 @@
  * Intake of cycles: recognises a repeat by its bytes; otherwise decodes the body, and handles it as a repeat of a known
  * cycle or as a new one. Read `submit` first.
  */
-import { inBackground, kibibyte, mebibyte, RecentBytes, Semaphore, nextTurn } from '../../base/index.js'
+import { inBackground, kibibyte, mebibyte, nextTurn, RecentBytes, Semaphore } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Store, StoredCycle, StoredRequest } from '../../store/index.js'
@@ -97,8 +97,8 @@ export class Intake {
 
   /**
    * The response to the body of a cycle: computed, or the stored one. Throws `ServiceError`: 400, 409, 422, 503. When the
-   * promise has settled, nothing but `body.reading` depends on `body`. When `signal` is aborted, because the client has disconnected, the call
-   * leaves the queue in which it waits; a new cycle that has a slot is completed.
+   * promise has settled, nothing but `body.reading` depends on `body`. When `signal` is aborted, because the client has
+   * disconnected, the call leaves the queue in which it waits; a new cycle that has a slot is completed.
    */
   async submit(
     body: RequestBody,

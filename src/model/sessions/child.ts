@@ -3,7 +3,7 @@
  * It keeps nothing that must be saved, so its parent always ends it by SIGKILL.
  */
 import { once } from 'node:events'
-import { rmSync, writeFileSync } from 'node:fs'
+import { rmdirSync, writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { silentLog, type Log } from '../../base/index.js'
 import { headerDescriptor, lifelineDescriptor, payloadDescriptor } from './child-process.js'
@@ -106,10 +106,15 @@ function plain(fields: object): object {
 
 /**
  * A process may work in a directory that no longer exists; there are no files in it, and none can be made. If the whole
- * machine or container is killed, nothing is left of a process that serves.
+ * machine or container is killed, nothing is left of a process that serves. A directory with files is not the one that the
+ * parent has made, and stays.
  */
 function removeWorkingDirectory(): void {
-  rmSync(process.cwd(), { recursive: true, force: true })
+  try {
+    rmdirSync(process.cwd())
+  } catch {
+    // The parent removes it at the end of the process.
+  }
 }
 
 /** Ctrl-C and service managers signal whole groups; the parent decides when this process ends. */

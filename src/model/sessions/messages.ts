@@ -11,7 +11,10 @@ import { gibibyte, kibibyte, mebibyte } from '../../base/index.js'
 
 /** Far beyond any batch: a larger number is not a length. */
 const bytesMax = gibibyte
-/** Headers are small, except for the ports of a graph and the lengths of a batch of texts: 600 kB for all texts of the largest body. */
+/**
+ * Headers are small, except for the ports of graphs and the lengths of a batch of texts: 600 kB for all texts of the largest
+ * body.
+ */
 const lineBytesMax = 4 * mebibyte
 
 /** A message that was received. */

@@ -29,6 +29,18 @@ vi.mock('../service/calls.js', () => ({
 
 beforeEach(() => responses.clear())
 
+/** The counts of both fixtures, as the page shows them. */
+const countFacts = {
+  candidates: '801',
+  engagement: '802',
+  'candidate scores': '803',
+  removals: '804',
+  'scored now': '805',
+  waiting: '806',
+  'not scored': '807',
+  results: '808',
+}
+
 const nothing = { counts: null, warnings: [], is_late: false, model_version: null, weights_version: null }
 const refused: Call = {
   ...callFixture,
@@ -149,16 +161,7 @@ describe('the details of a call', () => {
       encode: '27.0 ms',
       commit: '28.0 ms',
     })
-    expect(factsOf(rows)).toEqual({
-      candidates: '801',
-      engagement: '802',
-      'candidate scores': '803',
-      removals: '804',
-      'scored now': '805',
-      waiting: '806',
-      'not scored': '807',
-      results: '808',
-    })
+    expect(factsOf(rows)).toEqual(countFacts)
     expect(elementsOf(html(callFixture), 'li').map(textOf)).toEqual(callFixture.warnings)
   })
 
@@ -228,14 +231,7 @@ describe('stored cycles', () => {
       'Missing features': '8.3%',
     })
     expect(factsOf(rows)).toEqual({
-      candidates: '801',
-      engagement: '802',
-      'candidate scores': '803',
-      removals: '804',
-      'scored now': '805',
-      waiting: '806',
-      'not scored': '807',
-      results: '808',
+      ...countFacts,
       '· missing title': '809',
     })
     expect(elementsOf(html, 'li').map(textOf)).toEqual(['late cycle: w1'])

@@ -29,21 +29,36 @@ interface LastHashes {
   readonly hashes: CycleHashes
 }
 
-/** A cycle that is being hashed. */
-interface Hashing {
-  /** Without a delay. */
-  readonly begin: () => void
-  isDone: boolean
-  /** Never rejects. */
-  readonly done: Promise<void>
-}
-
 /** By then, the response of a cycle is sent. */
 const hashDelayMs = 5
 
+/** Hashes a cycle, when its response has been sent or as soon as it is told to begin. */
+class Hashing {
+  isDone = false
+  /** Never rejects: hashes that are missing are computed from the records. */
+  readonly done: Promise<void>
+  readonly #begun = Promise.withResolvers<undefined>()
+
+  /** `before`: the hashing of the cycle before. */
+  constructor(before: Hashing | null, hash: () => Promise<void>) {
+    this.done = this.#run(before, hash)
+  }
+
+  begin(): void {
+    this.#begun.resolve(undefined)
+  }
+
+  async #run(before: Hashing | null, hash: () => Promise<void>): Promise<void> {
+    await Promise.race([this.#begun.promise, pause(hashDelayMs, undefined, { ref: false })])
+    await before?.done
+    await ignoringErrors(hash)
+    this.isDone = true
+  }
+}
+
 export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords {
   let last: LastHashes | null = null
-  let hashing: Hashing = { begin: () => undefined, isDone: true, done: Promise.resolve() }
+  let hashing: Hashing | null = null
 
   async function appendCycle(record: CycleRecord): Promise<Position> {
     const { cycleId } = record
@@ -71,12 +86,12 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       return free
     }
     // The hashes of the cycle before are stored with this one.
-    if (!hashing.isDone) {
+    if (hashing?.isDone === false) {
       hashing.begin()
       await hashing.done
     }
     const position = await access.writes.write(bytes, append, true)
-    hashing = hashLater(hashing, async () => {
+    hashing = new Hashing(hashing, async () => {
       const hashes = hashesAfter(before, await hashedCycle(record, packed.cycles))
       last = { position, labels: packed.cycles, hashes }
     })
@@ -144,7 +159,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       for (const { key, value } of db.cycles.getRange({}))
         yield { position: key, ...records.readCycle(value) }
     },
-    hashed: () => hashing.done,
+    hashed: () => hashing?.done ?? Promise.resolve(),
     hashes(position) {
       access.checkOpen()
       if (!db.cycles.doesExist(position)) return undefined
@@ -168,23 +183,6 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
     },
     readPoolSnapshot: (position) => readColumns('pool', position),
   }
-}
-
-/**
- * `hash` runs when the response has been sent, or as soon as it is told to begin. If it fails, the hashes are computed from the
- * records.
- */
-function hashLater(before: Hashing, hash: () => Promise<void>): Hashing {
-  const begun = Promise.withResolvers<undefined>()
-  const begin = (): void => begun.resolve(undefined)
-  const run = async (): Promise<void> => {
-    await Promise.race([begun.promise, pause(hashDelayMs, undefined, { ref: false })])
-    await before.done
-    await ignoringErrors(hash)
-    hashing.isDone = true
-  }
-  const hashing: Hashing = { begin, isDone: false, done: Promise.resolve() }
-  return Object.assign(hashing, { done: run() })
 }
 
 /** Position of the oldest cycle that has not expired; 1 in an empty store. */

@@ -18,8 +18,8 @@ export interface Write {
 }
 
 /**
- * How long a commit waits for writers of the last one, who have just had their answers and usually write again. It never waits
- * for a single writer, and no cycle waits.
+ * How long a commit waits for the writers of the last one, who have just had their answers and usually write again. A writer
+ * that remains alone waits once, and a cycle never does.
  */
 const gatherMsMax = 0.5
 
