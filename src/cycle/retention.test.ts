@@ -136,6 +136,21 @@ test('an image whose removal fails after it is stored is not counted', async () 
   expect(service.images.positions('g', 1)).toEqual([])
 })
 
+test('while a cycle is removed, its response is not in memory', async () => {
+  await submit(cycleBody(0))
+  const { cycle_id } = cycleBody(0)
+  expect(service.intake.responseInMemory(cycle_id)).toBeInstanceOf(Uint8Array)
+  const remove = store.expiry.removeCycles.bind(store.expiry)
+  const inMemory: unknown[] = []
+  vi.spyOn(store.expiry, 'removeCycles').mockImplementation(async (cycles) => {
+    inMemory.push(service.intake.responseInMemory(cycle_id))
+    await remove(cycles)
+  })
+  await submit(cycleBody((retainCyclesDays + 1) * perDay))
+  expect(inMemory).toEqual([null])
+  expect(isStored(0)).toBe(false)
+})
+
 test('records of one kind that cannot be removed do not keep those of the others', async () => {
   await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
   vi.spyOn(store.expiry, 'keptEntries').mockImplementation(() => {

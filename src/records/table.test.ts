@@ -48,6 +48,12 @@ describe('rows are read as they were packed', () => {
     expect(unpackRows(floats, packed)).toEqual({ count, x, y: null })
   })
 
+  test('floats with one sign and exponent take three bytes each', () => {
+    const count = 5000
+    const x = Float32Array.from({ length: count }, (_, row) => 0.5 + Math.abs(Math.sin(row)) / 3)
+    expect(packRows(floats, { count, x, y: x }).length).toBeLessThan(2 * 3 * count + 200)
+  })
+
   test('a view of floats that begins in the middle of its buffer', () => {
     const x = Float32Array.of(1, 2, 3, 4).subarray(1, 3)
     expect(unpackRows(floats, packRows(floats, { count: 2, x, y: x }))).toEqual({ count: 2, x, y: x })

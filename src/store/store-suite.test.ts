@@ -14,7 +14,7 @@ import {
   imageSample,
   largeCycleSample,
 } from '../../test/helpers/store-samples.js'
-import { createMemoryStore, StoreError, type CycleRecord } from './index.js'
+import { createMemoryContents, createMemoryStore, StoreError, type CycleRecord } from './index.js'
 
 describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
   describe('cycles', () => {
@@ -353,6 +353,18 @@ describe('memory store with faults', () => {
     failing = false
     expect(await store.appendCycle(cycleSample(1))).toBe(1)
   })
+})
+
+test('the hashes of the last cycle are those of the one that is there, also if another process has stored it', async () => {
+  const contents = createMemoryContents()
+  const store = createMemoryStore({ contents })
+  await store.appendCycle(cycleSample(1))
+  await store.hashed()
+  for (const name of ['cycles', 'requests', 'responses', 'cycleColumns'] as const)
+    contents[name].removeSync(1)
+  const other = createMemoryStore({ contents })
+  await other.appendCycle(cycleSample(2))
+  expect(store.hashes(1)).toEqual(other.hashes(1))
 })
 
 /** The labels of a cycle as docs/data.md describes them. */
