@@ -2,6 +2,7 @@
  * Clients that disconnect: at each point where an operation waits, and at each of many turns of the event loop. Whatever
  * the moment, nothing that the call has acquired stays acquired, and the same call succeeds afterwards.
  */
+import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import pino from 'pino'
 import { beforeEach, expect, test } from 'vitest'
@@ -81,6 +82,7 @@ let gate: Gate
 let logged: { msg: string; cycle_id?: string; status?: unknown }[]
 let ended: EndedRequest[]
 let handler: RequestHandler
+let store: Store
 let held: () => HeldResources
 
 beforeEach(async () => {
@@ -91,7 +93,7 @@ beforeEach(async () => {
     { level: 'info' },
     { write: (line) => void logged.push(JSON.parse(line) as { msg: string }) },
   )
-  const store = gate.around<Store>(createMemoryStore())
+  store = gate.around<Store>(createMemoryStore())
   const fake = gate.around(new FakeModel())
   const codec = gate.around<Codec>(loadCodec('auto').codec)
   const [model, clock] = [() => fake, () => nowMs]
@@ -303,6 +305,13 @@ test('a cycle is reported when its response is sent, although its body is held f
   expect(ended).toMatchObject([{ status: 200, stages: { summary: { cycleId: '20240301T0000' } } }])
   await until(() => held().calls.open === 0)
   expect(ended).toHaveLength(1)
+})
+
+test('a body is held until it is hashed, which it is after the response', async () => {
+  const body = bytesOf(cycle(0))
+  expect(await statusOf(post(body))).toBe('200 OK')
+  await store.hashed()
+  expect(store.hashes(1)?.requestSha256).toBe(hash('sha256', body))
 })
 
 test('a cycle whose client disconnects before the end of its body is reported once, and is not scored', async () => {
