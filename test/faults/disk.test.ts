@@ -105,10 +105,9 @@ describe.skipIf(shimImpossible)('while the data file fails with', () => {
       await server.logged(`a write: ${message}`)
       expect(await statusOf(server)).toBe('degraded')
       expect((await putImage(server)).status).toBe(503)
-      // After a failed write of a meta page, LMDB reads nothing until it is opened again.
-      const [absent, there] = needsRestart ? [503, 503] : [404, 200]
-      expect((await server.call({ path: '/v1/scores/20240301T0005' })).status).toBe(absent)
-      expect((await server.call({ path: '/v1/scores/20240301T0000' })).status).toBe(there)
+      // After a failed write of a meta page, LMDB reads nothing until it is opened again; the newest response is in memory.
+      expect((await server.call({ path: '/v1/scores/20240301T0005' })).status).toBe(needsRestart ? 503 : 404)
+      expect((await server.call({ path: '/v1/scores/20240301T0000' })).text).toBe(first.text)
       set('')
       if (needsRestart) {
         expect((await server.postCycle(smallCycle(1))).status).toBe(503)
