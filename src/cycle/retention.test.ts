@@ -16,6 +16,7 @@ import {
   StoreError,
   type Store,
 } from '../store/index.js'
+import { Retention } from './retention.js'
 import { CycleService } from './service.js'
 import { StageClock } from './stage-clock.js'
 import { RequestBody } from './request-body.js'
@@ -160,6 +161,39 @@ test('records of one kind that cannot be removed do not keep those of the others
   await submit(cycleBody(3 * perDay))
   expect(failures).toEqual([{ err: expect.objectContaining({ code: 'unusable' }) as StoreError }])
   expect(store.findImage(key)).toBeUndefined()
+})
+
+test('cycles that leave time for a single step each keep no kind of record', async () => {
+  retainOutcomesDays = 1
+  await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
+  await submit(cycleBody(0))
+  // A cycle comes at the end of the first step that reads something.
+  let idle = true
+  const names = ['oldestCycles', 'keptEntries', 'oldestRecords', 'imagesAfter', 'outcomesAfter'] as const
+  const reads = names.map((name) => {
+    const read = store.expiry[name].bind(store.expiry) as (...args: unknown[]) => never
+    return vi.spyOn(store.expiry, name).mockImplementation((...args: unknown[]) => {
+      idle = false
+      return read(...args)
+    })
+  })
+  const retention = new Retention({
+    store,
+    limits: () => ({ retainCyclesDays, retainImagesDays: 1, retainOutcomesDays }),
+    state: () => service.pool,
+    isRecent: () => false,
+    coverBySnapshot: () => Promise.resolve(),
+    isIdle: () => idle,
+    onCyclesRemoved: () => undefined,
+    onImagesRemoved: () => undefined,
+    log: silentLog,
+  })
+  for (let cycle = 0; cycle < names.length; cycle++) {
+    idle = true
+    retention.wake()
+    await retention.done()
+  }
+  for (const read of reads) expect(read).toHaveBeenCalledOnce()
 })
 
 test('the record of a cycle is kept as long as outcomes, and as long as its cycle', async () => {

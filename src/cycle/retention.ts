@@ -64,6 +64,8 @@ export class Retention {
   #working: Promise<void> | null = null
   /** Where the next page of images, and of outcomes, begins. */
   readonly #cursors: Record<'images' | 'outcomes', Uint8Array | null> = { images: null, outcomes: null }
+  /** The next run begins after the step with which the last one ended: cycles at full speed starve no kind. */
+  #nextStep = 0
 
   constructor(parts: RetentionParts) {
     this.#parts = parts
@@ -101,15 +103,19 @@ export class Retention {
     const last = this.#parts.store.lastCycle()
     if (last === undefined) return
     const nowMs = Math.min(Date.parse(last.receivedAt), this.#parts.state().newestCycleMs)
-    for (const step of [
+    const steps = [
       () => this.#cycles(expiry, nowMs),
       () => this.#entries(expiry),
       () => this.#records(expiry, nowMs),
       () => this.#images(expiry, nowMs),
       () => this.#outcomes(expiry, nowMs),
-    ])
+    ]
+    for (const step of [...steps.slice(this.#nextStep), ...steps.slice(0, this.#nextStep)]) {
+      if (!this.#parts.isIdle()) return
+      this.#nextStep = (steps.indexOf(step) + 1) % steps.length
       // A damaged record of one kind does not keep the others.
       await step().catch((error: unknown) => this.#logFailure(error))
+    }
   }
 
   /** Oldest first, up to the first cycle that is recent by either clock. */

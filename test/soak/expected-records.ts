@@ -22,9 +22,12 @@ export interface Bounds {
 }
 
 const cycleDaysMin = 8
-/** How many cycles deletion may lag behind: for cycles, and for records that are scanned in parts. */
+/**
+ * How many cycles deletion may lag behind: for cycles, and for records that are scanned in parts. It yields to cycles,
+ * which these tests send without a pause.
+ */
 const cyclesLag = 2
-const sweepLag = 36
+const sweepLag = 72
 
 /** An outcome is sent again with each reading of its post, this many hours after the placement. */
 const readingHours = [1, 6, 24, 48]
