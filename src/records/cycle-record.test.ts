@@ -63,13 +63,13 @@ const heads = {
 const record = packCycleRecord(header, tables)(heads)
 
 test('header and tables are read as they were packed, each without the others', () => {
-  expect(readCycleHeader(record)).toEqual({ layout: 4, ...header })
+  expect(readCycleHeader(record)).toEqual({ layout: 5, ...header })
   const all = { ...tables, heads }
   for (const name of cycleTableNames) expect(readCycleTable(record, name)).toEqual(all[name])
 })
 
 test('a record that is cut, and one of another layout, are errors', () => {
   expect(() => readCycleTable(record.subarray(0, -1), 'heads')).toThrow('incomplete')
-  const text = Buffer.from(record).toString('latin1').replace('"layout":4', '"layout":9')
-  expect(() => readCycleTable(Buffer.from(text, 'latin1'), 'results')).toThrow('layout 9, not 4')
+  const text = Buffer.from(record).toString('latin1').replace('"layout":5', '"layout":9')
+  expect(() => readCycleTable(Buffer.from(text, 'latin1'), 'results')).toThrow('layout 9, not 5')
 })

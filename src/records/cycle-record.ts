@@ -27,7 +27,7 @@ export interface CycleRecordHeader {
 export type CycleRows<Name extends CycleTableName> = Rows<(typeof cycleTables)[Name]>
 export type CycleTables = { readonly [Name in CycleTableName]: CycleRows<Name> }
 
-export const cycleRecordLayout = 4
+export const cycleRecordLayout = 5
 /** In the order in which they stand in the record. */
 const compressedTables = ['candidates', 'results', 'scored', 'images'] as const satisfies CycleTableName[]
 const lengthBytes = 4

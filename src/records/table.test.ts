@@ -48,11 +48,29 @@ describe('rows are read as they were packed', () => {
     expect(unpackRows(floats, packed)).toEqual({ count, x, y: null })
   })
 
-  test('floats with one sign and exponent take three bytes each', () => {
-    const count = 5000
-    const x = Float32Array.from({ length: count }, (_, row) => 0.5 + Math.abs(Math.sin(row)) / 3)
-    expect(packRows(floats, { count, x, y: x }).length).toBeLessThan(2 * 3 * count + 200)
+  test.each([
+    ['three and a half bytes each with 16 signs and exponents', 16, 3.5],
+    ['four with more', 17, 4],
+  ])('floats take %s', (_, topCount, bytesEach) => {
+    const count = 5001
+    const x = Float32Array.from(
+      { length: count },
+      (_, row) => (row % 2 ? -1 : 1) * 4 ** ((row % topCount) - 8) * 1.3,
+    )
+    const packed = packRows(floats, { count, x, y: x })
+    expect(unpackRows(floats, packed)).toEqual({ count, x, y: x })
+    expect(packed.length).toBeGreaterThan(2 * bytesEach * count)
+    expect(packed.length).toBeLessThan(2 * bytesEach * count + 50)
   })
+
+  test('every bit pattern of a float', () =>
+    fc.assert(
+      fc.property(fc.uint32Array({ minLength: 1, maxLength: 40 }), (bits) => {
+        const x = new Float32Array(bits.buffer, bits.byteOffset, bits.length)
+        const { x: read } = unpackRows(floats, packRows(floats, { count: bits.length, x, y: null }))
+        expect([...new Uint32Array(read!.buffer)]).toEqual([...bits])
+      }),
+    ))
 
   test('a view of floats that begins in the middle of its buffer', () => {
     const x = Float32Array.of(1, 2, 3, 4).subarray(1, 3)

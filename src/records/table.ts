@@ -2,11 +2,11 @@
  * Tables of the disk: how one is declared, its rows as columns by name, and their packing. A table is declared once; its
  * packing, its reading and the columns that the export takes from it derive from the declaration.
  *
- *   a table of numbers (codec/pack.ts), or the float32 columns, byte plane by byte plane
+ *   a table of numbers (codec/pack.ts), or columns of float32
  *   compressed: u8 form (0 as it is, 1 zstd) · the bytes
  *
  * Nothing at all is a table without rows. A context of zstd costs as much time as a small table: small tables are compressed
- * together. Floats of one model share sign and exponent: only this plane of them is compressed, as the others do not shrink.
+ * together, and floats without it.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { viewOf } from '../base/index.js'
@@ -185,63 +185,102 @@ function textsOf(codes: Float64Array, distinct: readonly string[]): (string | nu
 
 const floatBytes = 4
 const uint32Bytes = 4
+/** How many different signs and exponents have codes of four bits. */
+const topsMax = 16
 
 /**
- * u32 rows · a byte for each column: 1 if it has values · u32 length · the planes of sign and exponent, compressed together ·
- * the other planes. Each plane has the columns that have values.
+ * The form of a column of floats. `coded`: the lower two bytes of each float, the third bytes, four bits for each float, and
+ * the signs and exponents for which they stand. The values of a head are of similar magnitude; their lower bytes do not shrink.
  */
+const floatForm = { absent: 0, plain: 1, coded: 2 } as const
+type FloatForm = (typeof floatForm)[keyof typeof floatForm]
+
+interface PackedFloats {
+  readonly form: FloatForm
+  readonly bytes: Uint8Array
+}
+
+/** u32 rows · u8 form of each column · the columns */
 function packFloats(columns: readonly NamedValues[], count: number): Uint8Array {
-  const present = columns.flatMap(({ values }) => (values === null ? [] : [values as Float32Array]))
-  const planes = new Uint8Array(present.length * floatBytes * count)
-  eachPlane(present, (column, plane, at) => {
-    const source = new Uint8Array(column.buffer, column.byteOffset, count * floatBytes)
-    for (let row = 0; row < count; row++) planes[at + row] = source[row * floatBytes + plane]!
-  })
-  const topBytes = present.length * count
-  const top = compress(planes.subarray(0, topBytes))
-  const flags = columns.map(({ values }) => (values === null ? 0 : 1))
+  const packed = columns.map(({ values }) => packColumn(values as Float32Array | null))
   return Buffer.concat([
     uint32(count),
-    Uint8Array.from(flags),
-    uint32(top.length),
-    top,
-    planes.subarray(topBytes),
+    Uint8Array.from(packed, ({ form }) => form),
+    ...packed.map(({ bytes }) => bytes),
   ])
 }
 
-function unpackFloats(table: TableDeclaration, bytes: Uint8Array): Record<string, Values | number> {
-  const view = viewOf(bytes)
-  const count = view.getUint32(0, true)
-  const flagsEnd = uint32Bytes + table.columns.length
-  const flags = bytes.subarray(uint32Bytes, flagsEnd)
-  const topAt = flagsEnd + uint32Bytes
-  const topEnd = topAt + view.getUint32(flagsEnd, true)
-  const planes = Buffer.concat([decompress(bytes.subarray(topAt, topEnd)), bytes.subarray(topEnd)])
-  const columns = table.columns.map(({ name }, index) => ({
-    name,
-    values: flags[index] === 1 ? new Float32Array(count) : null,
-  }))
-  const present = columns.flatMap(({ values }) => (values === null ? [] : [values]))
-  if (planes.length !== present.length * floatBytes * count)
-    throw new Error('a stored table of floats has the wrong length')
-  eachPlane(present, (column, plane, at) => {
-    const target = new Uint8Array(column.buffer)
-    for (let row = 0; row < count; row++) target[row * floatBytes + plane] = planes[at + row]!
-  })
-  return { count, ...Object.fromEntries(columns.map(({ name, values }) => [name, values])) }
+function packColumn(values: Float32Array | null): PackedFloats {
+  if (values === null) return { form: floatForm.absent, bytes: new Uint8Array(0) }
+  const { buffer, byteOffset, byteLength, length } = values
+  const bits = new Uint32Array(buffer, byteOffset, length)
+  const bytes = new Uint8Array(codedBytes(length))
+  const { lower, third, codes, tops } = codedParts(bytes, length)
+  /** One more than the code of a sign and exponent; 0: it has none yet. */
+  const codeOf = new Uint8Array(256)
+  let topCount = 0
+  for (let row = 0; row < length; row++) {
+    const value = bits[row]!
+    const top = value >>> 24
+    if (codeOf[top] === 0) {
+      if (topCount === topsMax)
+        return { form: floatForm.plain, bytes: new Uint8Array(buffer, byteOffset, byteLength) }
+      tops[topCount++] = top
+      codeOf[top] = topCount
+    }
+    lower[row] = value
+    third[row] = value >>> 16
+    codes[row >> 1]! |= (codeOf[top]! - 1) << ((row & 1) * 4)
+  }
+  return { form: floatForm.coded, bytes }
 }
 
-/** In the order in which they are stored: the plane of sign and exponent, the last byte of a float, is the first. */
-function eachPlane(
-  columns: readonly Float32Array[],
-  visit: (column: Float32Array, plane: number, at: number) => void,
-): void {
-  let at = 0
-  for (let plane = floatBytes - 1; plane >= 0; plane--)
-    for (const column of columns) {
-      visit(column, plane, at)
-      at += column.length
-    }
+function unpackFloats(table: TableDeclaration, bytes: Uint8Array): Record<string, Values | number> {
+  const count = viewOf(bytes).getUint32(0, true)
+  let at = uint32Bytes + table.columns.length
+  const rows: Record<string, Values | number> = { count }
+  for (const [index, { name }] of table.columns.entries()) {
+    const form = bytes[uint32Bytes + index] as FloatForm
+    const end = at + floatsBytes(form, count)
+    rows[name] = form === floatForm.absent ? null : unpackColumn(form, bytes.subarray(at, end), count)
+    at = end
+  }
+  if (at !== bytes.length) throw new Error('a stored table of floats has the wrong length')
+  return rows
+}
+
+function floatsBytes(form: FloatForm, count: number): number {
+  if (form === floatForm.absent) return 0
+  return form === floatForm.coded ? codedBytes(count) : count * floatBytes
+}
+
+function unpackColumn(form: FloatForm, stored: Uint8Array, count: number): Float32Array {
+  // A copy begins aligned.
+  const bytes = Uint8Array.from(stored)
+  if (form !== floatForm.coded) return new Float32Array(bytes.buffer)
+  const { lower, third, codes, tops } = codedParts(bytes, count)
+  const bits = new Uint32Array(count)
+  for (let row = 0; row < count; row++) {
+    const top = tops[(codes[row >> 1]! >> ((row & 1) * 4)) % topsMax]!
+    bits[row] = (top << 24) | (third[row]! << 16) | lower[row]!
+  }
+  return new Float32Array(bits.buffer)
+}
+
+function codedBytes(count: number): number {
+  return count * 3 + Math.ceil(count / 2) + topsMax
+}
+
+/** The parts of a coded column: views of `bytes`, which must begin aligned. */
+function codedParts({ buffer }: Uint8Array<ArrayBuffer>, count: number) {
+  const codesAt = count * 3
+  const topsAt = codesAt + Math.ceil(count / 2)
+  return {
+    lower: new Uint16Array(buffer, 0, count),
+    third: new Uint8Array(buffer, count * 2, count),
+    codes: new Uint8Array(buffer, codesAt, topsAt - codesAt),
+    tops: new Uint8Array(buffer, topsAt, topsMax),
+  }
 }
 
 function uint32(value: number): Uint8Array {

@@ -170,10 +170,10 @@ export class Idempotency {
     return isSame ? { cycle, response: this.#response(cycle) } : undefined
   }
 
-  /** Keeps the response of a new cycle in memory; nobody may change it. */
-  keep(cycleId: string, response: Uint8Array): void {
+  /** Keeps the response of the newest cycle in memory; nobody may change it. */
+  keepNewest(cycleId: string, response: Uint8Array): void {
     const cycle = this.#store.findCycle(cycleId)
-    if (cycle !== undefined) this.#responses.keep(cycle, response)
+    if (cycle !== undefined) this.#responses.keepNewest(cycle, response)
   }
 
   /** To be called when stored cycles have been removed or replaced. */

@@ -198,7 +198,7 @@ export class Intake {
     try {
       const stored = await response
       // Whoever reads the newest scores needs no copy of them.
-      inBackground('stored cycle', () => this.#idempotency.keep(cycle.cycleId, stored))
+      inBackground('stored cycle', () => this.#idempotency.keepNewest(cycle.cycleId, stored))
       return stored
     } finally {
       // The response does not wait for the hashes.

@@ -36,6 +36,19 @@ test('a response that exceeds the memory is not kept, and takes nothing from oth
   expect([kept.bytes, held(kept)]).toEqual([20, [1]])
 })
 
+test('the newest response stays until the next one, whatever is read meanwhile', () => {
+  const kept = new StoredResponses(25)
+  const newest = bytes(100)
+  kept.keepNewest(cycle(1), newest)
+  for (const position of [2, 3, 4]) kept.keep(cycle(position), bytes(10))
+  expect(kept.find('cycle 1')).toEqual({ cycle: cycle(1), response: newest })
+  expect([kept.bytes, held(kept)]).toEqual([20, [1, 3, 4]])
+  kept.keepNewest(cycle(2), newest)
+  expect(held(kept)).toEqual([2, 3, 4])
+  kept.clear()
+  expect(held(kept)).toEqual([])
+})
+
 test('a response that is kept again counts once, and nothing is left after clearing', () => {
   const kept = new StoredResponses(25)
   for (const length of [10, 12]) kept.keep(cycle(1), bytes(length))

@@ -1,6 +1,6 @@
 /**
- * Responses of stored cycles in memory, up to a number of bytes; those that were read last stay. Readers of the newest scores
- * and clients that retry cost neither a read of the store nor a copy nor a checksum each.
+ * Responses of stored cycles in memory: the newest one, and up to a number of bytes those that were read last. Readers of the
+ * newest scores and clients that retry cost neither a read of the store nor a copy nor a checksum each.
  */
 import { assert } from '../../contract/index.js'
 import type { StoredCycle } from '../../store/index.js'
@@ -16,6 +16,7 @@ export class StoredResponses {
   /** The one that was read last is last. */
   readonly #kept = new Map<string, StoredResponse>()
   #bytes = 0
+  #newest: StoredResponse | null = null
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
@@ -26,6 +27,7 @@ export class StoredResponses {
   }
 
   find(cycleId: string): StoredResponse | undefined {
+    if (this.#newest?.cycle.cycleId === cycleId) return this.#newest
     const kept = this.#kept.get(cycleId)
     if (kept === undefined) return undefined
     this.#kept.delete(cycleId)
@@ -44,8 +46,17 @@ export class StoredResponses {
     }
   }
 
+  /**
+   * Keeps the response of a new cycle until the next one. Those of all new cycles would be memory that is never used again
+   * before it leaves the caches of the processor.
+   */
+  keepNewest(cycle: StoredCycle, response: Uint8Array): void {
+    this.#newest = { cycle, response }
+  }
+
   /** To be called when stored cycles have been removed or replaced. */
   clear(): void {
+    this.#newest = null
     this.#kept.clear()
     this.#bytes = 0
   }

@@ -12,7 +12,7 @@ import { StoreError } from '../store-error.js'
 import type { JournalConnection } from './connection.js'
 import { beginWriting } from './statements.js'
 
-/** Versions 1 and 2 were never released. Migration i leads to version i + 3. Migrations that were released never change. */
+/** Versions 1 to 3 were never released. Migration i leads to version i + 4. Migrations that were released never change. */
 const migrations: readonly string[] = [
   `create table understudy.environment (
      name text primary key,
@@ -54,7 +54,7 @@ const migrations: readonly string[] = [
    alter table understudy.record alter column value set storage external;`,
 ]
 
-const schemaVersionMin = 3
+const schemaVersionMin = 4
 export const journalSchemaVersion = schemaVersionMin - 1 + migrations.length
 
 /** The version of the schema; 0 if there is none. */

@@ -9,6 +9,7 @@ import { StoreError } from '../store-error.js'
 import type { CycleHashes, CycleRecord, CycleRecords, Position, StoredCycle } from '../store.js'
 import { chainStart, computeHashes, hashBefore, hashedCycle, hashesAfter } from './chain.js'
 import type { Databases } from './databases.js'
+import { Scratch } from './envelope.js'
 import { cycleIdKey } from './keys.js'
 import { packEmbeddings } from './model-records.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
@@ -59,14 +60,16 @@ class Hashing {
 export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords {
   let last: LastHashes | null = null
   let hashing: Hashing | null = null
+  const scratch = new Scratch()
 
   async function appendCycle(record: CycleRecord): Promise<Position> {
     const { cycleId } = record
     const idKey = cycleIdKey(cycleId)
     if (idKey === undefined) throw new TypeError(`not a cycle id: ${cycleId}`)
-    const packed = packCycle(record)
+    const { request, response, columns } = record
+    const labels = records.packCycle(record)
     const texts = record.texts ? packEmbeddings(record.texts.encoder, record.texts.entries) : []
-    const bytes = bytesOf([...Object.values(packed), ...texts.map((text) => text.record)])
+    const bytes = bytesOf([labels, request.bytes, response, columns, ...texts.map((text) => text.record)])
     let before = ''
     const append = (): Position => {
       if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is already stored`)
@@ -79,7 +82,10 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
       if (free > 1 && !db.chain.doesExist(free - 1))
         db.chain.putSync(free - 1, records.packHashes(lastHashes(free - 1)))
-      for (const name of Object.keys(packed) as (keyof PackedCycle)[]) db[name].putSync(free, packed[name])
+      db.cycles.putSync(free, labels)
+      db.requests.putSync(free, records.packRequest(request, scratch))
+      db.responses.putSync(free, records.packBytes(response, scratch))
+      db.cycleColumns.putSync(free, records.packBytes(columns, scratch))
       for (const text of texts) db.embeddings.putSync(text.key, text.record)
       db.cycleIds.putSync(idKey, records.packPosition(free))
       before = hashBefore(db, free)
@@ -92,8 +98,8 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
     }
     const position = await access.writes.write(bytes, append, true)
     hashing = new Hashing(hashing, async () => {
-      const hashes = hashesAfter(before, await hashedCycle(record, packed.cycles))
-      last = { position, labels: packed.cycles, hashes }
+      const hashes = hashesAfter(before, await hashedCycle(record, labels))
+      last = { position, labels, hashes }
     })
     return position
   }
@@ -199,15 +205,3 @@ export function lastPosition({ cycles }: Pick<Databases, 'cycles'>): Position {
 export function poolSnapshots({ pool }: Databases): Position[] {
   return [...pool.getKeys({ reverse: true })]
 }
-
-/** The records of one cycle by database, except its id, its hashes and the texts. */
-function packCycle(record: CycleRecord) {
-  return {
-    cycles: records.packCycle(record),
-    requests: records.packRequest(record.request),
-    responses: records.packBytes(record.response),
-    cycleColumns: records.packBytes(record.columns),
-  }
-}
-
-type PackedCycle = ReturnType<typeof packCycle>

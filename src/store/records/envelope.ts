@@ -9,22 +9,36 @@
  *         8 …      payload; columns in it can be viewed in place, since a record starts aligned
  */
 import { crc32 } from 'node:zlib'
-import { uninitializedBuffer, viewOf } from '../../base/index.js'
+import { mebibyte, uninitializedBuffer, viewOf } from '../../base/index.js'
 import { StoreError } from '../store-error.js'
 
 const recordVersion = 1
 const recordHeadBytes = 8
 const checksumOffset = 4
+/** A larger record is rare, and its memory is not kept. */
+const scratchBytesMax = 4 * mebibyte
 
 export interface RecordContents {
   readonly tag: number
   readonly payload: Uint8Array
 }
 
-/** A record that holds copies of the parts, one after the other. */
-export function packRecord(tag: number, parts: readonly Uint8Array[]): Uint8Array {
+/** Memory for one record after the other. New memory of a megabyte costs page faults and garbage collections. */
+export class Scratch {
+  #buffer = uninitializedBuffer(0)
+
+  /** `bytes` with undefined contents, which the next call may change. */
+  take(bytes: number): Uint8Array {
+    if (bytes > scratchBytesMax) return new Uint8Array(uninitializedBuffer(bytes))
+    if (bytes > this.#buffer.byteLength) this.#buffer = uninitializedBuffer(bytes)
+    return new Uint8Array(this.#buffer, 0, bytes)
+  }
+}
+
+/** A record that holds copies of the parts, one after the other: in new memory, or in `scratch` until its next record. */
+export function packRecord(tag: number, parts: readonly Uint8Array[], scratch?: Scratch): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes)
-  const record = new Uint8Array(uninitializedBuffer(bytes))
+  const record = scratch?.take(bytes) ?? new Uint8Array(uninitializedBuffer(bytes))
   let offset = recordHeadBytes
   for (const part of parts) {
     record.set(part, offset)

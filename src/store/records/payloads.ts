@@ -22,7 +22,7 @@
  */
 import { viewOf } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
-import { openRecord, packRecord } from './envelope.js'
+import { openRecord, packRecord, type Scratch } from './envelope.js'
 import { StoreError } from '../store-error.js'
 import type {
   ChainStart,
@@ -89,10 +89,11 @@ export function readPosition(record: Uint8Array): Position {
   return viewOf(openRecord(record, 'cycle id').payload).getUint32(0, true)
 }
 
-export function packRequest(request: StoredRequest): Uint8Array {
+/** `scratch`: see `packRecord`. */
+export function packRequest(request: StoredRequest, scratch?: Scratch): Uint8Array {
   const tag = requestEncodings.indexOf(request.encoding)
   assert(tag >= 0, 'a request has an encoding that can be read back')
-  return packRecord(tag, [numbers(request.bodyBytes, 0), request.bytes])
+  return packRecord(tag, [numbers(request.bodyBytes, 0), request.bytes], scratch)
 }
 
 export function readStoredRequest(record: Uint8Array): StoredRequest {
@@ -103,9 +104,9 @@ export function readStoredRequest(record: Uint8Array): StoredRequest {
   return { encoding, bytes: payload.subarray(requestHeadBytes), bodyBytes }
 }
 
-/** A response, columns or an image: bytes that the store does not look into. */
-export function packBytes(bytes: Uint8Array): Uint8Array {
-  return packRecord(0, [bytes])
+/** A response, columns or an image: bytes that the store does not look into. `scratch`: see `packRecord`. */
+export function packBytes(bytes: Uint8Array, scratch?: Scratch): Uint8Array {
+  return packRecord(0, [bytes], scratch)
 }
 
 export function readBytes(record: Uint8Array, what: string): Uint8Array {
