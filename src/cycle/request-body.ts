@@ -21,7 +21,12 @@ const compressZstd = promisify(zstdCompress) as (
 const decompressZstd = promisify(zstdDecompress)
 const decompressGzip = promisify(gunzip)
 
-const level: ZstdOptions['params'] = { [constants.ZSTD_c_compressionLevel]: 1 }
+/** A hash table of this size stays in the first cache: faster, and no worse for bodies whose rows resemble each other. */
+const hashTableLog2 = 12
+const level: ZstdOptions['params'] = {
+  [constants.ZSTD_c_compressionLevel]: 1,
+  [constants.ZSTD_c_hashLog]: hashTableLog2,
+}
 /** Bodies of cycles compress to less than a sixth, so that each takes one output buffer. */
 const compressionRatioMin = 6
 const outputBytesMin = 64 * kibibyte
