@@ -16,7 +16,7 @@ export function candidateTitle(json: Uint8Array, candidates: CandidateColumns, r
   const record = Buffer.from(buffer, byteOffset + start, candidates.rowEnd[row]! - start)
   const title = findTitle(record)
   // A member of a nested object, or one that a later member replaces, has another length, or occurs beside the title.
-  if (title !== null && [...title].length === candidates.title.chars[row]) return title
+  if (title !== null && codePointCount(title) === candidates.title.chars[row]) return title
   return (JSON.parse(record.toString()) as Candidate).title
 }
 
@@ -31,6 +31,13 @@ function findTitle(record: Buffer): string | null {
   for (let end = record.indexOf(quote, start + 1); end > 0; end = record.indexOf(quote, end + 1))
     if (!isEscaped(record, end)) return JSON.parse(record.toString('utf8', start, end + 1)) as string
   return null
+}
+
+/** Without an array of them. */
+function codePointCount(text: string): number {
+  let count = 0
+  for (let at = 0; at < text.length; at += text.codePointAt(at)! > 0xffff ? 2 : 1) count++
+  return count
 }
 
 function skipSpace(record: Buffer, from: number): number {

@@ -78,16 +78,18 @@ function candidatesOf(
   const rows = candidateRows(candidates, entries.enteredRows)
   const entered = entries.enteredRows.length
   const { createdAtMs, createdAtFraction, extractedAtMs, extractedAtFraction } = candidates
-  const column = (valueOf: (row: number) => number): Float64Array => Float64Array.from(rows, valueOf)
+  const titles: (string | null)[] = []
+  for (let place = 0; place < rows.length; place++)
+    titles.push(place < entered ? candidateTitle(json, candidates, rows[place]!) : null)
   return {
     ...keysOf(galleries, candidates, rows),
-    title: Array.from(rows, (row, place) => (place < entered ? candidateTitle(json, candidates, row) : null)),
-    row_start: column((row) => candidates.rowStart[row]!),
-    row_end: column((row) => candidates.rowEnd[row]!),
-    created_at: column((row) => createdAtMs[row]! + createdAtFraction[row]!),
-    extracted_at: column((row) => extractedAtMs[row]! + extractedAtFraction[row]!),
-    source: column((row) => candidates.source[row]!),
-    gallery_type: column((row) => candidates.galleryType[row] ?? absentCode),
+    title: titles,
+    row_start: numbersOf(rows, (row) => candidates.rowStart[row]!),
+    row_end: numbersOf(rows, (row) => candidates.rowEnd[row]!),
+    created_at: numbersOf(rows, (row) => createdAtMs[row]! + createdAtFraction[row]!),
+    extracted_at: numbersOf(rows, (row) => extractedAtMs[row]! + extractedAtFraction[row]!),
+    source: numbersOf(rows, (row) => candidates.source[row]!),
+    gallery_type: numbersOf(rows, (row) => candidates.galleryType[row] ?? absentCode),
   }
 }
 
@@ -153,11 +155,16 @@ function keysOf(
   { gallery, postNo }: KeyColumns,
   rows: Uint32Array,
 ): Pick<CycleRows<'removals'>, 'count' | 'gall_id' | 'post_no'> {
-  return {
-    count: rows.length,
-    gall_id: Array.from(rows, (row) => gallIdAt({ galleries, gallery }, row)),
-    post_no: Float64Array.from(rows, (row) => postNo[row]!),
-  }
+  const gallIds: string[] = []
+  for (const row of rows) gallIds.push(gallIdAt({ galleries, gallery }, row))
+  return { count: rows.length, gall_id: gallIds, post_no: numbersOf(rows, (row) => postNo[row]!) }
+}
+
+/** `Float64Array.from` makes an object for each row. */
+function numbersOf(rows: Uint32Array, valueOf: (row: number) => number): Float64Array {
+  const column = new Float64Array(rows.length)
+  for (let i = 0; i < rows.length; i++) column[i] = valueOf(rows[i]!)
+  return column
 }
 
 function resultsOf({ next, outcomes }: CyclePlan): CycleRows<'results'> {
@@ -171,11 +178,8 @@ function resultsOf({ next, outcomes }: CyclePlan): CycleRows<'results'> {
 
 /** The counters of the readings that are scored. */
 function countersOf({ scoring }: CyclePlan): PlannedTables['counters'] {
-  const counter = (values: Float64Array): Float64Array => {
-    const column = new Float64Array(scoring.count)
-    for (let row = 0; row < column.length; row++) column[row] = values[scoring.readings[row]!]!
-    return column
-  }
+  const rows = scoring.readings.subarray(0, scoring.count)
+  const counter = (values: Float64Array): Float64Array => numbersOf(rows, (row) => values[row]!)
   const { views, up, comment_cnt, rtb_vote } = scoring.engagement
   return {
     count: scoring.count,

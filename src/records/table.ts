@@ -167,12 +167,18 @@ function sumUp(differences: Float64Array): void {
 function codesOf(values: readonly (string | null)[]): { distinct: string[]; codes: Float64Array } {
   const distinct: string[] = []
   const codeOf = new Map<string, number>()
-  const codes = Float64Array.from(values, (value) => {
-    if (value === null) return NaN
-    const known = codeOf.get(value)
-    if (known !== undefined) return known
-    codeOf.set(value, distinct.length)
-    return distinct.push(value) - 1
+  const codes = new Float64Array(values.length)
+  values.forEach((value, row) => {
+    if (value === null) {
+      codes[row] = NaN
+      return
+    }
+    let code = codeOf.get(value)
+    if (code === undefined) {
+      code = distinct.push(value) - 1
+      codeOf.set(value, code)
+    }
+    codes[row] = code
   })
   return { distinct, codes }
 }
