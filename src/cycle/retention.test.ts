@@ -152,6 +152,26 @@ test('while a cycle is removed, its response is not in memory', async () => {
   expect(isStored(0)).toBe(false)
 })
 
+test('a response that is read while its cycle is removed is not in memory afterwards', async () => {
+  await submit(cycleBody(0))
+  const { cycle_id } = cycleBody(0)
+  const remove = store.expiry.removeCycles.bind(store.expiry)
+  vi.spyOn(store.expiry, 'removeCycles').mockImplementation(async (cycles) => {
+    service.intake.response(cycle_id)
+    await remove(cycles)
+  })
+  await submit(cycleBody((retainCyclesDays + 1) * perDay))
+  expect(service.intake.responseInMemory(cycle_id)).toBeUndefined()
+})
+
+test('the newest response stays in memory although an older cycle is removed', async () => {
+  await submit(cycleBody(0))
+  const { cycle_id } = cycleBody((retainCyclesDays + 1) * perDay)
+  await submit(cycleBody((retainCyclesDays + 1) * perDay))
+  expect(isStored(0)).toBe(false)
+  expect(service.intake.responseInMemory(cycle_id)).toBeInstanceOf(Uint8Array)
+})
+
 test('records of one kind that cannot be removed do not keep those of the others', async () => {
   await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
   vi.spyOn(store.expiry, 'keptEntries').mockImplementation(() => {
@@ -167,29 +187,23 @@ test('cycles that leave time for a single step each keep no kind of record', asy
   retainOutcomesDays = 1
   await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
   await submit(cycleBody(0))
-  // A cycle comes at the end of the first step that reads something.
-  let idle = true
+  // A cycle comes when each run has looked once whether there is none.
+  let idleTurns = 0
   const names = ['oldestCycles', 'keptEntries', 'oldestRecords', 'imagesAfter', 'outcomesAfter'] as const
-  const reads = names.map((name) => {
-    const read = store.expiry[name].bind(store.expiry) as (...args: unknown[]) => never
-    return vi.spyOn(store.expiry, name).mockImplementation((...args: unknown[]) => {
-      idle = false
-      return read(...args)
-    })
-  })
+  const reads = names.map((name) => vi.spyOn(store.expiry, name))
   const retention = new Retention({
     store,
     limits: () => ({ retainCyclesDays, retainImagesDays: 1, retainOutcomesDays }),
     state: () => service.pool,
     isRecent: () => false,
     coverBySnapshot: () => Promise.resolve(),
-    isIdle: () => idle,
+    isIdle: () => idleTurns-- > 0,
     onCyclesRemoved: () => undefined,
     onImagesRemoved: () => undefined,
     log: silentLog,
   })
   for (let cycle = 0; cycle < names.length; cycle++) {
-    idle = true
+    idleTurns = 1
     retention.wake()
     await retention.done()
   }

@@ -40,8 +40,8 @@ export interface RetentionParts {
   readonly coverBySnapshot: (position: Position) => Promise<void>
   /** True while no cycle is in progress or waits. */
   readonly isIdle: () => boolean
-  /** Called when requests and responses of cycles have been removed. */
-  readonly onCyclesRemoved: () => void
+  /** Called when requests and responses of the cycles up to `position` are removed. */
+  readonly onCyclesRemoved: (position: Position) => void
   /** Called when images have been removed. */
   readonly onImagesRemoved: (keys: readonly ImageKey[]) => void
   readonly log: Log
@@ -99,23 +99,28 @@ export class Retention {
   }
 
   async #work(expiry: ExpiryRecords): Promise<void> {
-    if (!(await this.#mayContinue())) return
-    const last = this.#parts.store.lastCycle()
-    if (last === undefined) return
-    const nowMs = Math.min(Date.parse(last.receivedAt), this.#parts.state().newestCycleMs)
-    const steps = [
-      () => this.#cycles(expiry, nowMs),
+    const steps: readonly ((nowMs: number) => Promise<void>)[] = [
+      (nowMs) => this.#cycles(expiry, nowMs),
       () => this.#entries(expiry),
-      () => this.#records(expiry, nowMs),
-      () => this.#images(expiry, nowMs),
-      () => this.#outcomes(expiry, nowMs),
+      (nowMs) => this.#records(expiry, nowMs),
+      (nowMs) => this.#images(expiry, nowMs),
+      (nowMs) => this.#outcomes(expiry, nowMs),
     ]
+    let nowMs: number | null = null
     for (const step of [...steps.slice(this.#nextStep), ...steps.slice(0, this.#nextStep)]) {
-      if (!this.#parts.isIdle()) return
+      if (!(await this.#mayContinue())) return
+      nowMs ??= this.#nowMs()
       this.#nextStep = (steps.indexOf(step) + 1) % steps.length
       // A damaged record of one kind does not keep the others.
-      await step().catch((error: unknown) => this.#logFailure(error))
+      await step(nowMs).catch((error: unknown) => this.#logFailure(error))
     }
+  }
+
+  #nowMs(): number {
+    const last = this.#parts.store.lastCycle()
+    return last === undefined
+      ? -Infinity
+      : Math.min(Date.parse(last.receivedAt), this.#parts.state().newestCycleMs)
   }
 
   /** Oldest first, up to the first cycle that is recent by either clock. */
@@ -123,19 +128,20 @@ export class Retention {
     const days = this.#parts.limits().retainCyclesDays
     if (days === 0) return
     const beforeMs = nowMs - Math.max(days, cycleDaysMin) * dayMs
-    for (let step = 0; step < stepsPerCycle && (await this.#mayContinue()); step++) {
+    for (let step = 0; step < stepsPerCycle; step++) {
+      if (step > 0 && !(await this.#mayContinue())) return
       const old = oldOnes(expiry.oldestCycles(cyclesPerStep), beforeMs)
       const newest = old.at(-1)
       if (newest === undefined) return
       await this.#parts.coverBySnapshot(newest.position)
       const needed = this.#neededPositions()
       // While they are removed, the store decides whether there is a response, not the memory.
-      this.#parts.onCyclesRemoved()
+      this.#parts.onCyclesRemoved(newest.position)
       try {
         await expiry.removeCycles(old.map(({ position }) => ({ position, keepEntry: needed.has(position) })))
       } finally {
         // Also after a write that failed late: it may be stored.
-        this.#parts.onCyclesRemoved()
+        this.#parts.onCyclesRemoved(newest.position)
       }
       if (old.length < cyclesPerStep) return
     }
@@ -143,7 +149,6 @@ export class Retention {
 
   /** Requests that were kept for posts that have left since. */
   async #entries(expiry: ExpiryRecords): Promise<void> {
-    if (!(await this.#mayContinue())) return
     const kept = expiry.keptEntries(keptEntriesMax)
     if (kept.length === 0) return
     const needed = this.#neededPositions()
@@ -156,7 +161,8 @@ export class Retention {
     const { retainCyclesDays, retainOutcomesDays } = this.#parts.limits()
     if (retainOutcomesDays === 0 || retainCyclesDays === 0) return
     const beforeMs = nowMs - Math.max(retainOutcomesDays, retainCyclesDays, cycleDaysMin) * dayMs
-    for (let step = 0; step < stepsPerCycle && (await this.#mayContinue()); step++) {
+    for (let step = 0; step < stepsPerCycle; step++) {
+      if (step > 0 && !(await this.#mayContinue())) return
       // The removal of old cycles may have stopped before them.
       const first = expiry.firstPosition()
       const old = oldOnes(expiry.oldestRecords(cyclesPerStep), beforeMs).filter(
@@ -196,7 +202,8 @@ export class Retention {
 
   /** Reads the next pages of one kind of record, and removes what is old. */
   async #pages<Row>(kind: 'images' | 'outcomes', { read, isOld, remove }: PagedRecords<Row>): Promise<void> {
-    for (let page = 0; page < pagesPerCycle && (await this.#mayContinue()); page++) {
+    for (let page = 0; page < pagesPerCycle; page++) {
+      if (page > 0 && !(await this.#mayContinue())) return
       const { rows, cursor } = read(this.#cursors[kind], pageRows)
       this.#cursors[kind] = cursor
       const old = rows.filter(isOld)

@@ -106,7 +106,7 @@ export class CycleService {
       isRecent: (gallId, postNo) => pipeline.isRecent(gallId, postNo),
       coverBySnapshot: (position) => snapshots.cover(position),
       isIdle,
-      onCyclesRemoved: () => this.intake.forgetResponses(),
+      onCyclesRemoved: (position) => this.intake.forgetResponses(position),
       onImagesRemoved: (keys) => this.imagesRemoved(keys),
       log,
     })

@@ -191,12 +191,12 @@ function textsOf(codes: Float64Array, distinct: readonly string[]): (string | nu
 
 const floatBytes = 4
 const uint32Bytes = 4
-/** How many different signs and exponents have codes of four bits. */
+/** How many different top bytes, of a sign and most of an exponent, have codes of four bits. */
 const topsMax = 16
 
 /**
  * The form of a column of floats. `coded`: the lower two bytes of each float, the third bytes, four bits for each float, and
- * the signs and exponents for which they stand. The values of a head are of similar magnitude; their lower bytes do not shrink.
+ * the top bytes for which they stand. The values of a head are of similar magnitude; their lower bytes do not shrink.
  */
 const floatForm = { absent: 0, plain: 1, coded: 2 } as const
 type FloatForm = (typeof floatForm)[keyof typeof floatForm]
@@ -219,18 +219,19 @@ function packFloats(columns: readonly NamedValues[], count: number): Uint8Array 
 function packColumn(values: Float32Array | null): PackedFloats {
   if (values === null) return { form: floatForm.absent, bytes: new Uint8Array(0) }
   const { buffer, byteOffset, byteLength, length } = values
+  const plain = { form: floatForm.plain, bytes: new Uint8Array(buffer, byteOffset, byteLength) }
+  if (codedBytes(length) >= byteLength) return plain
   const bits = new Uint32Array(buffer, byteOffset, length)
   const bytes = new Uint8Array(codedBytes(length))
   const { lower, third, codes, tops } = codedParts(bytes, length)
-  /** One more than the code of a sign and exponent; 0: it has none yet. */
+  /** One more than the code of a top byte; 0: it has none yet. */
   const codeOf = new Uint8Array(256)
   let topCount = 0
   for (let row = 0; row < length; row++) {
     const value = bits[row]!
     const top = value >>> 24
     if (codeOf[top] === 0) {
-      if (topCount === topsMax)
-        return { form: floatForm.plain, bytes: new Uint8Array(buffer, byteOffset, byteLength) }
+      if (topCount === topsMax) return plain
       tops[topCount++] = top
       codeOf[top] = topCount
     }
@@ -248,16 +249,29 @@ function unpackFloats(table: TableDeclaration, bytes: Uint8Array): Record<string
   for (const [index, { name }] of table.columns.entries()) {
     const form = bytes[uint32Bytes + index] as FloatForm
     const end = at + floatsBytes(form, count)
+    if (end > bytes.length) throw wrongLength()
     rows[name] = form === floatForm.absent ? null : unpackColumn(form, bytes.subarray(at, end), count)
     at = end
   }
-  if (at !== bytes.length) throw new Error('a stored table of floats has the wrong length')
+  if (at !== bytes.length) throw wrongLength()
   return rows
 }
 
+function wrongLength(): Error {
+  return new Error('a stored table of floats has the wrong length')
+}
+
 function floatsBytes(form: FloatForm, count: number): number {
-  if (form === floatForm.absent) return 0
-  return form === floatForm.coded ? codedBytes(count) : count * floatBytes
+  switch (form) {
+    case floatForm.absent:
+      return 0
+    case floatForm.plain:
+      return count * floatBytes
+    case floatForm.coded:
+      return codedBytes(count)
+    default:
+      throw new Error(`a stored column of floats has the unknown form ${String(form)}`)
+  }
 }
 
 function unpackColumn(form: FloatForm, stored: Uint8Array, count: number): Float32Array {

@@ -195,7 +195,7 @@ export interface CycleRecords {
   /**
    * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
    * already stored, when its position is taken, or when storage refuses writes. The bytes of `record` must not change until
-   * it has settled, those of `json` and `response` until `hashed` has, too.
+   * it has settled and `hashed` has, too.
    */
   appendCycle(record: CycleRecord): Promise<Position>
   findCycle(cycleId: string): StoredCycle | undefined

@@ -26,7 +26,7 @@ const cycleDaysMin = 8
  * How many cycles deletion may lag behind: for cycles, and for records that are scanned in parts. It yields to cycles,
  * which these tests send without a pause.
  */
-const cyclesLag = 2
+const cyclesLag = 6
 const sweepLag = 72
 
 /** An outcome is sent again with each reading of its post, this many hours after the placement. */

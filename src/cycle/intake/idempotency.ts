@@ -7,7 +7,7 @@
 import { abortable, mebibyte, Semaphore } from '../../base/index.js'
 import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
-import type { ExpiryRecords, Store, StoredCycle, StoredRequest } from '../../store/index.js'
+import type { ExpiryRecords, Position, Store, StoredCycle, StoredRequest } from '../../store/index.js'
 import { RequestBody, unpackRequest } from '../request-body.js'
 import { StoredResponses, type StoredResponse } from './stored-responses.js'
 
@@ -176,9 +176,9 @@ export class Idempotency {
     if (cycle !== undefined) this.#responses.keepNewest(cycle, response)
   }
 
-  /** To be called when stored cycles have been removed or replaced. */
-  forgetResponses(): void {
-    this.#responses.clear()
+  /** To be called when the cycles up to a position have been removed, or may have been replaced. */
+  forgetResponses(position: Position): void {
+    this.#responses.dropUpTo(position)
   }
 
   #response(cycle: StoredCycle): Uint8Array {

@@ -5,7 +5,7 @@
 import { inBackground, kibibyte, mebibyte, nextTurn, RecentBytes, Semaphore } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { ServiceError, type CycleColumns } from '../../contract/index.js'
-import type { Store, StoredCycle, StoredRequest } from '../../store/index.js'
+import type { Position, Store, StoredCycle, StoredRequest } from '../../store/index.js'
 import { packRequest, threadBytesMin, type RequestBody } from '../request-body.js'
 import type { StageClock } from '../stage-clock.js'
 import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
@@ -146,9 +146,9 @@ export class Intake {
     return repeated?.isGzip === isGzip ? this.#idempotency.storedAsBefore(repeated.cycle) : undefined
   }
 
-  /** To be called when stored cycles have been removed or replaced. */
-  forgetResponses(): void {
-    this.#idempotency.forgetResponses()
+  /** To be called when the cycles up to a position have been removed, or any may have been replaced. */
+  forgetResponses(position: Position = Infinity): void {
+    this.#idempotency.forgetResponses(position)
   }
 
   /** Calls that hold a slot or wait, by what they wait for. */

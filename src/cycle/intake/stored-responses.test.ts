@@ -40,19 +40,28 @@ test('the newest response stays until the next one, whatever is read meanwhile',
   const kept = new StoredResponses(25)
   const newest = bytes(100)
   kept.keepNewest(cycle(1), newest)
+  expect(kept.bytes).toBe(0)
   for (const position of [2, 3, 4]) kept.keep(cycle(position), bytes(10))
   expect(kept.find('cycle 1')).toEqual({ cycle: cycle(1), response: newest })
   expect([kept.bytes, held(kept)]).toEqual([20, [1, 3, 4]])
   kept.keepNewest(cycle(2), newest)
   expect(held(kept)).toEqual([2, 3, 4])
-  kept.clear()
+  kept.dropUpTo(4)
   expect(held(kept)).toEqual([])
 })
 
-test('a response that is kept again counts once, and nothing is left after clearing', () => {
+test('responses up to a position are dropped, and those of later cycles stay', () => {
+  const kept = new StoredResponses(100)
+  for (const position of [3, 1, 2]) kept.keep(cycle(position), bytes(10))
+  kept.keepNewest(cycle(4), bytes(10))
+  kept.dropUpTo(2)
+  expect([kept.bytes, held(kept)]).toEqual([10, [3, 4]])
+})
+
+test('a response that is kept again counts once, and nothing is left when all are dropped', () => {
   const kept = new StoredResponses(25)
   for (const length of [10, 12]) kept.keep(cycle(1), bytes(length))
   expect(kept.bytes).toBe(12)
-  kept.clear()
+  kept.dropUpTo(4)
   expect([kept.bytes, held(kept)]).toEqual([0, []])
 })

@@ -3,7 +3,7 @@
  * newest scores and clients that retry cost neither a read of the store nor a copy nor a checksum each.
  */
 import { assert } from '../../contract/index.js'
-import type { StoredCycle } from '../../store/index.js'
+import type { Position, StoredCycle } from '../../store/index.js'
 
 export interface StoredResponse {
   readonly cycle: StoredCycle
@@ -54,11 +54,10 @@ export class StoredResponses {
     this.#newest = { cycle, response }
   }
 
-  /** To be called when stored cycles have been removed or replaced. */
-  clear(): void {
-    this.#newest = null
-    this.#kept.clear()
-    this.#bytes = 0
+  /** Drops the responses of the cycles up to a position. */
+  dropUpTo(position: Position): void {
+    if (this.#newest !== null && this.#newest.cycle.position <= position) this.#newest = null
+    for (const { cycle } of this.#kept.values()) if (cycle.position <= position) this.#drop(cycle.cycleId)
   }
 
   #drop(cycleId: string): void {

@@ -80,10 +80,10 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
           `cycle ${cycleId} was planned for position ${record.position}, but the next free position is ${free}`,
         )
       assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
+      db.requests.putSync(free, records.packRequest(request, scratch))
       if (free > 1 && !db.chain.doesExist(free - 1))
         db.chain.putSync(free - 1, records.packHashes(lastHashes(free - 1)))
       db.cycles.putSync(free, labels)
-      db.requests.putSync(free, records.packRequest(request, scratch))
       db.responses.putSync(free, records.packBytes(response, scratch))
       db.cycleColumns.putSync(free, records.packBytes(columns, scratch))
       for (const text of texts) db.embeddings.putSync(text.key, text.record)
