@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { databasePath, openLmdbStore } from '../../src/store/index.js'
+import { pageBytes } from '../../src/store/lmdb/environment.js'
 import { headBytes, metaBytes, pageKind, readHead } from '../../src/store/lmdb/page-layout.js'
 import { Random } from '../fuzz/random.js'
 import { scratchDir } from '../helpers/servers.js'
@@ -18,7 +19,6 @@ import { fill } from './page-records.js'
 
 const flipCount = Number(process.env['PAGE_FLIPS'] ?? 60)
 const seed = Number(process.env['PAGE_SEED'] ?? Date.now() % 1_000_000)
-const pageBytes = 4096
 const replyMsMax = 30_000
 
 /** The process that reads damaged files, one after the other. */

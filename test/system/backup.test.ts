@@ -20,6 +20,7 @@ import { join } from 'node:path'
 import { beforeAll, afterAll, describe, expect, test } from 'vitest'
 import type { CycleRequest } from '../../src/contract/index.js'
 import { databasePath, openLmdbStore } from '../../src/store/index.js'
+import { pageBytes } from '../../src/store/lmdb/environment.js'
 import { cycleSample } from '../helpers/store-samples.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, ServerProcess } from '../helpers/server-process.js'
@@ -203,7 +204,7 @@ describe('a backup', () => {
       expect(existsSync(target)).toBe(false)
       return result.stderr
     }
-    expect(refuse((file) => truncateSync(file, statSync(file).size - 4096))).toContain('is truncated')
+    expect(refuse((file) => truncateSync(file, statSync(file).size - pageBytes))).toContain('is truncated')
     expect(refuse((file) => writeFileSync(file, 'x'.repeat(50_000)))).toContain(
       'is not a database of this program',
     )
@@ -238,7 +239,8 @@ describe('a backup that fails', () => {
     const file = databasePath(source)
     const bytes = readFileSync(file)
     // The tree of free pages of both states (src/store/lmdb/page-layout.ts): no tree uses its pages then.
-    for (const tree of [48, 4096 + 48]) bytes.fill(0, tree + 6, tree + 40).fill(255, tree + 40, tree + 48)
+    for (const tree of [48, pageBytes + 48])
+      bytes.fill(0, tree + 6, tree + 40).fill(255, tree + 40, tree + 48)
     writeFileSync(file, bytes)
     const refused = understudy('backup', copy, '--data-dir', source)
     expect(refused.stderr).toMatch(/^understudy: .*\n$/)
@@ -344,8 +346,8 @@ describe('verify', () => {
     expect(understudy('backup', copy, '--data-dir', server.dataDir).status).toBe(0)
     const file = join(copy, 'understudy.mdb')
     const { size } = statSync(file)
-    for (const pageCount of [size / 4096 - 1, 3]) {
-      truncateSync(file, pageCount * 4096)
+    for (const pageCount of [size / pageBytes - 1, 3]) {
+      truncateSync(file, pageCount * pageBytes)
       const cut = understudy('verify', '--data-dir', copy)
       expect({ status: cut.status, signal: cut.signal }).toEqual({ status: 1, signal: null })
       expect(cut.stdout).toMatch(/is damaged|truncated/)

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
 import { mebibyte } from '../../base/index.js'
-import { databasePath } from './environment.js'
+import { databasePath, pageBytes } from './environment.js'
 import { checkDatabaseFile } from './file-check.js'
 import { agreedProblem } from './tree-check.js'
 import { openLmdbStore } from './open-lmdb-store.js'
@@ -55,11 +55,11 @@ test('a damaged page is reported while other pages change: only the meta pages s
   await store.close()
   const path = databasePath(dataDir)
   const file = readFileSync(path)
-  const metas = [0, 4096].map((start) => readMeta(file.subarray(start)))
+  const metas = [0, pageBytes].map((start) => readMeta(file.subarray(start)))
   // The roots of both states: whichever is the newer one.
   const roots = metas.map((meta) => meta?.databases.root ?? expect.fail('no root'))
   expect(Math.max(...roots)).toBeLessThan(32)
-  for (const root of roots) file.writeBigUInt64LE(1000n, root * 4096)
+  for (const root of roots) file.writeBigUInt64LE(1000n, root * pageBytes)
   writeFileSync(path, file)
   const source = `
     const { openSync, writeSync } = require('node:fs')
@@ -68,8 +68,8 @@ test('a damaged page is reported while other pages change: only the meta pages s
     parentPort.postMessage('begins')
     for (let count = 0; ; count++)
       for (const root of workerData.roots)
-        writeSync(file, Uint8Array.of(count & 255, (count >> 8) & 255, 1), 0, 3, root * 4096)`
-  const writer = new Worker(source, { eval: true, workerData: { path, roots } })
+        writeSync(file, Uint8Array.of(count & 255, (count >> 8) & 255, 1), 0, 3, root * workerData.pageBytes)`
+  const writer = new Worker(source, { eval: true, workerData: { path, roots, pageBytes } })
   onTestFinished(() => writer.terminate().then(() => undefined))
   await once(writer, 'message')
   await expect(checkDatabaseFile(path, 'read')).rejects.toThrow('is damaged')
@@ -87,11 +87,11 @@ test('a large file is checked in a thread, and damage that the thread finds is r
   expect(await checkDatabaseFile(path, 'write')).toBe('whole')
   const file = openSync(path, 'r+')
   onTestFinished(() => closeSync(file))
-  for (const start of [0, 4096]) {
+  for (const start of [0, pageBytes]) {
     const meta = Buffer.alloc(160)
     readSync(file, meta, 0, meta.length, start)
     const root = readMeta(meta)?.databases.root ?? expect.fail('no root')
-    writeSync(file, Uint8Array.of(1, 2, 3), 0, 3, root * 4096)
+    writeSync(file, Uint8Array.of(1, 2, 3), 0, 3, root * pageBytes)
   }
   await expect(checkDatabaseFile(path, 'write')).rejects.toThrow(/is damaged; .*not the expected page/)
 })

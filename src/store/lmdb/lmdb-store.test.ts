@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { open as openLmdb } from 'lmdb'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { packRecord } from '../records/index.js'
-import { databasePath, type FileDatabases } from './environment.js'
+import { databasePath, pageBytes, type FileDatabases } from './environment.js'
 import { openLmdbParts } from './open-lmdb-store.js'
 import { openLmdbStore, type Store, type StoreError } from '../index.js'
 import {
@@ -224,7 +224,7 @@ describe('a data directory that cannot be used is refused in one line', () => {
 
   test('when the database file is truncated within its meta pages', async () => {
     await withStore((store) => store.appendCycle(largeCycleSample(1, 100_000)))
-    await truncate(databasePath(dataDir), 4096)
+    await truncate(databasePath(dataDir), pageBytes)
     expect(await openError()).toMatchObject({ code: 'unusable' })
   })
 
@@ -337,12 +337,13 @@ describe('a store without free space', () => {
     () => {
       const child = `
         import { execFileSync } from 'node:child_process'
+        import { statSync } from 'node:fs'
         const limit = (bytes) => execFileSync('prlimit', ['--pid', String(process.pid), '--fsize=' + bytes + ':'])
         const { openLmdbStore } = await import(process.argv[1])
         const { largeCycleSample } = await import(process.argv[2])
         const store = await openLmdbStore({ dataDir: process.argv[3] })
         await store.appendCycle(largeCycleSample(1, 100_000))
-        limit(550_000)
+        limit(statSync(process.argv[3] + '/understudy.mdb').size + 150_000)
         const outcomes = []
         const attempt = (number) => store.appendCycle(largeCycleSample(number, 100_000)).then(
           (position) => outcomes.push(position), (error) => outcomes.push(error.code))

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { backUp } from './backup.js'
-import { databasePath } from './environment.js'
+import { databasePath, pageBytes } from './environment.js'
 import { openLmdbStore } from './open-lmdb-store.js'
 import { cycleSample, largeCycleSample } from '../../../test/helpers/store-samples.js'
 import { openSnapshot } from './snapshot.js'
@@ -45,14 +45,22 @@ test('a record that was shortened in the transaction that created it keeps its p
     record: new Uint8Array(bytes).fill(123),
   })
   await withStore(dataDir, async (store) => {
-    for (const bytes of [4088, 4089, 5000, 20_000, 100_000])
-      for (const shorter of [1, 100, 3000, bytes - 4096, bytes - 1].filter((length) => length > 0)) {
+    for (const bytes of [
+      4088,
+      pageBytes / 2,
+      pageBytes - 8,
+      pageBytes - 7,
+      pageBytes + 1000,
+      100_000,
+      400_000,
+    ])
+      for (const shorter of [1, 100, 3000, bytes - pageBytes, bytes - 1].filter((length) => length > 0)) {
         const placementId = `from ${bytes} to ${shorter}`
         await store.putOutcomes([outcome(placementId, bytes), outcome(placementId, shorter)])
       }
   })
   const store = await openLmdbStore({ dataDir })
-  expect(store.readOutcome('from 20000 to 100')).toHaveLength(100)
+  expect(store.readOutcome('from 100000 to 100')).toHaveLength(100)
   await store.close()
 })
 
@@ -86,7 +94,7 @@ test('meta pages of commits that are not consecutive are reported, and so is an 
     writeFileSync(path, file)
     return openLmdbStore({ dataDir })
   }
-  const newest = whole.readBigUInt64LE(152) > whole.readBigUInt64LE(4096 + 152) ? 0 : 4096
+  const newest = whole.readBigUInt64LE(152) > whole.readBigUInt64LE(pageBytes + 152) ? 0 : pageBytes
   // LMDB would use the previous one, and the last cycle would be lost.
   await expect(
     changed((file) => file.writeBigUInt64LE(whole.readBigUInt64LE(newest + 152) - 3n, newest + 152)),
@@ -114,7 +122,7 @@ test('a file that ends within a large record is damaged, although all its trees 
   const bytes = readFileSync(path)
   const cut = join(directory, 'cut.mdb')
   const problems = new Set<string>()
-  for (let length = bytes.length - 4096; length > bytes.length - 400_000; length -= 4096) {
+  for (let length = bytes.length - pageBytes; length > bytes.length - 400_000; length -= pageBytes) {
     writeFileSync(cut, bytes.subarray(0, length))
     await openSnapshot(cut).then(
       ({ store }) => store.close(),

@@ -21,7 +21,7 @@ import * as records from './payloads.js'
 import type { ExpiryRecords, ImageArrival, Position, StoredCycle } from '../store.js'
 
 /** Estimate of what a removal writes: tree pages and the list of free pages. */
-const removalBytes = 64 * kibibyte
+const removalBytes = 256 * kibibyte
 /** Encoder, position, row: the key of a text's vector. */
 const textKeyBytes = encoderKeyBytes + 8
 const afterAll = 0xff
