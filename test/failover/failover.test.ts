@@ -34,7 +34,8 @@ test.skipIf(isMissing)(
   async () => {
     const plan = { bin: bin!, seed, rounds: 1, faults: [lostCommit], isSynchronous: false, print }
     const { violations } = await failover(plan)
-    expect(violations.join('\n')).toMatch(/was acknowledged|those of the oracle/)
+    // The last one if copies of a call arrived before and after the loss.
+    expect(violations.join('\n')).toMatch(/was acknowledged|those of the oracle|two different responses/)
   },
   180_000,
 )
