@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { open } from 'lmdb'
+import { pageBytes } from '../src/store/lmdb/environment.js'
 import { childrenOf } from '../test/crash/processes.js'
 import { parseResponse } from './check.js'
 import { Client, expectStatus } from './client.js'
@@ -28,7 +29,6 @@ export interface SizingFigures {
 
 const cyclesPerDay = 288
 const warmUpCycles = 20
-const pageBytes = 4096
 /** demo-1: a trained model, whose scores change little from cycle to cycle. */
 const model = 'demo-1'
 
