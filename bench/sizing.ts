@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { open } from 'lmdb'
-import { pageBytes } from '../src/store/lmdb/environment.js'
 import { childrenOf } from '../test/crash/processes.js'
 import { parseResponse } from './check.js'
 import { Client, expectStatus } from './client.js'
@@ -81,9 +80,12 @@ async function untilServing(client: Client): Promise<void> {
 /** Mean bytes on disk of the records of a cycle, of the cycles from position `first` on. */
 function diskOf(file: string, first: number): Pick<SizingFigures, 'bodiesBytes' | 'recordBytes'> {
   const root = open({ path: file, readOnly: true, noSubdir: true, maxDbs: 32 })
+  const { pageSize } = root.getStats() as { pageSize: number }
   const meanOf = (name: string): number => {
     const database = root.openDB<Buffer, number>({ name, encoding: 'binary', keyEncoding: 'uint32' })
-    const sizes = [...database.getRange({ start: first + 1 })].map(({ value }) => onDisk(value.length))
+    const sizes = [...database.getRange({ start: first + 1 })].map(({ value }) =>
+      onDisk(value.length, pageSize),
+    )
     return sizes.reduce((sum, size) => sum + size, 0) / sizes.length
   }
   const bodiesBytes = meanOf('requests') + meanOf('responses')
@@ -93,8 +95,8 @@ function diskOf(file: string, first: number): Pick<SizingFigures, 'bodiesBytes' 
 }
 
 /** LMDB puts a value of more than half a page on pages of its own, with a header of 16 bytes. */
-function onDisk(bytes: number): number {
-  return bytes > pageBytes / 2 ? Math.ceil((bytes + 16) / pageBytes) * pageBytes : bytes + 24
+function onDisk(bytes: number, pageSize: number): number {
+  return bytes > pageSize / 2 ? Math.ceil((bytes + 16) / pageSize) * pageSize : bytes + 24
 }
 
 /** Proportional set size. */
