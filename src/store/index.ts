@@ -7,7 +7,7 @@ export { createEnvironment, journalStatus, migrateJournal, type JournalStatus } 
 export { detachDirectory, exportDirectory, importDirectory, type TransferFacts } from './transfer.js'
 export type { JournalStore } from './journal/journal-store.js'
 export { backUp, restore } from './lmdb/backup.js'
-export { databasePath } from './lmdb/environment.js'
+export { databasePath, pageBytes } from './lmdb/environment.js'
 export { makeDirectories } from './lmdb/directories.js'
 export { directoryLockName, lockDirectory, type DirectoryLock } from './lmdb/directory-lock.js'
 export { diskBytesFreeMin } from './lmdb/files.js'

@@ -19,6 +19,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openLmdbStore } from '../../src/store/index.js'
+import { pageBytes } from '../../src/store/lmdb/environment.js'
 import { cycleIdAt, cycleSample } from '../helpers/store-samples.js'
 import { Client } from '../crash/client.js'
 import { childrenOf } from '../crash/processes.js'
@@ -180,7 +181,11 @@ describe('serve exits with a clear error, and the file stays unchanged,', () => 
 
   test.each([
     ['text', 'is not a database', () => Buffer.from('not a database at all\n'.repeat(1000))],
-    ['without its meta pages', 'is not a database', (file: Buffer) => Buffer.from(file).fill(0, 0, 8192)],
+    [
+      'without its meta pages',
+      'is not a database',
+      (file: Buffer) => Buffer.from(file).fill(0, 0, 2 * pageBytes),
+    ],
     ['cut within its first pages', 'is truncated', (file: Buffer) => file.subarray(0, 5000)],
   ])('if the data file is %s', async (_, message, damage) => {
     const dataDir = mkdtempSync(join(scratchDir(), 'data-'))

@@ -22,7 +22,7 @@ import {
 } from '../../../test/helpers/models-command.js'
 import { scratchDir } from '../../../test/helpers/servers.js'
 import { StatusFile } from '../../model/index.js'
-import { databasePath, openLmdbStore } from '../../store/index.js'
+import { databasePath, openLmdbStore, pageBytes } from '../../store/index.js'
 
 describe('activate', () => {
   test('verifies the package, writes ACTIVE and names the previous version', () => {
@@ -130,7 +130,7 @@ describe.each([
     const store = await openLmdbStore({ dataDir })
     await store.models.claimVersion('v1', 'another')
     await store.close()
-    truncateSync(databasePath(dataDir), 8192)
+    truncateSync(databasePath(dataDir), 2 * pageBytes)
     const { status, stderr } = models(command, 'v1', '--data-dir', dataDir)
     expect(stderr).toMatch(note('is damaged'))
     expect(status).toBe(0)
