@@ -56,6 +56,8 @@ test('responses up to a position are dropped, and those of later cycles stay', (
   kept.keepNewest(cycle(4), bytes(10))
   kept.dropUpTo(2)
   expect([kept.bytes, held(kept)]).toEqual([10, [3, 4]])
+  kept.dropUpTo(4)
+  expect([kept.bytes, held(kept)]).toEqual([0, []])
 })
 
 test('a response that is kept again counts once, and nothing is left when all are dropped', () => {
