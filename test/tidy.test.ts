@@ -20,7 +20,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   model: 11600,
   page: 7720,
   pool: 1450,
-  records: 540,
+  records: 550,
   server: 2820,
   settings: 500,
   simulator: 2400,

@@ -1,5 +1,6 @@
 /** The record of a cycle: its tables are read one by one, and damage is an error. */
 import { expect, test } from 'vitest'
+import { Random } from '../../test/fuzz/random.js'
 import { packCycleRecord, readCycleHeader, readCycleTable } from './cycle-record.js'
 import { cycleTableNames } from './tables.js'
 
@@ -72,4 +73,38 @@ test('a record that is cut, and one of another layout, are errors', () => {
   expect(() => readCycleTable(record.subarray(0, -1), 'heads')).toThrow('incomplete')
   const text = Buffer.from(record).toString('latin1').replace('"layout":5', '"layout":9')
   expect(() => readCycleTable(Buffer.from(text, 'latin1'), 'results')).toThrow('layout 9, not 5')
+})
+
+test('a score takes at most 20 bytes', () => {
+  const count = 5000
+  const random = new Random(1)
+  const column = (valueOf: (row: number) => number): Float64Array =>
+    Float64Array.from({ length: count }, (_, row) => valueOf(row))
+  const shares = (): Float32Array =>
+    Float32Array.from({ length: count }, () => (random.below(980) + 10) / 1009)
+  const pack = packCycleRecord(header, {
+    ...tables,
+    results: {
+      count,
+      entered_position: column((row) => 1000 + Math.floor(row / 20)),
+      entered_row: column((row) => row % 20),
+      outcome: column(() => 0),
+    },
+    scored: {
+      count,
+      views: column(() => random.below(60_000)),
+      up: column(() => random.below(300)),
+      comment_cnt: column(() => random.below(200)),
+      rtb_vote: column(() => random.below(100)),
+      text_encoded: column(() => 0),
+    },
+  })
+  const packed = pack({
+    count,
+    p_views: shares(),
+    p_comments: shares(),
+    p_up: shares(),
+    downvote_share: shares(),
+  })
+  expect(packed.length / count).toBeLessThanOrEqual(20)
 })

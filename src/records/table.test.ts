@@ -49,11 +49,16 @@ describe('rows are read as they were packed', () => {
   })
 
   test.each([
+    [1, 5001, 3],
+    [2, 5001, 3.125],
+    [3, 5001, 3.25],
+    [4, 5001, 3.25],
+    [5, 5001, 3.5],
     [16, 5001, 3.5],
     [17, 5001, 4],
     [17, 33, 4],
     // Codes would take more.
-    [1, 30, 4],
+    [8, 30, 4],
   ])('%i different top bytes in %i floats, within a buffer: %f bytes each', (topCount, count, bytesEach) => {
     const bits = Uint32Array.from({ length: count + 3 }, (_, row) => (row % topCount) * 0x01010101)
     const x = new Float32Array(bits.buffer).subarray(3)

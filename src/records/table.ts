@@ -191,18 +191,24 @@ function textsOf(codes: Float64Array, distinct: readonly string[]): (string | nu
 
 const floatBytes = 4
 const uint32Bytes = 4
-/** How many different top bytes, of a sign and most of an exponent, have codes of four bits. */
+/** Bits of a code by how many top bytes, each a sign and most of an exponent, a column has at most. */
+const codeWidths = [
+  { topsMax: 1, width: 0 },
+  { topsMax: 2, width: 1 },
+  { topsMax: 4, width: 2 },
+  { topsMax: 16, width: 4 },
+] as const
 const topsMax = 16
 
 /**
- * The form of a column of floats. `coded`: the lower two bytes of each float, the third bytes, four bits for each float, and
- * the top bytes for which they stand. The values of a head are of similar magnitude; their lower bytes do not shrink.
+ * The form of a column of floats: not there; as they are; or the bits of a code, of up to 4: then its bytes are the lower two of
+ * each float, the third bytes, the codes, and the top bytes for which they stand. The values of a head are of similar magnitude;
+ * their lower bytes do not shrink.
  */
-const floatForm = { absent: 0, plain: 1, coded: 2 } as const
-type FloatForm = (typeof floatForm)[keyof typeof floatForm]
+const floatForm = { absent: 255, plain: 8 } as const
 
 interface PackedFloats {
-  readonly form: FloatForm
+  readonly form: number
   readonly bytes: Uint8Array
 }
 
@@ -219,11 +225,12 @@ function packFloats(columns: readonly NamedValues[], count: number): Uint8Array 
 function packColumn(values: Float32Array | null): PackedFloats {
   if (values === null) return { form: floatForm.absent, bytes: new Uint8Array(0) }
   const { buffer, byteOffset, byteLength, length } = values
-  const plain = { form: floatForm.plain, bytes: new Uint8Array(buffer, byteOffset, byteLength) }
-  if (codedBytes(length) >= byteLength) return plain
   const bits = new Uint32Array(buffer, byteOffset, length)
-  const bytes = new Uint8Array(codedBytes(length))
-  const { lower, third, codes, tops } = codedParts(bytes, length)
+  const width = codeWidthOf(bits)
+  if (width === null || codedBytes(length, width) >= byteLength)
+    return { form: floatForm.plain, bytes: new Uint8Array(buffer, byteOffset, byteLength) }
+  const bytes = new Uint8Array(codedBytes(length, width))
+  const { lower, third, codes, tops } = codedParts(bytes, length, width)
   /** One more than the code of a top byte; 0: it has none yet. */
   const codeOf = new Uint8Array(256)
   let topCount = 0
@@ -231,15 +238,26 @@ function packColumn(values: Float32Array | null): PackedFloats {
     const value = bits[row]!
     const top = value >>> 24
     if (codeOf[top] === 0) {
-      if (topCount === topsMax) return plain
       tops[topCount++] = top
       codeOf[top] = topCount
     }
     lower[row] = value
     third[row] = value >>> 16
-    codes[row >> 1]! |= (codeOf[top]! - 1) << ((row & 1) * 4)
+    if (width > 0) codes[(row * width) >> 3]! |= (codeOf[top]! - 1) << ((row * width) & 7)
   }
-  return { form: floatForm.coded, bytes }
+  return { form: width, bytes }
+}
+
+/** Null: there are too many top bytes. */
+function codeWidthOf(bits: Uint32Array): number | null {
+  const isThere = new Uint8Array(256)
+  let topCount = 0
+  for (let row = 0; row < bits.length && topCount <= topsMax; row++) {
+    const top = bits[row]! >>> 24
+    topCount += 1 - isThere[top]!
+    isThere[top] = 1
+  }
+  return codeWidths.find((code) => topCount <= code.topsMax)?.width ?? null
 }
 
 function unpackFloats(table: TableDeclaration, bytes: Uint8Array): Record<string, Values | number> {
@@ -247,7 +265,7 @@ function unpackFloats(table: TableDeclaration, bytes: Uint8Array): Record<string
   let at = uint32Bytes + table.columns.length
   const rows: Record<string, Values | number> = { count }
   for (const [index, { name }] of table.columns.entries()) {
-    const form = bytes[uint32Bytes + index] as FloatForm
+    const form = bytes[uint32Bytes + index]!
     const end = at + floatsBytes(form, count)
     if (end > bytes.length) throw wrongLength()
     rows[name] = form === floatForm.absent ? null : unpackColumn(form, bytes.subarray(at, end), count)
@@ -261,45 +279,40 @@ function wrongLength(): Error {
   return new Error('a stored table of floats has the wrong length')
 }
 
-function floatsBytes(form: FloatForm, count: number): number {
-  switch (form) {
-    case floatForm.absent:
-      return 0
-    case floatForm.plain:
-      return count * floatBytes
-    case floatForm.coded:
-      return codedBytes(count)
-    default:
-      throw new Error(`a stored column of floats has the unknown form ${String(form)}`)
-  }
+function floatsBytes(form: number, count: number): number {
+  if (form === floatForm.absent) return 0
+  if (form === floatForm.plain) return count * floatBytes
+  if (codeWidths.some(({ width }) => width === form)) return codedBytes(count, form)
+  throw new Error(`a stored column of floats has the unknown form ${form}`)
 }
 
-function unpackColumn(form: FloatForm, stored: Uint8Array, count: number): Float32Array {
+function unpackColumn(form: number, stored: Uint8Array, count: number): Float32Array {
   // A copy begins aligned.
   const bytes = Uint8Array.from(stored)
-  if (form !== floatForm.coded) return new Float32Array(bytes.buffer)
-  const { lower, third, codes, tops } = codedParts(bytes, count)
+  if (form === floatForm.plain) return new Float32Array(bytes.buffer)
+  const { lower, third, codes, tops } = codedParts(bytes, count, form)
+  const codeMask = tops.length - 1
   const bits = new Uint32Array(count)
   for (let row = 0; row < count; row++) {
-    const top = tops[(codes[row >> 1]! >> ((row & 1) * 4)) % topsMax]!
-    bits[row] = (top << 24) | (third[row]! << 16) | lower[row]!
+    const code = form === 0 ? 0 : (codes[(row * form) >> 3]! >> ((row * form) & 7)) & codeMask
+    bits[row] = (tops[code]! << 24) | (third[row]! << 16) | lower[row]!
   }
   return new Float32Array(bits.buffer)
 }
 
-function codedBytes(count: number): number {
-  return count * 3 + Math.ceil(count / 2) + topsMax
+function codedBytes(count: number, width: number): number {
+  return count * 3 + Math.ceil((count * width) / 8) + 2 ** width
 }
 
 /** The parts of a coded column: views of `bytes`, which must begin aligned. */
-function codedParts({ buffer }: Uint8Array<ArrayBuffer>, count: number) {
+function codedParts({ buffer }: Uint8Array<ArrayBuffer>, count: number, width: number) {
   const codesAt = count * 3
-  const topsAt = codesAt + Math.ceil(count / 2)
+  const topsAt = codesAt + Math.ceil((count * width) / 8)
   return {
     lower: new Uint16Array(buffer, 0, count),
     third: new Uint8Array(buffer, count * 2, count),
     codes: new Uint8Array(buffer, codesAt, topsAt - codesAt),
-    tops: new Uint8Array(buffer, topsAt, topsMax),
+    tops: new Uint8Array(buffer, topsAt, 2 ** width),
   }
 }
 
