@@ -191,19 +191,20 @@ function textsOf(codes: Float64Array, distinct: readonly string[]): (string | nu
 
 const floatBytes = 4
 const uint32Bytes = 4
-/** Bits of a code by how many top bytes, each a sign and most of an exponent, a column has at most. */
+/** The most top bytes, which are the sign and most of the exponent of a float, for which a column has codes. */
+const topsMax = 16
+/** Bits of a code, by the number of top bytes in a column. */
 const codeWidths = [
   { topsMax: 1, width: 0 },
   { topsMax: 2, width: 1 },
   { topsMax: 4, width: 2 },
-  { topsMax: 16, width: 4 },
+  { topsMax, width: 4 },
 ] as const
-const topsMax = 16
 
 /**
- * The form of a column of floats: not there; as they are; or the bits of a code, of up to 4: then its bytes are the lower two of
- * each float, the third bytes, the codes, and the top bytes for which they stand. The values of a head are of similar magnitude;
- * their lower bytes do not shrink.
+ * The form of a column of floats: one of these, or the bits of a code. A coded column has the lower two bytes of each float, the
+ * third bytes, the codes, and the top bytes for which they stand. The values of a head are of similar magnitude; their lower bytes
+ * do not shrink.
  */
 const floatForm = { absent: 255, plain: 8 } as const
 
