@@ -153,11 +153,12 @@ function compute(operation: ColumnOperation, x: number, y: number): number {
   }
 }
 
-/** Adding 2^52 + 2^51 leaves no digits after the point. */
+/** Adding 2^52 + 2^51 leaves no digits after the point. Numbers beyond 2^51 stay as they are. */
 const roundShift = 6755399441055744
+const roundedMax = 2 ** 51
 
 function round(x: number): number {
-  return x + roundShift - roundShift
+  return Math.abs(x) < roundedMax ? x + roundShift - roundShift : x
 }
 
 /** Of full turns: x is reduced to a quarter turn, so that the sine of half a turn is exactly 0. */

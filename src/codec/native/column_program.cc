@@ -16,10 +16,14 @@ constexpr double infinity = __builtin_inf();
 
 // ---- operations, as codec/column-program.ts defines them
 
-/// The nearest integer, ties to even: adding 2^52 + 2^51 leaves no digits after the point.
+/// The nearest integer, ties to even: adding 2^52 + 2^51 leaves no digits after the point. Numbers beyond 2^51 stay as
+/// they are.
 [[gnu::always_inline]] inline double round_even(double x) noexcept {
   constexpr double shift = 6755399441055744.0;
-  return (x + shift) - shift;
+  constexpr double rounded_max = 2251799813685248.0;
+  const double size = x < 0 ? -x : x;
+  const double rounded = (x + shift) - shift;
+  return size < rounded_max ? rounded : x;
 }
 
 /// log(1 + |x|) with the sign of x: (1 + |x|) = 2^k m with m within sqrt(1/2) to sqrt(2), and the series of
