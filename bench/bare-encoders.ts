@@ -1,12 +1,12 @@
 /**
- * The floors of the encoders: their graphs in a session of this process, in the best of several batches, without HTML, tokens, pooling and
+ * The floors of heads and encoders: their graphs in a session of this process, in the best of several batches, without HTML, tokens, pooling and
  * messages. The inputs are ready or, for pictures, also prepared by sharp alone: no service can leave out the decoding.
  */
 import { readFileSync } from 'node:fs'
 import type * as Runtime from 'onnxruntime-node'
 import sharp from 'sharp'
 import type * as Preprocess from '../src/model/image/preprocess.js'
-import type { GraphPlan, ImagePlan, TextPlan } from '../src/model/sessions/plans.js'
+import type { GraphPlan, HeadsPlan, ImagePlan, TextPlan } from '../src/model/sessions/plans.js'
 import type * as PostText from '../src/model/text/post-text.js'
 import type * as Tokenizer from '../src/model/text/tokenizer.js'
 import { builtModule } from './project.js'
@@ -42,9 +42,36 @@ async function openSession(
     interOpNumThreads: 1,
     executionMode: 'sequential',
     graphOptimizationLevel: 'all',
+    logSeverityLevel: 3,
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   })
   return { ort, session }
+}
+
+/** The heads over ready matrices, named as the inputs of the graph are. */
+export async function openBareHeads(
+  { graphs }: HeadsPlan,
+  {
+    count,
+    ...matrices
+  }: Readonly<Record<'features' | 'text' | 'image', Float32Array>> & { readonly count: number },
+  batchCount: number,
+): Promise<BareEncoders> {
+  const { ort, session } = await openSession(graphs[0]!)
+  const feeds = Object.fromEntries(
+    Object.entries(matrices).map(([name, values]) => [
+      name,
+      new ort.Tensor('float32', values, [count, values.length / count]),
+    ]),
+  )
+  const floor = bareEncoder([count], {
+    name: 'the bare session',
+    batchText: (rows) => `runs of ${rows} rows`,
+    async run() {
+      for (let index = 0; index < batchCount; index++) await session.run(feeds)
+    },
+  })
+  return { floors: [floor], close: () => session.release() }
 }
 
 /** Rows of similar length share a run. */

@@ -1,8 +1,24 @@
 /**
- * Pictures for encoders, and the resources of their processes.
+ * The plans of a package, pictures for its encoders, and the resources of their processes.
  */
 import { readFileSync } from 'node:fs'
 import sharp from 'sharp'
+import { silentLog } from '../src/base/index.js'
+import type * as Packages from '../src/model/package/read-package.js'
+import type * as Plans from '../src/model/sessions/plans.js'
+import { builtModule } from './project.js'
+
+/** What the processes of a version open, with one execution provider. */
+export async function plansOf(
+  modelsDir: string,
+  version: string,
+  provider: string,
+): Promise<ReturnType<typeof Plans.planModel>> {
+  const { readPackage } = await builtModule<typeof Packages>('model/package/read-package.js')
+  const { planModel } = await builtModule<typeof Plans>('model/sessions/plans.js')
+  const executionProviders = [provider]
+  return planModel(await readPackage(modelsDir, version), { executionProviders, log: silentLog })
+}
 
 /** Smooth colours, different for each number. */
 export async function picture(number: number, edge: number): Promise<Buffer> {

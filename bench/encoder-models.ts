@@ -49,6 +49,7 @@ const seed = 20_260_301
 const note = 'for a benchmark'
 const features = ['views_log', 'up_log']
 const mobileNetDim = 1280
+const headHiddenWidth = 256
 
 /** The same texts and images have other vectors in the second version, as after a new training: the hash of its graph differs. */
 export function writeEncoderModels(
@@ -118,7 +119,8 @@ export function writeEncoderModels(
 function headGraph(textDim: number, imageDim: number): Uint8Array {
   const graph = new GraphBuilder(randomNumbers(seed))
   const all = graph.add('Concat', ['features', 'text', 'image'], { axis: { int: 1 } })
-  graph.add('Sigmoid', [graph.linear(all, features.length + textDim + imageDim, 1)], {}, 'probs')
+  const hidden = graph.add('Relu', [graph.linear(all, features.length + textDim + imageDim, headHiddenWidth)])
+  graph.add('Sigmoid', [graph.linear(hidden, headHiddenWidth, 1)], {}, 'probs')
   const input = (name: string, width: number) => ({ name, shape: ['N', width] })
   return graph.write({
     name: 'head',

@@ -1,17 +1,16 @@
 /**
- * What do the encoders of a model cost, and how much of that is the service? Texts and pictures go through the processes of the service and,
- * in the same run, through bare sessions with the best batch. Then a server swaps to a version with other encoders.
+ * What do the heads and encoders of a model cost, and how much of that is the service? Rows, texts and pictures go through the processes of the
+ * service and, in the same run, through bare sessions with the best batch. Then a server swaps to a version with other encoders.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentLog } from '../src/base/index.js'
-import type * as Packages from '../src/model/package/read-package.js'
-import type * as Plans from '../src/model/sessions/plans.js'
 import type * as Hosts from '../src/model/sessions/session-host.js'
 import { bodyHtml, titleText, topics } from '../src/simulator/korean-text.js'
 import { Rng } from '../src/simulator/rng.js'
 import { openBareText, openBareImage, type BareEncoder, type BareEncoders } from './bare-encoders.js'
+import { openHeadsContest } from './encoder-heads.js'
 import {
   encoderVersions,
   imageEncoders,
@@ -20,7 +19,7 @@ import {
   writeEncoderModels,
   type EncoderSizes,
 } from './encoder-models.js'
-import { cpuMsOf, memoryMib, picture } from './encoder-inputs.js'
+import { cpuMsOf, memoryMib, picture, plansOf } from './encoder-inputs.js'
 import { measureEncoderSwap } from './encoder-swap.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'
 import { builtModule } from './project.js'
@@ -30,7 +29,8 @@ import { median } from './statistics.js'
 /** Posts of a day with a text and two pictures each. */
 const dayPostCount = 2200
 const picturesPerPost = 2
-/** Items of a round at scale 1. */
+/** Items of a round at scale 1, and rows of a batch. */
+const rowCountMax = 5000
 const textCountMax = 200
 const pictureCountMax = 64
 const rounds = 3
@@ -41,14 +41,16 @@ const callItems = { text: 200, image: 8 }
 const timeLimitMs = 600_000
 const bytesMax = 16 * 2 ** 30
 
-/** One encoder in the service and bare. */
-interface Contest {
+/** One part of a model in the service and bare. */
+export interface Contest {
+  /** As the rows of figures are named. */
   readonly name: string
-  readonly items: readonly Uint8Array[]
-  readonly callCount: number
-  /** Items of a post. */
-  readonly perPost: number
-  readonly host: Hosts.EncoderHost
+  readonly itemCount: number
+  /** Items of a day; null: any number. */
+  readonly perDay: number | null
+  readonly host: { readonly pid: number | null; close(): Promise<void> }
+  /** All items through the host. */
+  readonly round: () => Promise<void>
   readonly bare: BareEncoders
 }
 
@@ -72,14 +74,25 @@ export async function measureEncoders(size: RunSize): Promise<Measurement[]> {
     const provider = size.provider ?? 'cpu'
     const items = await makeItems(size.scale, sizes)
     const measurements = [
-      await measureEncoder(await openContest(modelsDir, first, 'text', items, provider)),
-      await measureEncoder(await openContest(modelsDir, first, 'image', items, provider)),
-      await measureEncoder(await openContest(modelsDir, second, 'image', items, provider)),
+      await measureContest(
+        await openHeadsContest(modelsDir, first, {
+          provider,
+          count: countOf(rowCountMax, size.scale),
+        }),
+      ),
+      await measureContest(await openContest(modelsDir, first, 'text', items, provider)),
+      await measureContest(await openContest(modelsDir, first, 'image', items, provider)),
+      await measureContest(await openContest(modelsDir, second, 'image', items, provider)),
     ]
     return [...measurements, await measureEncoderSwap(modelsDir, { ...size, provider })]
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
+}
+
+/** From a quarter of the nominal size on, only the swap is smaller. */
+function countOf(most: number, scale: number): number {
+  return Math.max(8, Math.ceil(most * Math.min(1, 4 * scale)))
 }
 
 interface Items {
@@ -90,15 +103,14 @@ interface Items {
 /** Posts as the service receives them, and pictures as it stores them: of 1024 pixels. */
 async function makeItems(scale: number, { imagePixels }: EncoderSizes): Promise<Items> {
   const rng = new Rng('bench encoders')
-  const count = (most: number): number => Math.max(8, Math.ceil(most * Math.min(1, 4 * scale)))
-  const texts = Array.from({ length: count(textCountMax) }, () => {
+  const texts = Array.from({ length: countOf(textCountMax, scale) }, () => {
     const topic = rng.pick(topics)
     const body = bodyHtml(rng, topic, { charsAim: rng.int(20, 600), imageCount: 2 })
     return Buffer.from(JSON.stringify({ title: titleText(rng, topic), body_html: body }))
   })
   const edge = imagePixels === realSizes.imagePixels ? 1024 : 64
   const pictures = await Promise.all(
-    Array.from({ length: count(pictureCountMax) }, (_, index) => picture(index, edge)),
+    Array.from({ length: countOf(pictureCountMax, scale) }, (_, index) => picture(index, edge)),
   )
   return { texts, pictures }
 }
@@ -110,14 +122,8 @@ async function openContest(
   { texts, pictures }: Items,
   provider: string,
 ): Promise<Contest> {
-  const { readPackage } = await builtModule<typeof Packages>('model/package/read-package.js')
-  const { planModel } = await builtModule<typeof Plans>('model/sessions/plans.js')
   const { openEncoderHost } = await builtModule<typeof Hosts>('model/sessions/session-host.js')
-  const plans = planModel(await readPackage(modelsDir, version), {
-    executionProviders: [provider],
-    log: silentLog,
-  })
-  const { text, image } = plans
+  const { text, image } = await plansOf(modelsDir, version, provider)
   if (text === null || image === null) throw new Error(`${version} has no encoders`)
   const plan = role === 'text' ? text : image
   const host = await openEncoderHost(plan, { bytesMax, log: silentLog, warmUpMsMax: timeLimitMs })
@@ -125,27 +131,26 @@ async function openContest(
   const bare = role === 'text' ? await openBareText(text, texts) : await openBareImage(image, pictures)
   const name =
     role === 'text' ? 'MiniLM texts' : `${version === encoderVersions[0] ? 'ViT-S' : 'MobileNet'} pictures`
-  const perPost = role === 'text' ? 1 : picturesPerPost
-  return { name, items, callCount: callItems[role], perPost, host, bare }
+  return {
+    name,
+    itemCount: items.length,
+    perDay: dayPostCount * (role === 'text' ? 1 : picturesPerPost),
+    host,
+    round: () => encodeAll(host, items, callItems[role]),
+    bare,
+  }
 }
 
 /** Service and floors in alternation, so that other load of the machine affects all. */
-async function measureEncoder({
-  name,
-  items,
-  callCount,
-  perPost,
-  host,
-  bare,
-}: Contest): Promise<Measurement> {
+async function measureContest({ name, itemCount, perDay, host, round, bare }: Contest): Promise<Measurement> {
   try {
     const floors: FloorRounds[] = []
     for (const floor of bare.floors)
       floors.push({ floor, batch: await floor.bestBatch(), ratios: [], cpuMs: 0 })
     const serviceMs: number[] = []
     const startCpuMs = cpuMsOf(host.pid)
-    for (let round = 0; round < rounds; round++) {
-      const tookMs = await timed(() => encodeAll(host, items, callCount))
+    for (let index = 0; index < rounds; index++) {
+      const tookMs = await timed(round)
       serviceMs.push(tookMs)
       for (const one of floors) {
         const before = process.cpuUsage()
@@ -154,12 +159,11 @@ async function measureEncoder({
         one.cpuMs += (user + system) / 1000
       }
     }
-    const perItemMs = serviceMs.map((ms) => ms / items.length)
+    const perItemMs = serviceMs.map((ms) => ms / itemCount)
     const itemMs = median(perItemMs)
-    const perDay = dayPostCount * perPost
     const peakMib = memoryMib(host.pid)
     const totalCpuMs = cpuMsOf(host.pid) - startCpuMs
-    const cpuMs = totalCpuMs / (rounds * items.length)
+    const cpuMs = totalCpuMs / (rounds * itemCount)
     const floorTexts = floors.map(({ floor, batch, ratios, cpuMs: floorCpuMs }) => {
       const ratio = median(ratios)
       return (
@@ -178,8 +182,10 @@ async function measureEncoder({
         after: { cpuMs: null, rssMib: null, rssPeakMib: peakMib },
         details: {
           note:
-            `${name}: ${(1000 / itemMs).toFixed(1)} a second; ${floorTexts.join('; ')}. A day of ${perDay} takes ` +
-            `${((perDay * itemMs) / 60_000).toFixed(1)} min, ${((perDay * cpuMs) / 60_000).toFixed(1)} min of CPU`,
+            `${name}: ${(1000 / itemMs).toFixed(1)} a second; ${floorTexts.join('; ')}.` +
+            (perDay === null
+              ? ''
+              : ` A day of ${perDay} takes ${minutes(perDay * itemMs)} min, ${minutes(perDay * cpuMs)} min of CPU`),
         },
       }),
       serverCpuMsPerRequest: cpuMs,
@@ -187,6 +193,10 @@ async function measureEncoder({
   } finally {
     await Promise.all([host.close(), bare.close()])
   }
+}
+
+function minutes(ms: number): string {
+  return (ms / 60_000).toFixed(1)
 }
 
 async function encodeAll(
