@@ -236,6 +236,6 @@ export interface Padding {
 export interface GoldenManifest {
   file: PackageFile
   sha256: Sha256
-  /** Maximum absolute difference of a head. Default 1e-4. */
+  /** Maximum absolute difference of a head, and of a vector alone and in a batch. Default 1e-4. */
   tolerance?: number & tags.ExclusiveMinimum<0> & tags.Maximum<1>
 }

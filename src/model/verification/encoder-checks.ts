@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import type { ImageEncoder, TextEncoder } from '../model.js'
-import type { GraphManifest } from '../package/manifest.js'
+import type { Manifest } from '../package/manifest.js'
 import { readHashed } from '../package/read-file.js'
 import { textSettings } from '../package/settings.js'
 import type { ModelPackage } from '../package/read-package.js'
@@ -14,8 +14,8 @@ import { figure, vectorDifference, type TrialModel } from './trial-model.js'
 
 export type EncoderName = 'text' | 'image'
 
-/** Vectors of one text alone and among others: padding changes the order of sums. */
-const vectorTolerance = 1e-4
+/** Vectors of one text alone and among others: padding changes the order of sums. In half precision that matters more. */
+const vectorToleranceMin = 1e-4
 
 const trialTexts: readonly { title: string; body_html?: string | null }[] = [
   { title: '안녕하세요 ㅋㅋㅋㅋ', body_html: '<p>오늘 있었던 일<br>사진 <img src="a.jpg"> 봐라</p>' },
@@ -54,14 +54,16 @@ export async function checkTokenizer({ directory, manifest }: ModelPackage): Pro
 export async function checkEncoder(
   model: TrialModel,
   name: EncoderName,
-  graph: GraphManifest | undefined,
+  manifest: Manifest,
 ): Promise<Outcome> {
   const encoder = model[name]
   if (encoder === null) return skip(`The model reads no ${name}s.`)
   const items = await trialItems(name)
-  const problem = await vectorProblem(encoder, name, items)
+  const tolerance = Math.max(vectorToleranceMin, manifest.golden?.tolerance ?? 0)
+  const problem = await vectorProblem(encoder, name, items, tolerance)
   if (problem !== null) return fail(problem)
-  const cost = graph?.batch === undefined ? '' : ` ${await costOf(encoder, items, graph.batch)}`
+  const batch = manifest[name]?.batch
+  const cost = batch === undefined ? '' : ` ${await costOf(encoder, items, batch)}`
   return pass(`${plural(items.length, name)} give the same finite vectors alone and together.${cost}`)
 }
 
@@ -101,6 +103,7 @@ async function vectorProblem(
   encoder: TextEncoder | ImageEncoder,
   noun: string,
   items: readonly Uint8Array[],
+  tolerance: number,
 ): Promise<string | null> {
   const { dim } = encoder
   const together = await encoder.encode(items)
@@ -113,13 +116,16 @@ async function vectorProblem(
     }
     const vector = together.vectors.subarray(index * dim, (index + 1) * dim)
     if (!vector.every(Number.isFinite)) return `The vector of ${place} is not finite.`
-    const allowed = vectorTolerance * vector.reduce((max, value) => Math.max(max, Math.abs(value)), 1)
+    const allowed = tolerance * vector.reduce((max, value) => Math.max(max, Math.abs(value)), 1)
     const repeated = vectorDifference(vector, again.vectors.subarray(index * dim, (index + 1) * dim))
     if (!(repeated <= allowed))
       return `The graph is not deterministic: the vector of ${place} differs by ${figure(repeated)} between two equal runs.`
     const difference = vectorDifference(vector, (await encoder.encode([item])).vectors)
     if (!(difference <= allowed))
-      return `The vector of ${place} differs by ${figure(difference)} alone and together. A graph with dynamic quantisation needs "batch": 1 in the manifest.`
+      return (
+        `The vector of ${place} differs by ${figure(difference)} alone and together. A graph in half precision needs golden cases ` +
+        'with a larger tolerance, one with dynamic quantisation "batch": 1 in the manifest.'
+      )
   }
   return null
 }

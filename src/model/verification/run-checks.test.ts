@@ -52,10 +52,10 @@ function heads(column: Float32Array): HeadColumns {
 async function linesOf(
   model: TrialModel,
   options?: CheckOptions,
-  kind: 'trained' | 'transport-test' = 'trained',
+  members: Partial<ModelPackage['manifest']> = {},
 ) {
   const lines: CheckLine[] = []
-  const manifest = { ...modelPackage.manifest, kind }
+  const manifest = { ...modelPackage.manifest, ...members }
   for await (const line of runChecks(model, { ...modelPackage, manifest }, options)) lines.push(line)
   return lines
 }
@@ -66,7 +66,7 @@ async function lineOf(check: string, model: TrialModel): Promise<CheckLine | und
 
 describe('a model', () => {
   test('that is correct passes, and checks of parts that it lacks are skipped', async () => {
-    const lines = await linesOf(scoring(), {}, 'transport-test')
+    const lines = await linesOf(scoring(), {}, { kind: 'transport-test' })
     expect(lines.map(({ check, state }) => `${check} ${state}`)).toEqual([
       'latency pass',
       'golden skip',
@@ -257,6 +257,15 @@ describe('an encoder', () => {
       expect(line.state).toBe(state)
       expect(line.sentence).toMatch(sentence)
     }
+  })
+
+  test('in half precision passes within the tolerance of the golden cases', async () => {
+    const rounded = encoding((_, together) => [together === 1 ? 0.5 : 0.5008, 1])
+    const golden = { file: 'golden.json', sha256: '', tolerance: 1e-3 }
+    const states = async (members = {}) =>
+      (await linesOf(rounded, {}, members)).slice(4).map(({ state }) => state)
+    expect(await states()).toEqual(['fail', 'fail'])
+    expect(await states({ golden })).toEqual(['pass', 'pass'])
   })
 })
 

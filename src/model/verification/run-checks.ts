@@ -49,8 +49,8 @@ export async function* runChecks(
     ['golden', () => checkGolden(model, modelPackage)],
     ['extremes', () => checkExtremes(model)],
     ['batches', () => checkBatches(model, modelPackage)],
-    ['text', () => checkEncoder(model, 'text', modelPackage.manifest.text)],
-    ['image', () => checkEncoder(model, 'image', modelPackage.manifest.image)],
+    ['text', () => checkEncoder(model, 'text', modelPackage.manifest)],
+    ['image', () => checkEncoder(model, 'image', modelPackage.manifest)],
   ]
   // They would take minutes, or fail for the same reason.
   const skipped = (): Outcome => skip('Not checked: correct the latency first.')
