@@ -40,7 +40,9 @@ export function measureText(text: string, html: boolean, columns: TextColumns, r
       countPoint(m, point)
     }
   }
-  fingerprint(text, m)
+  const { low, high } = textFingerprint(text)
+  m.fingerprintLow = low
+  m.fingerprintHigh = high
   for (const name of textMeasureNames) columns[name][row] = m[name]
 }
 
@@ -56,7 +58,7 @@ const blockBytes = 16
  * with zeros), folded into two halves in opposite orders. Over bytes and in lanes, because native code reads words
  * faster than code points. Half of a surrogate pair counts as U+FFFD.
  */
-function fingerprint(text: string, m: TextMeasures): void {
+export function textFingerprint(text: string): { readonly low: number; readonly high: number } {
   const bytes = Buffer.byteLength(text)
   const padded = Buffer.alloc(Math.ceil(bytes / blockBytes) * blockBytes)
   padded.write(text)
@@ -71,8 +73,7 @@ function fingerprint(text: string, m: TextMeasures): void {
     low = rotate(Math.imul(low ^ lanes[lane]!, 0x85ebca6b), 15)
     high = rotate(Math.imul(high ^ lanes[3 - lane]!, 0xc2b2ae35), 17)
   }
-  m.fingerprintLow = low >>> 0
-  m.fingerprintHigh = high >>> 0
+  return { low: low >>> 0, high: high >>> 0 }
 }
 
 function rotate(word: number, bits: number): number {

@@ -44,6 +44,12 @@ test.each([
     '"\\u0074itle":"right","extra":{"title":"nested"}',
     'right',
   ],
+  ['one of the same length', '"\\u0074itle":"right","extra":{"title":"wrong"}', 'right'],
+  [
+    'a key with an escape that replaces it, of the same length',
+    '"title":"first","\\u0074itle":"right"',
+    'right',
+  ],
   ['white space', '"title"\t:\r\n "spaced"', 'spaced'],
   ['escapes', '"title":"a\\u0041\\\\"', 'aA\\'],
 ])('%s', (_, members, title) => {

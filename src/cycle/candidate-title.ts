@@ -2,7 +2,8 @@
  * The title of a candidate, cut out of the request: parsing whole candidates, with their bodies, would take as long as the
  * rest of a cycle's packing.
  */
-import type { Candidate, CandidateColumns } from '../contract/index.js'
+import { textFingerprint } from '../codec/index.js'
+import type { Candidate, CandidateColumns, TextColumns } from '../contract/index.js'
 
 const key = Buffer.from('"title"')
 const colon = 0x3a
@@ -14,16 +15,16 @@ export function candidateTitle(json: Uint8Array, candidates: CandidateColumns, r
   const { buffer, byteOffset } = json
   const start = candidates.rowStart[row]!
   const record = Buffer.from(buffer, byteOffset + start, candidates.rowEnd[row]! - start)
-  const title = findTitle(record)
-  // A member of a nested object, or one that a later member replaces, has another length, or occurs beside the title.
-  if (title !== null && codePointCount(title) === candidates.title.chars[row]) return title
+  const found = findTitle(record)
+  // It may be a member of a nested object, or one that a later member replaces.
+  if (found !== null && isTitle(found, candidates.title, row)) return found
   return (JSON.parse(record.toString()) as Candidate).title
 }
 
-/** The string after the only `"title":` of a JSON object; null if there are more, and for a key with escapes. */
+/** The string after the first `"title":` of a JSON object; null if there is none, as for a key with escapes. */
 function findTitle(record: Buffer): string | null {
   const at = record.indexOf(key)
-  if (at < 0 || record.indexOf(key, at + key.length) >= 0) return null
+  if (at < 0) return null
   let start = skipSpace(record, at + key.length)
   if (record[start] !== colon) return null
   start = skipSpace(record, start + 1)
@@ -33,11 +34,9 @@ function findTitle(record: Buffer): string | null {
   return null
 }
 
-/** Without an array of them. */
-function codePointCount(text: string): number {
-  let count = 0
-  for (let at = 0; at < text.length; at += text.codePointAt(at)! > 0xffff ? 2 : 1) count++
-  return count
+function isTitle(text: string, titles: TextColumns, row: number): boolean {
+  const { low, high } = textFingerprint(text)
+  return low === titles.fingerprintLow[row] && high === titles.fingerprintHigh[row]
 }
 
 function skipSpace(record: Buffer, from: number): number {
