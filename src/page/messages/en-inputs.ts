@@ -79,6 +79,7 @@ export const inputsEn = {
     source_unknown: 'source unknown',
     source_vote: 'found by votes',
     manual_flag: 'registered by hand',
+    gallery_index: 'gallery',
     gallery_main: 'main gallery',
     gallery_mini: 'mini gallery',
     gallery_minor: 'minor gallery',

@@ -61,7 +61,7 @@ export const reportKo: typeof reportEn = {
   byGroup: '구분별',
   groups: {
     gallery: '갤러리',
-    tier: '등급',
+    tier: '게시판',
     source: '추출 경로',
     gallery_type: '갤러리 종류',
     hour: '결정 시각(KST)',

@@ -48,6 +48,8 @@ const said: Readonly<Record<string, string>> = {
   'no model is loaded': '불러온 모델이 없습니다',
   '{} serves instead of {} until ACTIVE changes: {}':
     'ACTIVE를 바꿀 때까지 {} 버전이 {} 버전을 대신합니다({})',
+  '{} failed to load: {}': '{} 버전을 불러오지 못했습니다({})',
+  '{} ({} cycles in a row)': '{} (cycle {}건 연속)',
   'no cycle has arrived yet': '받은 cycle 없음',
   'cycle {} arrived {} s ago': 'cycle {} 도착({}초 전)',
   '{} refused in the last hour because cycle_time is in the future, the last one {} by {} s: the clocks of client and service differ':
@@ -119,7 +121,10 @@ const said: Readonly<Record<string, string>> = {
 
 export const saidSentences = Object.keys(said)
 
-/** A sentence of the service, or several joined by semicolons, in Korean; null if the table lacks one of them. */
+/**
+ * A sentence of the service, or several joined by semicolons, in Korean; null if the table lacks all. One that it lacks, such as the
+ * message of a model, stays.
+ */
 export function koreanOf(text: string): string | null {
   for (const [sentence, korean] of Object.entries(said)) {
     const filled = filledIn(sentence, text)
@@ -130,7 +135,8 @@ export function koreanOf(text: string): string | null {
   const clauses = text.split('; ')
   if (clauses.length === 1) return null
   const translated = clauses.map(koreanOf)
-  return translated.includes(null) ? null : translated.join('; ')
+  if (translated.every((korean) => korean === null)) return null
+  return translated.map((korean, index) => korean ?? clauses[index]).join('; ')
 }
 
 /** What stands in the places of `{}`; null if `text` is another sentence. */

@@ -8,7 +8,7 @@ export const words: typeof english = {
   missing_title: '제목 없음',
   missing_clock: '작성·추출 시각 없음',
   post_unavailable: '조회 불가 글',
-  unknown_post: '등록되지 않은 글',
+  unknown_post: '대기 목록에 없는 글',
   no_cycle: 'cycle이 오지 않음',
   other: '기타 사유',
 
@@ -49,7 +49,7 @@ export const words: typeof english = {
   setting: '설정',
   keyword: '키워드',
   vote: '투표',
-  manual: '수동 등록',
+  manual: '수동 추가',
   main: '메인',
   minor: '마이너',
   mini: '미니',

@@ -65,7 +65,7 @@ export const ko: Messages = {
 
   frame: {
     now: '현황',
-    picks: '추천 순위',
+    picks: '모델 순위',
     posts: '글 조회',
     report: '비교 보고서',
     models: '모델',
@@ -95,7 +95,7 @@ export const ko: Messages = {
   },
 
   help: {
-    views: '현황, 추천 순위, 글 조회, 비교 보고서, 모델, cycle',
+    views: '현황, 모델 순위, 글 조회, 비교 보고서, 모델, cycle',
     search: '검색',
     rows: '목록의 다음 줄, 이전 줄 (↓, ↑와 같음)',
     open: '선택한 줄 열기',
@@ -132,7 +132,7 @@ export const ko: Messages = {
     left: '나간 글',
     now: '현황',
     series: '그래프',
-    picks: '추천 순위',
+    picks: '모델 순위',
     posts: '글',
     history: '대기 이력',
     historyRead: '이 글의 대기 이력(저장된 cycle에서 읽음)',
@@ -246,11 +246,11 @@ export const ko: Messages = {
     savesCount: (count) => `최근 등록 (${count})`,
     savesCaption: '운영자가 등록한 글, 최신순',
     noSaves: '서비스를 시작한 뒤 등록된 글이 없습니다.',
-    tier: '등급',
+    tier: '게시판',
   },
 
   post: {
-    back: '추천 순위',
+    back: '모델 순위',
     find: '글 찾기',
     findLabel: '제목, 갤러리, 글 번호',
     recent: '새로 들어온 글',
@@ -306,7 +306,7 @@ export const ko: Messages = {
     whyCaption: '모델 입력값, 영향이 큰 순',
     whyText: (cycle, score, weights) =>
       `cycle ${cycle}, 점수 ${score}. 가중치: ${weights}. 막대는 이 값이 점수를 얼마나 올리거나 내렸는지를 나타냅니다. ` +
-      '오른쪽 막대는 점수를 올린 것입니다. 대기 목록의 중앙값과 비교하며, 본문과 이미지는 없을 때와 비교합니다. 마지막 열은 값이 없을 때와 비교한 영향입니다.',
+      '오른쪽 막대는 점수를 올린 것입니다. 대기 목록의 중앙값과, 갤러리는 모르는 갤러리일 때와 비교합니다. 마지막 열은 값이 없을 때와 비교한 영향입니다.',
     noEffects: '입력값의 영향을 계산할 수 없습니다:',
     input: '입력값',
     value: '값',

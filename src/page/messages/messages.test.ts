@@ -80,7 +80,7 @@ test('identifiers are written in words of the language in force; unknown ones st
   expect(word('missing_title')).toBe('missing title')
   setLanguage('ko')
   expect([t.frame.picks, word('missing_title'), word('a_new_reason')]).toEqual([
-    ...['추천 순위', '제목 없음', 'a new reason'],
+    ...['모델 순위', '제목 없음', 'a new reason'],
   ])
   expect(word('constructor')).toBe('constructor')
 })

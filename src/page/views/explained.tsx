@@ -105,14 +105,15 @@ function effectOf({ over_median, over_missing }: ExplainedInput): number | null 
 }
 
 /** `largest`: the effect that fills half of the bar. */
-function inputColumns(largest: number): readonly Column<ExplainedInput>[] {
+function inputColumns(largest: number, gallery: string): readonly Column<ExplainedInput>[] {
   return [
     { title: t.post.input, cell: ({ name }) => <span title={name}>{inputWords(name).label}</span> },
     {
       title: t.post.value,
       kind: 'number',
-      cell: ({ name, missing, value }) => {
+      cell: ({ kind, name, missing, value }) => {
         if (missing) return t.parts.missingValue
+        if (kind === 'gallery') return gallery
         return value === null ? t.post.present : inputWords(name).value(value)
       },
     },
@@ -135,7 +136,7 @@ function inputColumns(largest: number): readonly Column<ExplainedInput>[] {
   ]
 }
 
-export function Explained({ explanation: { explained } }: { readonly explanation: Explanation }) {
+export function Explained({ explanation: { gall_id, explained } }: { readonly explanation: Explanation }) {
   if (explained === null) return null
   const { cycle_id, inputs, problem, weights } = explained
   const largest = Math.max(1e-9, ...inputs.map((input) => Math.abs(effectOf(input) ?? 0)))
@@ -152,14 +153,14 @@ export function Explained({ explanation: { explained } }: { readonly explanation
       </p>
       {problem !== null && (
         <p class="notice warn">
-          <strong>{t.post.noEffects}</strong> <Text>{problem}</Text>
+          <strong>{t.post.noEffects}</strong> <Text>{t.errors.quoted(problem)}</Text>
         </p>
       )}
       <Table
         caption={t.post.whyCaption}
         isCaptionHidden
         isTall
-        columns={inputColumns(largest)}
+        columns={inputColumns(largest, gall_id)}
         rows={inputs}
         rowKey={({ name }) => name}
       />

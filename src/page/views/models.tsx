@@ -76,7 +76,8 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
       </header>
       {failure !== null && (
         <p class="notice fail">
-          <strong>{t.models.failedAt(dayClock(failure.at))}</strong> <Text>{failure.problem}</Text>
+          <strong>{t.models.failedAt(dayClock(failure.at))}</strong>{' '}
+          <Text>{t.errors.quoted(failure.problem)}</Text>
         </p>
       )}
       {data.fallback?.version === version && (
@@ -84,7 +85,7 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
           {t.models.fallback(
             <Text>{data.fallback.failed}</Text>,
             dayClock(data.fallback.at),
-            <Text>{data.fallback.problem}</Text>,
+            <Text>{t.errors.quoted(data.fallback.problem)}</Text>,
           )}
         </p>
       )}
@@ -93,7 +94,7 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
         <Facts facts={factsOf(model)} isLong />
       ) : (
         <p class="notice fail">
-          <strong>{t.models.unreadable}</strong> <Text>{problem}</Text>
+          <strong>{t.models.unreadable}</strong> <Text>{t.errors.quoted(problem)}</Text>
         </p>
       )}
       {features.length > 0 && (
