@@ -133,36 +133,36 @@ export class RequestHandler {
     if (this.#closing) throw shuttingDown()
     const { id, operation, parameters } = route
     exchange.logLevel = operation.logLevel
-    const term = isPublic ? null : this.#term()
+    const epoch = isPublic ? null : this.#ownerEpoch()
     let making: OutgoingResponse | Promise<OutgoingResponse>
     try {
       making = handlers[id]({ ...this.#parts.operationParts, exchange, parameters })
     } catch (error) {
-      throw this.#replacement(term, error) ?? error
+      throw this.#replacement(epoch, error) ?? error
     }
     return making instanceof Promise
-      ? this.#completeLater(exchange, making, term)
-      : this.#complete(exchange, making, term)
+      ? this.#completeLater(exchange, making, epoch)
+      : this.#complete(exchange, making, epoch)
   }
 
   async #completeLater(
     exchange: Exchange,
     making: Promise<OutgoingResponse>,
-    term: number | null,
+    epoch: number | null,
   ): Promise<OutgoingResponse> {
     const response = await making.catch((error: unknown) => {
-      throw this.#replacement(term, error) ?? error
+      throw this.#replacement(epoch, error) ?? error
     })
-    return this.#complete(exchange, response, term)
+    return this.#complete(exchange, response, epoch)
   }
 
   /** Compresses the response for a client that accepts it, and reserves its memory. */
   #complete(
     exchange: Exchange,
     response: OutgoingResponse,
-    term: number | null,
+    epoch: number | null,
   ): OutgoingResponse | Promise<OutgoingResponse> {
-    const replacement = this.#replacement(term)
+    const replacement = this.#replacement(epoch)
     if (replacement !== null) throw replacement
     // A body without a reader would arrive unnoticed during the compression, and `send` would wait for its end.
     const isPlain = !exchange.body.isComplete || !shouldGzip(response, exchange.headers.acceptEncoding)
@@ -171,21 +171,21 @@ export class RequestHandler {
   }
 
   /** The epoch in which this process is the owner; each takeover has a different one. Throws on a standby. */
-  #term(): number {
+  #ownerEpoch(): number {
     const { role, replication } = this.#parts.operationParts.store
     if (role === 'standby') throw standby()
     return replication?.epoch ?? 0
   }
 
   /**
-   * The response instead of one that was made in `term`, if the process has lost the environment meanwhile: what it has read
-   * may be out of date. `error`: what the handler threw, which the log must not lack. Null: `term` has not ended, or the
-   * operation is public, which has no term.
+   * The response instead of one that was made in `epoch`, if the process has lost the environment meanwhile: what it has read
+   * may be out of date. `error`: what the handler threw, which the log must not lack. Null: `epoch` has not ended, or
+   * the operation is public, for which there is none.
    */
-  #replacement(term: number | null, error?: unknown): ServiceError | null {
-    if (term === null) return null
+  #replacement(epoch: number | null, error?: unknown): ServiceError | null {
+    if (epoch === null) return null
     const { role, replication } = this.#parts.operationParts.store
-    if (role === 'owner' && (replication?.epoch ?? 0) === term) return null
+    if (role === 'owner' && (replication?.epoch ?? 0) === epoch) return null
     return standby(error instanceof ServiceError ? error.cause : error)
   }
 
