@@ -9,7 +9,7 @@ import type { Site } from './site.js'
 
 export type Fault = AnyFault<Site>
 
-/** Patroni promotes a standby after ttl + loop_wait seconds (20), and the lease of an owner is 20 s. */
+/** Patroni promotes a standby after about ttl seconds (20), and the lease of an owner is 20 s. */
 const failoverMsMax = 60_000
 const handOverMsMax = 30_000
 

@@ -222,6 +222,13 @@ test('Patroni promotes only a standby that has every commit, and commits wait fo
   })
 })
 
+test('the times of patroni.yml follow the rules of Patroni 3.2 and later', () => {
+  const [patroni] = parseAllDocuments(read('patroni.yml')).map((document) => document.toJS() as Json)
+  const seconds = (name: string): number => Number(at(patroni, `bootstrap.dcs.${name}`))
+  expect(seconds('ttl')).toBeGreaterThanOrEqual(20)
+  expect(seconds('loop_wait') + 2 * seconds('retry_timeout')).toBeLessThanOrEqual(seconds('ttl'))
+})
+
 test.skipIf(patroniMissing)('patroni accepts patroni.yml', () => {
   const file = join(scratchDir(), 'patroni.yml')
   const text = read('patroni.yml')
