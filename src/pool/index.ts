@@ -14,7 +14,7 @@ export { Pool } from './pool.js'
 export { gallIdAt, PostMap, type PostKeys } from './post-map.js'
 export type { PoolInputs, ScoringInputs } from './scoring-inputs.js'
 export { emptyPool, SlotIndex, stateProblem, type PoolState } from './state.js'
-export { Tombstones, tombstoneAgeMsMax } from './tombstones.js'
+export { Tombstones, type Departure } from './tombstones.js'
 export { PostWarning, shortPostName } from './warnings.js'
 export {
   missingHeads,

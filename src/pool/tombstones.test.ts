@@ -105,3 +105,48 @@ test('a time of departure before the newest one is refused', () => {
     tombstones.add(onePost, 999)
   }).toThrow('times of departure never fall')
 })
+
+/** Posts `from`, `from + 1`, … of one gallery. */
+function postsFrom(from: number, count: number): PostKeys {
+  return {
+    galleries: ['g'],
+    gallery: new Uint32Array(count),
+    postNo: Float64Array.from({ length: count }, (_, i) => from + i),
+  }
+}
+
+test('of 250,000 posts that left, the oldest departures are forgotten first, in a running process and after a restart', () => {
+  const departures = [
+    { posts: postsFrom(1, 5000), leftAtMs: 1000 },
+    { posts: postsFrom(5001, 245_000), leftAtMs: 1000 },
+    { posts: postsFrom(250_001, 1), leftAtMs: 2000 },
+    { posts: postsFrom(250_002, 4999), leftAtMs: 3000 },
+    { posts: postsFrom(255_001, 1), leftAtMs: 3000 },
+  ]
+  const running = new Tombstones()
+  const expectKept = (count: number, postNos: readonly number[]): void => {
+    const restarted = Tombstones.at(3000, departures.slice(0, count).reverse())
+    for (const tombstones of [running, restarted])
+      expect([1, 5000, 5001, 250_000, 250_001, 255_001].filter((no) => tombstones.has('g', no))).toEqual(
+        postNos,
+      )
+  }
+  for (const { posts, leftAtMs } of departures.slice(0, 2)) running.add(posts, leftAtMs)
+  expectKept(2, [1, 5000, 5001, 250_000])
+  for (const { posts, leftAtMs } of departures.slice(2, 4)) running.add(posts, leftAtMs)
+  expectKept(4, [5001, 250_000, 250_001])
+  for (const { posts, leftAtMs } of departures.slice(4)) running.add(posts, leftAtMs)
+  expectKept(5, [250_001, 255_001])
+})
+
+test('what left more than seven days ago is not read after a restart', () => {
+  const read: number[] = []
+  function* departures(): Iterable<{ posts: PostKeys; leftAtMs: number }> {
+    for (const leftAtMs of [3, 2, 1, 0]) {
+      read.push(leftAtMs)
+      yield { posts: leftAtMs === 2 ? onePost : noPosts, leftAtMs }
+    }
+  }
+  expect(Tombstones.at(tombstoneAgeMsMax + 2, departures()).has('g', 7)).toBe(true)
+  expect(read).toEqual([3, 2, 1])
+})

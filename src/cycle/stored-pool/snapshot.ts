@@ -17,7 +17,7 @@ import {
   snapshotColumnNames,
   stateProblem,
   Tombstones,
-  tombstoneAgeMsMax,
+  type Departure,
   type PoolState,
   type PostKeys,
 } from '../../pool/index.js'
@@ -84,33 +84,24 @@ export function readPool(store: Store, position: Position): Pool {
   }
   const problem = stateProblem(state)
   if (problem !== null) fail(problem)
-  return new Pool(state, readTombstones(store, state))
+  const tombstones = Tombstones.at(newestCycleMs, departuresBefore(store, position))
+  tombstones.delete(state)
+  return new Pool(state, tombstones)
 }
 
 function fail(problem: string): never {
   throw new StoreError('unusable', `a snapshot of the pool cannot be used: ${problem}`)
 }
 
-/**
- * Tombstones of the departures in the last seven days. Reads departures from the newest back: their times never fall, so
- * the first one that is too old ends the search, however long the history is.
- */
-function readTombstones(store: Store, state: PoolState): Tombstones {
-  const departures: { posts: PostKeys; leftAtMs: number }[] = []
+/** Departures from the newest back: the tombstones need few of them, however long the history is. */
+function* departuresBefore(store: Store, last: Position): Iterable<Departure> {
   // Departures of expired cycles are older than any tombstone.
   const first = store.expiry.firstPosition()
-  for (let position = state.position; position >= first; position--) {
+  for (let position = last; position >= first; position--) {
     const record = store.readColumns(position) ?? fail(`cycle ${position} has no record`)
     const posts = departedPosts(readCycleTable(record, 'removals'))
-    if (posts.postNo.length === 0) continue
-    const leftAtMs = readCycleHeader(record).left_at
-    if (leftAtMs < state.newestCycleMs - tombstoneAgeMsMax) break
-    departures.push({ posts, leftAtMs })
+    yield { posts, leftAtMs: readCycleHeader(record).left_at }
   }
-  const tombstones = new Tombstones()
-  for (const { posts, leftAtMs } of departures.reverse()) tombstones.add(posts, leftAtMs)
-  tombstones.delete(state)
-  return tombstones
 }
 
 /** The posts of the removals that took effect. */
