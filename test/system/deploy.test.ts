@@ -3,8 +3,8 @@
  * in nginx.test.ts.
  */
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkVariables } from '../../src/cli/read-settings.js'
 import { projectDir } from '../helpers/server-process.js'
@@ -44,12 +44,45 @@ test.each([
 
 const isMissing = spawnSync('systemd-analyze', ['--version']).error !== undefined
 
-test.skipIf(isMissing)('systemd accepts the unit', () => {
+/** The unit in a directory of its own, with a program that exists. */
+function writtenUnit(): string {
   const file = join(scratchDir(), 'understudy.service')
   writeFileSync(file, unit.replaceAll('/opt/understudy/bin/understudy', join(projectDir, 'bin/understudy')))
+  return file
+}
+
+function expectAccepted(file: string): void {
   const { stderr, status } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' })
   expect(stderr.split('\n').filter((line) => line.includes('understudy.service'))).toEqual([])
   expect(status).toBe(0)
+}
+
+test.skipIf(isMissing)('systemd accepts the unit', () => {
+  expectAccepted(writtenUnit())
+})
+
+test.skipIf(isMissing)('the drop-in of docs/gpu.md opens the devices of GPUs, and no others', () => {
+  expect(unit).toContain('docs/gpu.md')
+  const page = readFileSync(join(projectDir, 'docs/gpu.md'), 'utf8')
+  const [, path = '', dropIn = ''] =
+    /`\/etc\/systemd\/system\/(understudy\.service\.d\/\S+)`[^]*?```ini\n([^]*?)```/.exec(page) ?? []
+  const file = writtenUnit()
+  mkdirSync(join(dirname(file), dirname(path)))
+  writeFileSync(join(dirname(file), path), dropIn)
+  expectAccepted(file)
+  const { stdout } = spawnSync('systemd-analyze', ['security', '--offline=true', '--json=short', file], {
+    encoding: 'utf8',
+  })
+  const assessments = JSON.parse(stdout) as { name: string; set: boolean | null; description: string }[]
+  const assessed = Object.fromEntries(assessments.map((each) => [each.name, each]))
+  expect(assessed['PrivateDevices=']?.set).toBe(false)
+  // The clock is readable by ProtectClock=yes, which with DevicePolicy=auto denies every device that is not named.
+  expect(assessed['DeviceAllow=']?.description.split(': ')[1]?.split(' ').sort()).toEqual([
+    'char-drm:rw',
+    'char-nvidia*:rw',
+    'char-rtc:r',
+  ])
+  expect(assessed['SupplementaryGroups=']?.description).toBe('Service runs with supplementary groups')
 })
 
 test.skipIf(isMissing)(
