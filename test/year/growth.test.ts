@@ -38,6 +38,7 @@ test('a level is compared from the day on which all retention is in force', () =
   expect(growthRules([young, on(96)], keptDays)).toEqual([])
   expect(growthRules([young, on(98), on(400)], keptDays)).toHaveLength(6)
   expect(broken([young, on(98), on(400)])).toEqual([])
+  expect(broken([on(98), on(400, { fileMib: 1340 })])).toEqual([])
 })
 
 test('times may differ', () => {
@@ -45,7 +46,7 @@ test('times may differ', () => {
 })
 
 test.each([
-  ['data file, MiB', { fileMib: 1120 }],
+  ['data file, MiB', { fileMib: 1360 }],
   ['pages with records, MiB', { liveMib: 1010 }],
   ['backup, MiB', { backupMib: 1010 }],
   ['memory of the server, MiB', { ownMib: 320 }],

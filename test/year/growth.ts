@@ -1,14 +1,16 @@
 /**
- * What may grow over a year: nothing, from the day on which all records have begun to expire, but the list of cycle ids. Times
- * are printed and not judged, since they depend on what else the machine does.
+ * What may grow over a year: nothing, from the day on which all records have begun to expire, but the list of cycle ids, and the
+ * free part of the file up to a limit. Times are printed and not judged, since they depend on what else the machine does.
  */
 import type { KeptDays } from '../soak/expected-records.js'
 import type { Verdict } from '../soak/rules.js'
 import type { Checkpoint } from './year.js'
 
-/** Shares by which memory, and the file and its backup, may grow. */
+/** Shares by which memory, and the pages with records, may grow. */
 const memoryGrowthMax = 0.1
-const fileGrowthMax = 0.05
+const recordsGrowthMax = 0.05
+/** The file over its pages with records. A large record needs a range of pages, so free pages remain between the records. */
+const fileShareMax = 1.5
 /** Below this many MiB, growth is the noise of a garbage collector. */
 const memoryNoiseMib = 16
 /** Days after the first expiry, until freed pages are reused as fast as they are freed. */
@@ -36,9 +38,14 @@ export function growthRules(checkpoints: readonly Checkpoint[], keptDays: KeptDa
   return [
     level('ownMib', 'memory of the server, MiB', memoryGrowthMax, memoryNoiseMib),
     level('modelsMib', 'memory of the model process, MiB', memoryGrowthMax, memoryNoiseMib),
-    level('liveMib', 'pages with records, MiB', fileGrowthMax, 1),
-    level('fileMib', 'data file, MiB', fileGrowthMax, 1),
-    level('backupMib', 'backup, MiB', fileGrowthMax, 1),
+    level('liveMib', 'pages with records, MiB', recordsGrowthMax, 1),
+    level('backupMib', 'backup, MiB', recordsGrowthMax, 1),
+    {
+      holds: last.fileMib <= fileShareMax * last.liveMib,
+      words:
+        `data file, MiB: ${last.fileMib.toFixed(1)} on day ${last.day}, for ${last.liveMib.toFixed(1)} MiB of pages with records; ` +
+        `at most ${fileShareMax} times as much`,
+    },
     { ...level('descriptors', 'descriptors', 0, 0), holds: last.descriptors <= first.descriptors },
   ]
 }
