@@ -40,9 +40,10 @@ export async function featuresOf(
   width: number | null,
   { given, findings }: { readonly given: FeatureSource | null; readonly findings: Findings },
 ): Promise<ChosenSource | null> {
+  const inputs = columnInputs(graphs)
   const sources = given === null ? [...inputNames(graphs), ...(await packageSources(inventory))] : [given]
   for (const source of sources) {
-    const features = chooseFeatures(source, width)
+    const features = chooseFeatures(source, width, inputs)
     if (features !== null) return { source, features }
   }
   const columns = width === null ? 'its feature columns' : `its ${width} feature columns`
@@ -58,13 +59,49 @@ export async function featuresOf(
   return null
 }
 
-/** The names of inputs that are a feature each, if the catalogue has them all. */
+/** The names of inputs that are a feature each, if the catalogue has them all. They do not state the order of a matrix. */
 function inputNames(graphs: readonly HeadGraph[]): FeatureSource[] {
+  if (graphs.some(({ inputs: { features } }) => typeof features === 'string')) return []
   return graphs.flatMap(({ place, inputs: { features } }) =>
     Array.isArray(features) && features.every((name) => findFeature(name) !== undefined)
       ? [{ from: `the inputs of ${place}`, names: features, rows: null }]
       : [],
   )
+}
+
+/** The inputs of the first graph that has one for each feature; null: no graph has. */
+function columnInputs(graphs: readonly HeadGraph[]): readonly string[] | null {
+  return (
+    graphs.map(({ inputs: { features } }) => features).find((features) => Array.isArray(features)) ?? null
+  )
+}
+
+/** The graphs with their inputs in the order of the features: by name, or as the graph has them, which is a guess. */
+export function inFeatureOrder(
+  graphs: readonly HeadGraph[],
+  chosen: ChosenSource | null,
+  findings: Findings,
+): HeadGraph[] {
+  const first = columnInputs(graphs) ?? []
+  const order = chosen?.features.names ?? first
+  return graphs.map((head) => {
+    const { features } = head.inputs
+    if (!Array.isArray(features)) return head
+    const byName = ordered(features, order)
+    const inputs = byName ?? ordered(features, first) ?? features
+    const known =
+      byName === null
+        ? guess(inputs, `by position: ${chosen?.source.from ?? 'another graph'} has other names`)
+        : read(inputs, 'an input for each feature')
+    const member = `${head.place}.inputs.features`
+    findings.take(member, known, `${inputs.length}: ${inputs.join(', ')}`)
+    return { ...head, inputs: { ...head.inputs, features: inputs } }
+  })
+}
+
+/** The names in the given order; null: the order has other names. */
+function ordered(names: readonly string[], order: readonly string[]): string[] | null {
+  return names.length === order.length && names.every((name) => order.includes(name)) ? [...order] : null
 }
 
 /** Placeholders stand for names that are not known. */

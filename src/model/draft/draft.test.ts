@@ -1,19 +1,28 @@
 /**
  * Drafts of single graphs, opened and run by a real session: forms that a manifest has to state.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { elementTypes } from '../../../models/onnx-writer.js'
 import { smallGraph } from '../../../test/helpers/model-packages.js'
 import { silentLog } from '../../base/index.js'
 import { draftManifest, type Draft } from './draft.js'
 
-async function draftOf(head: Uint8Array, features?: string): Promise<Draft> {
+const draftOf = (head: Uint8Array, features?: string): Promise<Draft> =>
+  draftFiles({ 'head.onnx': head }, features)
+
+async function draftFiles(
+  files: Readonly<Record<string, Uint8Array | string>>,
+  features?: string,
+): Promise<Draft> {
   const directory = mkdtempSync(join(tmpdir(), 'understudy-draft-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  writeFileSync(join(directory, 'head.onnx'), head)
+  for (const [file, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, file)), { recursive: true })
+    writeFileSync(join(directory, file), content)
+  }
   const given = features === undefined ? undefined : { given: features, isFile: false }
   return draftManifest({ directory, version: 'v', features: given, log: silentLog })
 }
@@ -23,17 +32,64 @@ const feature = (name: string, shape: (string | number)[] = ['N', 1]) => ({ name
 const needs = ({ findings }: Draft): string[] =>
   findings.filter(({ state }) => state === 'needed').map(({ member }) => member)
 
-test('inputs of one feature each are listed, and their names are the features', async () => {
-  const head = smallGraph({
-    inputs: [feature('views_log'), feature('up_log')],
-    operators: [{ type: 'Add', inputs: ['views_log', 'up_log'], outputs: ['sum'] }, sigmoid],
+/** A graph with two inputs of one feature each. */
+const sumGraph = (...names: readonly string[]): Uint8Array =>
+  smallGraph({
+    inputs: names.map((name) => feature(name)),
+    operators: [{ type: 'Add', inputs: names, outputs: ['sum'] }, sigmoid],
   })
-  const draft = await draftOf(head)
+
+test('inputs of one feature each are listed, and their names are the features', async () => {
+  const draft = await draftOf(sumGraph('views_log', 'up_log'))
   expect(draft.manifest).toMatchObject({
     features: ['views_log', 'up_log'],
     head: { inputs: { features: ['views_log', 'up_log'] }, outputs: { p_views: { name: 'probs' } } },
   })
   expect(needs(draft)).toEqual([])
+})
+
+test.each([
+  ['features', ['up_log', 'views_log'], 'views_log,up_log', ['views_log', 'up_log']],
+  ['columns of a table', ['up_log', 'views_log'], 'post_id,views_log,up_log', ['views_log', 'up_log']],
+  ['some features of a table', ['up_log', 'views_log'], 'views_log,age,up_log', ['views_log', 'up_log']],
+  ['columns that are no features', ['ups', 'hits'], 'post_id,hits,views_log,up_log,ups', ['hits', 'ups']],
+] as const)('inputs named as %s take these, in whatever order', async (_, inputs, given, expected) => {
+  const draft = await draftOf(sumGraph(...inputs), given)
+  expect(draft.manifest).toMatchObject({ features: expected, head: { inputs: { features: expected } } })
+  expect(draft.manifest?.draft).not.toContain('head.inputs.features')
+})
+
+test('inputs with other names than the features take them by position, which is a guess', async () => {
+  const draft = await draftOf(sumGraph('a', 'b'), 'views_log,up_log')
+  expect(draft.manifest).toMatchObject({
+    features: ['views_log', 'up_log'],
+    head: { inputs: { features: ['a', 'b'] } },
+  })
+  expect(draft.manifest?.draft).toContain('head.inputs.features')
+})
+
+test('graphs with the same inputs in another order take the same features', async () => {
+  const files = { 'p_up.onnx': sumGraph('a', 'b'), 'p_views.onnx': sumGraph('b', 'a') }
+  const inputs = [{ inputs: { features: ['a', 'b'] } }, { inputs: { features: ['a', 'b'] } }]
+  expect((await draftFiles(files)).manifest?.head).toMatchObject(inputs)
+  expect((await draftFiles(files, 'views_log,up_log')).manifest?.head).toMatchObject(inputs)
+})
+
+test('the order of a matrix is not that of the inputs of another graph', async () => {
+  const matrix = smallGraph({
+    inputs: [feature('x', ['N', 2])],
+    outputs: [feature('probs', ['N', 2])],
+    operators: [{ type: 'Sigmoid', inputs: ['x'], outputs: ['probs'] }],
+  })
+  const draft = await draftFiles({
+    'p_up.onnx': sumGraph('up_log', 'views_log'),
+    'p_views.onnx': matrix,
+    'train.csv': 'post_id,views_log,up_log\n',
+  })
+  expect(draft.manifest).toMatchObject({
+    features: ['views_log', 'up_log'],
+    head: [{ inputs: { features: ['views_log', 'up_log'] } }, { inputs: { features: 'x' } }],
+  })
 })
 
 test('a graph that takes only batches of one size states it, and is run with it', async () => {

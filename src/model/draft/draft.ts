@@ -7,7 +7,7 @@ import { ModelError } from '../model.js'
 import type { FeatureColumn, HeadManifest, Manifest } from '../package/manifest.js'
 import type { MatrixWidths } from '../sessions/head-ports.js'
 import { portText } from '../sessions/ports.js'
-import { featureMembers, featuresOf, featureWidth, missingOf } from './draft-features.js'
+import { featureMembers, featuresOf, featureWidth, inFeatureOrder, missingOf } from './draft-features.js'
 import { dependsOnBatch, draftHeads, runBatch, type HeadGraph, type TrialResult } from './draft-heads.js'
 import { draftGalleries } from './draft-galleries.js'
 import { draftImage } from './draft-image.js'
@@ -174,13 +174,14 @@ async function draftHeadPart(
   }
   const table = chosen && { source: chosen.source, columns: chosen.features.columns }
   const batch = trialBatch(widths, chosen?.features.names ?? null, table)
-  const tried = await Promise.all(graphs.map((head) => tryHead(head, batch, widths, findings)))
+  const ordered = inFeatureOrder(graphs, chosen, findings)
+  const tried = await Promise.all(ordered.map((head) => tryHead(head, batch, widths, findings)))
   const head = draftHeads(
     tried.map(({ head }) => head),
     tried.map(({ result }) => result),
     findings,
   )
-  const missing = width === 0 ? 'imputed' : await missingOf(graphs, widths, batch, chosen, findings)
+  const missing = width === 0 ? 'imputed' : await missingOf(ordered, widths, batch, chosen, findings)
   return { features: featureMembers(chosen, widths.features, findings), missing, galleries, head }
 }
 

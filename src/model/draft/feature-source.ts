@@ -54,14 +54,20 @@ export async function packageSources(inventory: Inventory): Promise<FeatureSourc
 }
 
 /**
- * The columns that are features: all of them if there are `width`, else those that the catalogue has, if there are `width` of
- * these: a table for training has keys and labels too. null: neither.
+ * The columns that are features: those of the graph's `inputs` if the source has them, else all of them if there are `width`, else
+ * those that the catalogue has, if there are `width` of these: a table for training has keys and labels too. null: neither.
  */
-export function chooseFeatures({ names }: FeatureSource, width: number | null): ChosenFeatures | null {
+export function chooseFeatures(
+  { names }: FeatureSource,
+  width: number | null,
+  inputs: readonly string[] | null = null,
+): ChosenFeatures | null {
   const all = names.map((_, index) => index)
   const known = all.filter((index) => findFeature(names[index]!) !== undefined)
+  const named = all.filter((index) => inputs?.includes(names[index]!))
   const columns =
-    [all, known].find(({ length }) => length === width) ?? (width === null && known.length > 0 ? known : null)
+    [named, all, known].find(({ length }) => length === width) ??
+    (width === null && known.length > 0 ? known : null)
   return columns && { names: columns.map((index) => names[index]!), columns }
 }
 

@@ -16,7 +16,7 @@ const names: Readonly<Record<MatrixName, RegExp>> = {
 /** Dimensions of the encoders; 0: there is no such encoder. */
 export type EncoderDims = Readonly<Record<'text' | 'image', number>>
 
-/** The input for each matrix; a list: one for each feature. */
+/** The input for each matrix; a list: one for each feature, in the order of the graph until the features are known. */
 export interface DraftedInputs {
   features?: string | string[]
   text?: string
@@ -43,10 +43,7 @@ export function draftInputs(
     assign('gallery_index', gallery, gallery.name !== 'gallery_index', 'the name of the input')
   const columns = [...open].filter(isColumn)
   if (columns.length > 1 && open.size - columns.length <= 2) {
-    const features = columns.map(({ name }) => name)
-    const known = read(features, 'an input for each feature')
-    const text = `${features.length}: ${features.join(', ')}`
-    inputs.features = findings.take(`${place}.inputs.features`, known, text)
+    inputs.features = columns.map(({ name }) => name)
     for (const port of columns) open.delete(port)
   }
   for (const matrix of ['text', 'image'] as const) {
