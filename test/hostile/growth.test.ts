@@ -13,8 +13,12 @@ import { trackOfResponse } from '../../src/admin/score-tracks.js'
 import { bodyDifferences } from '../../src/codec/body-differences.js'
 import { loadCodec, referenceCodec, type Codec } from '../../src/codec/index.js'
 import { parseOutcomes, parseWeights } from '../../src/codec/parse-records.js'
+import { textBatchEncoder } from '../../src/cycle/embeddings/batch-encoder.js'
+import { ImageQueue } from '../../src/cycle/embeddings/image-queue.js'
+import { Quarantine } from '../../src/cycle/embeddings/quarantine.js'
 import { findContradictions } from '../../src/cycle/outcome-check.js'
 import { plannedTables } from '../../src/cycle/cycle-record.js'
+import { ModelError, type TextEncoder, type Vectors } from '../../src/model/index.js'
 import { LineReader } from '../../src/model/sessions/messages.js'
 import { htmlToText } from '../../src/model/text/html-text.js'
 import { openTokenizer } from '../../src/model/text/tokenizer.js'
@@ -100,6 +104,29 @@ function picksOf(count: number, query: string): Work {
   } as unknown as ServerSources
   const parts = { sources, observer: observer as unknown as Observer, titles: new Titles(sources) }
   return () => picks(parts, picksQuery(new URLSearchParams(query)))
+}
+
+/** Encodes images that have been removed since they were queued. */
+async function queueOf(count: number): Promise<void> {
+  const store = { closed: false, mayWrite: true, readImageHash: () => undefined }
+  const queue = new ImageQueue({} as never, store as never, {} as never, () => undefined)
+  for (let postNo = 1; postNo <= count; postNo++) queue.add({ gallId: 'g', postNo, position: 1 })
+  await queue.settled(() => false)
+  expect(queue.count).toBe(0)
+}
+
+/** Encodes texts for which the encoder has no time, while another text is suspected of a crash. */
+async function lateTexts(texts: readonly Uint8Array[]): Promise<void> {
+  const quarantine = new Quarantine()
+  const encoder = { ...textBatchEncoder({ hash: 'h', dim: 1 } as TextEncoder), callMsMax: Infinity }
+  const crash = (): Promise<never> => Promise.reject(new ModelError('crash'))
+  const late = (items: readonly unknown[]): Promise<Vectors> =>
+    Promise.resolve({ vectors: new Float32Array(items.length), encoded: new Uint8Array(items.length) })
+  const options = { budgetMs: 0, onQuarantined: () => undefined }
+  await quarantine
+    .encode({ ...encoder, encode: crash }, [Buffer.from('suspect')], options)
+    .catch(() => undefined)
+  await quarantine.encode({ ...encoder, encode: late }, texts, options)
 }
 
 const native: Codec = loadCodec('auto').codec
@@ -261,6 +288,15 @@ const table: readonly [name: string, count: number, prepare: Prepare][] = [
         for (let i = 0; i < n; i++) reader.take(chunk)
         return refused(() => reader.take(Buffer.from('"\n')))()
       }
+    },
+  ],
+  ['images that wait to be encoded', 5_000, (n) => () => queueOf(n)],
+  [
+    'texts that are not encoded in time',
+    10_000,
+    (n) => {
+      const texts = galleries(n).map((text) => Buffer.from(text))
+      return () => lateTexts(texts)
     },
   ],
   ['picks of the page', 125, (n) => picksOf(100 * n, `limit=${n}`)],

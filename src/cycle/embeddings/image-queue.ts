@@ -93,8 +93,12 @@ export class ImageQueue {
   }
 
   async #encodeQueued(): Promise<void> {
+    // One iterator for all batches: a new one would step over every entry that was deleted before. It never reaches the
+    // end, so it sees the images that are added meanwhile.
+    const waiting = this.#queue.entries()
     while (this.#queue.size > 0 && !this.isClosed() && this.#store.mayWrite) {
-      const batch = [...this.#queue].slice(0, batchSize)
+      const count = Math.min(batchSize, this.#queue.size)
+      const batch = Array.from({ length: count }, () => waiting.next().value!)
       for (const [name] of batch) this.#queue.delete(name)
       const keys = batch.map(([, key]) => key)
       const encoding = this.#encode(keys)

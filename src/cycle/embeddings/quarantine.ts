@@ -107,7 +107,7 @@ export class Quarantine {
       for (const { item, reason } of made.failures ?? []) quarantine(rows[item]!, new ModelError(reason))
       const missing = vectors.missing(rows)
       if (this.#suspects.size > 0)
-        for (const row of rows) if (!missing.includes(row)) this.#suspects.delete(keyOf(row))
+        for (const [i, row] of rows.entries()) if (made.encoded[i] === 1) this.#suspects.delete(keyOf(row))
       if (!isBackground || encoder.callMsMax === Infinity) return
       // The call had no time for them. If it has encoded none, each gets a separate one.
       if (missing.length < rows.length) await run(missing)
