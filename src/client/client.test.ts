@@ -73,17 +73,28 @@ describe('each operation', () => {
     expect(first?.body).toEqual(jpeg)
   })
 
-  test('hasScores reads no body', async () => {
-    const server = new FaultyServer({}, { status: 404 }, { status: 401 })
+  const notFound: Step = { status: 404, body: { error: { code: 'not_found', message: 'm' } } }
+
+  test('hasScores reads no body of stored scores', async () => {
+    const server = new FaultyServer({}, notFound, notFound, { status: 401 })
     const { client } = await connect(server)
     expect([await client.hasScores('x'), await client.hasScores('x')]).toEqual([true, false])
     await expect(client.hasScores('x')).rejects.toMatchObject({ status: 401 })
-    expect(server.received[0]?.method).toBe('HEAD')
+    expect(server.received.map(({ method }) => method)).toEqual(['HEAD', 'HEAD', 'GET', 'HEAD'])
   })
 
-  test.each([200, 404])('a page of a gateway with status %s says nothing about scores', async (status) => {
-    const { client } = await connect(new FaultyServer({ status, headers: { 'Content-Type': 'text/html' } }))
-    await expect(client.hasScores('x')).rejects.toMatchObject({ name: 'ResponseError', status })
+  test('scores that are stored between HEAD and GET are there', async () => {
+    const { client } = await connect(new FaultyServer(notFound, ok))
+    expect(await client.hasScores(large.cycle_id)).toBe(true)
+  })
+
+  test.each<[string, Step]>([
+    ['a page with status 200', { status: 200, headers: { 'Content-Type': 'text/html' } }],
+    ['a page with status 404', { status: 404, headers: { 'Content-Type': 'text/html' } }],
+    ['JSON with status 404', { status: 404, body: { error: { code: 'no_route', message: 'm' } } }],
+  ])('%s of a gateway says nothing about scores', async (_what, step) => {
+    const { client } = await connect(new FaultyServer(step))
+    await expect(client.hasScores('x')).rejects.toMatchObject({ name: 'ResponseError' })
   })
 
   test('the scores of another cycle are not those of this one', async () => {

@@ -19,6 +19,7 @@ import type {
 } from '../contract/wire.js'
 import { imageCall, jsonCall, plainCall, scoresCall, type Call, type ImageKey, type Reply } from './calls.js'
 import {
+  ApiError,
   ConnectionError,
   errorOf,
   hasJsonType,
@@ -112,10 +113,16 @@ export class Client {
   async hasScores(cycleId: string, options?: CallOptions): Promise<boolean> {
     const call = scoresCall(cycleId, 'HEAD')
     const reply = await this.send(call, options)
-    // There is no body to check. Error pages of gateways have another media type.
-    const isOfService = hasJsonType(reply) && (reply.status === 200 || reply.status === 404)
-    if (!isOfService) throw errorOf(call, reply)
-    return reply.status === 200
+    // A HEAD has no body to check. Error pages of gateways have another media type; their JSON has another code.
+    if (!hasJsonType(reply) || (reply.status !== 200 && reply.status !== 404)) throw errorOf(call, reply)
+    if (reply.status === 200) return true
+    return this.getScores(cycleId, options).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof ApiError && error.kind === 'not_found') return false
+        throw error
+      },
+    )
   }
 
   /** Uploads an image. `created`: the service did not have it before. */
