@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 const db = new DatabaseSync(process.env.QUEUE_FILE ?? 'queue.sqlite')
-// candidate, reading and removal are rows of the contract, as JSON. sent_in and removed_in are the cycles that have them.
+// candidate, reading, snapshot and removal are rows of the contract, as JSON. sent_in, removed_in: the cycles that have them.
 db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-  CREATE TABLE IF NOT EXISTS posts (gall_id TEXT, post_no INTEGER, candidate, reading, removal, sent_in, removed_in, problem,
-    PRIMARY KEY (gall_id, post_no));
+  CREATE TABLE IF NOT EXISTS posts (gall_id TEXT, post_no INTEGER, candidate, reading, snapshot, removal, sent_in, removed_in,
+    problem, PRIMARY KEY (gall_id, post_no));
   CREATE TABLE IF NOT EXISTS images (gall_id TEXT, post_no INTEGER, position INTEGER, jpeg, sent, problem,
     PRIMARY KEY (gall_id, post_no, position));
   CREATE TABLE IF NOT EXISTS responses (cycle_id PRIMARY KEY, response)`)
@@ -17,17 +17,25 @@ const rows = (column, where, ...values) =>
     .all(...values)
     .map(({ json }) => JSON.parse(json))
 
-/** What changed since the last cycle, and one engagement row for each pending post. */
-export const changes = (cycleTime) => ({
-  candidates: rows('candidate', 'sent_in IS NULL AND removal IS NULL LIMIT 1000'),
-  engagement: rows(
-    'reading',
-    `removal IS NULL AND julianday(reading ->> 'observed_at') <= julianday(?) ORDER BY rowid DESC LIMIT 5000`,
-    cycleTime,
-  ),
-  candidate_scores: [],
-  removals: rows('removal', 'removal IS NOT NULL AND sent_in IS NOT NULL AND removed_in IS NULL LIMIT 5000'),
-})
+/** Halved when a cycle is too large. */
+let candidatesMax = 1000
+
+/** What changed since the last cycle, and the newest reading and snapshot of each pending post. */
+export function changes(cycleTime) {
+  const entering = `rowid IN (SELECT rowid FROM posts
+    WHERE problem IS NULL AND sent_in IS NULL AND removal IS NULL ORDER BY rowid LIMIT ${candidatesMax})`
+  const pending = (time) => `removal IS NULL AND (sent_in IS NOT NULL OR ${entering})
+    AND julianday(${time}) <= julianday(?) ORDER BY rowid DESC LIMIT 5000`
+  return {
+    candidates: rows('candidate', entering),
+    engagement: rows('reading', pending(`reading ->> 'observed_at'`), cycleTime),
+    candidate_scores: rows('snapshot', pending(`snapshot ->> 'snapshot_at'`), cycleTime),
+    removals: rows(
+      'removal',
+      'removal IS NOT NULL AND sent_in IS NOT NULL AND removed_in IS NULL LIMIT 5000',
+    ),
+  }
+}
 
 /** The spool has the cycle. Only its own rows are marked: others may have arrived meanwhile. */
 export function mark({ cycle_id, candidates, removals }) {
@@ -38,17 +46,25 @@ export function mark({ cycle_id, candidates, removals }) {
     run(`UPDATE posts SET removed_in = ? ${where}`, cycle_id, gall_id, post_no)
 }
 
-export const storeScores = (response) =>
+export function storeScores(response) {
   run('INSERT OR REPLACE INTO responses VALUES (?, ?)', response.cycle_id, JSON.stringify(response))
+  candidatesMax = Math.min(1000, 2 * candidatesMax)
+}
 
-/** The service refused a cycle: the rows that it names are set aside, all others are in the next cycle. */
-export function takeBack(cycleId, file, { kind, fields }) {
+/** The service refused a cycle: the rows that it names are set aside, all others are in the next cycles. */
+export function takeBack(cycleId, file, { kind, fields, message }) {
   const cycle = JSON.parse(readFileSync(file, 'utf8'))
-  for (const { path, problem } of kind === 'conflict' ? [] : fields) {
+  let refused = kind === 'conflict' ? [] : fields
+  if (kind === 'too_large') {
+    candidatesMax = Math.max(1, Math.floor(cycle.candidates.length / 2))
+    if (cycle.candidates.length === 1) refused = [{ path: 'candidates[0]', problem: message }]
+  }
+  for (const { path, problem } of refused) {
     const [, member, index] = /^(\w+)\[(\d+)\]/.exec(path) ?? []
     const { gall_id, post_no } = cycle[member]?.[index] ?? {}
-    // A reading is replaced by the next one. A post waits until somebody has looked at its problem.
-    const change = member === 'engagement' ? 'reading = NULL WHERE ? IS NOT NULL' : 'problem = ? WHERE TRUE'
+    // A reading or snapshot is replaced by the next one. A post waits until somebody has looked at its problem.
+    const column = { engagement: 'reading', candidate_scores: 'snapshot' }[member]
+    const change = column === undefined ? 'problem = ? WHERE TRUE' : `${column} = NULL WHERE ? IS NOT NULL`
     if (post_no !== undefined)
       run(
         `UPDATE posts SET ${change} AND gall_id = ? AND post_no = ?`,
