@@ -4,15 +4,13 @@ import { OutputLines } from './output-lines.js'
 
 let lines: string[]
 let dropped: number[]
-let nowMs: number
 let output: OutputLines
 
 beforeEach(() => {
   lines = []
   dropped = []
-  nowMs = 0
-  const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
-  onTestFinished(() => clock.mockRestore())
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
   output = new OutputLines({
     onLine: (line) => lines.push(line),
     onDropped: (bytes) => dropped.push(bytes),
@@ -57,10 +55,10 @@ test('50 lines are passed on in 10 s; then the loss is reported, and whole lines
   print('the middle of a l')
   expect(lines).toHaveLength(50)
   expect(dropped).toEqual([])
-  nowMs = 9_999
+  vi.advanceTimersByTime(9_999)
   print('ine\nstill in the period\nand again the middle of a l')
   expect(lines).toHaveLength(50)
-  nowMs = 10_000
+  vi.advanceTimersByTime(1)
   print('ine\nafter\n')
   expect(lines.slice(50)).toEqual(['after'])
   const before = 'line 50\n' + 'the middle of a line\nstill in the period\nand again the middle of a l'
@@ -70,9 +68,32 @@ test('50 lines are passed on in 10 s; then the loss is reported, and whole lines
 test('the end of a line whose start was dropped is dropped too', () => {
   for (let i = 0; i < 50; i++) print('a\n')
   print('dropped')
-  nowMs = 10_000
+  vi.advanceTimersByTime(10_000)
   print(' as well\nkept\n')
   output.end()
   expect(lines.slice(50)).toEqual(['kept'])
   expect(dropped).toEqual(['dropped'.length, ' as well'.length])
+})
+
+test('a process that prints without a line feed and falls silent is reported at the end of the period', () => {
+  print('x'.repeat(5000))
+  vi.advanceTimersByTime(9_999)
+  expect([lines, dropped]).toEqual([[], []])
+  vi.advanceTimersByTime(1)
+  expect([lines, dropped]).toEqual([['x'.repeat(1000)], [4000]])
+  print('the end of the cut line\nnext\n')
+  expect(lines.slice(1)).toEqual(['next'])
+  output.end()
+  expect(dropped).toEqual([4000, 'the end of the cut line'.length])
+})
+
+test('an incomplete line is passed on at the end of the period, and its rest as a line of its own', () => {
+  for (let i = 0; i < 49; i++) print(`line ${i}\n`)
+  print('waiting')
+  vi.advanceTimersByTime(10_000)
+  expect(lines.slice(49)).toEqual(['waiting'])
+  print(' done\n')
+  output.end()
+  expect(lines.slice(50)).toEqual([' done'])
+  expect(vi.getTimerCount()).toBe(0)
 })

@@ -25,7 +25,8 @@ export class OutputLines {
   /** True until the next line feed: the start of the line was dropped. */
   #isSkipping = false
   #droppedBytes = 0
-  #periodEndsAt = -Infinity
+  /** Runs during a period, which begins with the first output after the end of the one before. */
+  #period: NodeJS.Timeout | null = null
   #lineCount = 0
 
   constructor(options: OutputLinesOptions) {
@@ -33,7 +34,7 @@ export class OutputLines {
   }
 
   take(chunk: Uint8Array): void {
-    if (performance.now() >= this.#periodEndsAt) this.#beginPeriod()
+    this.#period ??= setTimeout(() => this.#endPeriod(), periodMs).unref()
     let from = 0
     while (from < chunk.length && this.#lineCount < linesPerPeriodMax) {
       const end = chunk.indexOf(lineFeed, from)
@@ -47,12 +48,19 @@ export class OutputLines {
 
   /** Ends the last line: there is no more output. */
   end(): void {
+    if (this.#period !== null) clearTimeout(this.#period)
     this.#endLine()
     this.#reportDropped()
   }
 
-  #beginPeriod(): void {
-    this.#periodEndsAt = performance.now() + periodMs
+  /** Nothing waits for more output, which may never come: an incomplete line is passed on, and of a cut one the rest is dropped. */
+  #endPeriod(): void {
+    this.#period = null
+    if (this.#lineBytes > 0) {
+      const isCut = this.#lineBytes === lineBytesMax
+      this.#endLine()
+      this.#isSkipping = isCut
+    }
     this.#lineCount = 0
     this.#reportDropped()
   }
