@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { validate } from 'dockerfile-utils'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { checkVariables } from '../src/cli/read-settings.js'
 import { projectDir } from './helpers/server-process.js'
 import { makeTlsFiles, opensslMissing } from './helpers/tls-files.js'
@@ -86,22 +87,59 @@ test.skipIf(opensslMissing)('the health check of the image passes under TLS', as
 
 test('compose.yaml publishes ports on 127.0.0.1 only, pins every image, and mounts files that exist', () => {
   const ports = linesWith(compose, /^ +- '([^']*:\d+)'$/gm)
-  expect(ports).toHaveLength(4)
+  expect(ports).toHaveLength(5)
   expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
   const images = linesWith(compose, /^ +image: (.*)$/gm)
-  expect(images).toHaveLength(3)
+  expect(images).toHaveLength(4)
   expect(images.filter((image) => !/:v?\d+\.\d+\.\d+$/.test(image))).toEqual([])
   const mounted = linesWith(compose, /^ +- \.\/([^:]+):/gm)
-  expect(mounted).toHaveLength(4)
+  expect(mounted).toHaveLength(5)
   expect(mounted.filter((file) => !existsSync(join(deploy, file)))).toEqual([])
   // Secrets are files, never values.
   expect(compose).not.toMatch(/UNDERSTUDY_API_KEYS:|UNDERSTUDY_ADMIN_TOKEN|GF_SECURITY_ADMIN_PASSWORD:/)
+})
+
+test('the addresses in the files of Prometheus are services of compose.yaml, and alerts leave the containers', ({
+  skip,
+}) => {
+  const { services } = parse(compose) as {
+    services: Record<string, { command?: string[]; volumes: string[] }>
+  }
+  const prometheus = read('prometheus/prometheus.yml')
+  const targets = linesWith(prometheus.replace(/^#.*$/gm, ''), /targets: \['([^']*)'\]/g)
+  expect(targets).toEqual(['alertmanager:9093', 'understudy:8081'])
+  expect(targets.filter((target) => services[target.split(':')[0] ?? ''] === undefined)).toEqual([])
+  for (const name of ['prometheus', 'alertmanager']) {
+    const [, file = ''] = /--config\.file=(\S+)/.exec(services[name]?.command?.join(' ') ?? '') ?? []
+    expect(services[name]?.volumes).toContain(`./prometheus/${name}.yml:${file}:ro`)
+  }
+  const receiver = /url: (\S+)/.exec(read('prometheus/alertmanager.yml'))?.[1] ?? ''
+  expect(new URL(receiver).hostname).toBe('alerts.example.org')
+  const check = spawnSync('amtool', ['check-config', 'prometheus/alertmanager.yml'], { cwd: deploy })
+  if (check.error !== undefined) skip('amtool is not installed')
+  expect(check.status, check.stderr.toString()).toBe(0)
 })
 
 test('compose.yaml gives the service a read-only root and no privileges', () => {
   const [service = ''] = compose.split('\n  prometheus:\n')
   for (const line of ['read_only: true', 'cap_drop: [ALL]', "security_opt: ['no-new-privileges:true']"])
     expect(service).toContain(`    ${line}\n`)
+})
+
+test('compose.yaml limits the service to no less than the machine of docs/operating.md, and as kubernetes.yaml does', () => {
+  const { services } = parse(compose) as { services: { understudy: { mem_limit: string; cpus: number } } }
+  const { mem_limit: memory, cpus } = services.understudy
+  expect(memory).toMatch(/^\d+g$/)
+  expect(read('kubernetes.yaml')).toContain(`limits: { memory: ${parseInt(memory)}Gi }`)
+  const operating = readFileSync(join(projectDir, 'docs/operating.md'), 'utf8')
+  const [, gib] = /Two cores,\s(\d+) GiB of memory/.exec(operating) ?? []
+  expect(parseInt(memory)).toBeGreaterThanOrEqual(Number(gib))
+  expect(cpus).toBe(2)
+})
+
+test('the commands of docs/install.md copy the models once, also for those who use the container first', () => {
+  const [, containers = ''] = readFileSync(join(projectDir, 'docs/install.md'), 'utf8').split('\n## Docker\n')
+  expect(linesWith(containers, /^cp .* (\/srv\/\S+)/gm)).toEqual(['/srv/understudy-models'])
 })
 
 test('docker-compose accepts compose.yaml', ({ skip }) => {
@@ -123,7 +161,6 @@ test('Prometheus loads the alert rules, and scrapes the service under the job na
   expect(config).toContain('job_name: understudy\n')
   expect(read('prometheus/understudy.rules.yml')).toContain('up{job="understudy"}')
   expect(compose).toContain('hostname: understudy\n')
-  expect(config).toContain("targets: ['understudy:8081']")
   const check = spawnSync('promtool', ['check', 'config', 'prometheus/prometheus.yml'], { cwd: deploy })
   if (check.error !== undefined) skip('promtool is not installed')
   expect(check.status, check.stderr.toString()).toBe(0)

@@ -68,7 +68,7 @@ export class Monitoring {
       'alertmanager.yml',
       [/group_wait: .*/, 'group_wait: 0s'],
       [/group_interval: .*/, 'group_interval: 1s'],
-      ['http://127.0.0.1:9095/alerts', `http://127.0.0.1:${webhookPort}/alerts`],
+      ['https://alerts.example.org/understudy', `http://127.0.0.1:${webhookPort}/alerts`],
     )
     write('understudy.rules.yml', [/for: (\d+)m/g, 'for: $1s'], [/for: 1h/g, 'for: 60s'])
     const tokenFile = join(dir, 'token')
@@ -76,8 +76,7 @@ export class Monitoring {
     const prometheusFile = write(
       'prometheus.yml',
       [/_interval: 15s/g, '_interval: 1s'],
-      [/^#(alerting:| {2}.*)$/gm, '$1'],
-      ['127.0.0.1:9093', `127.0.0.1:${alertmanagerPort}`],
+      ['alertmanager:9093', `127.0.0.1:${alertmanagerPort}`],
       [
         "static_configs:\n      - targets: ['understudy:8081']",
         `authorization: { credentials_file: ${tokenFile} }\n    static_configs:\n      - targets: ['127.0.0.1:${adminPort}']`,
