@@ -32,11 +32,13 @@ export interface ContainerOptions {
   readonly readable: Readonly<Record<string, string>>
   readonly env: Readonly<Record<string, string>>
   readonly memoryBytesMax: number
+  readonly cpusMax: number
   readonly processesMax: number
 }
 
 const waitMsMax = 180_000
 const cgroups = '/sys/fs/cgroup'
+const cpuPeriodUs = 100_000
 
 /** $1 root, then `PATH=DIRECTORY` and `-` for the writable and for the readable mounts, then the program. */
 const script = `set -e
@@ -59,12 +61,17 @@ export class Container {
   readonly #user: string
   readonly #env: readonly string[]
   readonly #ended: Promise<number | null>
-  readonly #cgroup: string | null
+  readonly #cgroups: readonly string[]
   log = ''
 
-  private constructor(unshare: ChildProcess, cgroup: string | null, user: string, env: readonly string[]) {
+  private constructor(
+    unshare: ChildProcess,
+    groups: readonly string[],
+    user: string,
+    env: readonly string[],
+  ) {
     this.#unshare = unshare
-    this.#cgroup = cgroup
+    this.#cgroups = groups
     this.#user = user
     this.#env = env
     const onOutput = (chunk: Buffer): void => void (this.log += chunk.toString())
@@ -80,8 +87,8 @@ export class Container {
       '-',
     ]
     const env = [...config.Env, ...Object.entries(options.env).map(([name, value]) => `${name}=${value}`)]
-    const cgroup = limitedGroup(options)
-    const enter = cgroup === null ? '' : `for file in ${cgroup}/*.procs; do echo $$ > $file; done; `
+    const groups = limitedGroups(options)
+    const enter = groups.map((group) => `echo $$ > ${group}/cgroup.procs; `).join('')
     const capabilities = [
       '--no-new-privs',
       '--bounding-set=-all,+sys_chroot,+setuid,+setgid',
@@ -109,7 +116,7 @@ export class Container {
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },
     )
-    const container = new Container(unshare, cgroup, config.User, env)
+    const container = new Container(unshare, groups, config.User, env)
     await container.until('the service listens', () => container.log.includes('"msg":"listening"'))
     return container
   }
@@ -155,16 +162,28 @@ export class Container {
     if (leader !== undefined) process.kill(leader.pid, signal)
     const status = await this.#ended
     clearTimeout(timer)
-    if (this.#cgroup !== null && existsSync(this.#cgroup)) rmdirSync(this.#cgroup)
+    for (const group of this.#cgroups) if (existsSync(group)) rmdirSync(group)
     return { status, seconds: (performance.now() - startedAt) / 1000 }
   }
 
   /** The most memory that the container has used, with the pages of files; null if the system does not report it. */
   memoryPeakMib(): number | null {
-    const file = ['memory.max_usage_in_bytes', 'memory.peak']
-      .map((name) => join(String(this.#cgroup), name))
-      .find((path) => existsSync(path))
-    return file === undefined ? null : Number(readFileSync(file, 'utf8')) / 1024 / 1024
+    const text = this.#read('memory.max_usage_in_bytes', 'memory.peak')
+    return text === null ? null : Number(text) / 1024 / 1024
+  }
+
+  /** The seconds for which the container waited because of its limit of processor time; null if it has none. */
+  cpuWaitSeconds(): number | null {
+    const stat = this.#read('cpu.stat') ?? ''
+    const [, unit = '', time = ''] = /^throttled_(time|usec) (\d+)$/m.exec(stat) ?? []
+    return time === '' ? null : Number(time) / (unit === 'time' ? 1e9 : 1e6)
+  }
+
+  /** The first of these files of its control groups. */
+  #read(...names: readonly string[]): string | null {
+    const files = this.#cgroups.flatMap((group) => names.map((name) => join(group, name)))
+    const file = files.find((path) => existsSync(path))
+    return file === undefined ? null : readFileSync(file, 'utf8')
   }
 
   async until(what: string, holds: () => boolean): Promise<void> {
@@ -182,19 +201,29 @@ export class Container {
   }
 }
 
-/** A control group with the limits, as far as this machine has their controllers; null if it has none. */
-function limitedGroup({ memoryBytesMax, processesMax }: ContainerOptions): string | null {
-  const [memory] = [join(cgroups, 'memory'), cgroups].filter((path) => existsSync(join(path, 'cgroup.procs')))
-  if (memory === undefined) return null
-  const group = join(memory, `understudy-install-${process.pid}`)
-  mkdirSync(group, { recursive: true })
-  for (const [file, value] of Object.entries({
+/**
+ * Control groups with the limits, as far as this machine has their controllers: one group for all in version 2 of cgroups, one
+ * per controller in version 1.
+ */
+function limitedGroups({ memoryBytesMax, cpusMax, processesMax }: ContainerOptions): readonly string[] {
+  const hierarchies = ['', 'memory', 'cpu', 'pids'].map((name) => join(cgroups, name))
+  const limits = {
     'memory.limit_in_bytes': memoryBytesMax,
     'memory.max': memoryBytesMax,
+    'cpu.cfs_period_us': cpuPeriodUs,
+    'cpu.cfs_quota_us': cpusMax * cpuPeriodUs,
+    'cpu.max': `${cpusMax * cpuPeriodUs} ${cpuPeriodUs}`,
     'pids.max': processesMax,
-  }))
-    if (existsSync(join(group, file))) writeFileSync(join(group, file), String(value))
-  return group
+  }
+  return hierarchies
+    .filter((hierarchy) => existsSync(join(hierarchy, 'cgroup.procs')))
+    .map((hierarchy) => {
+      const group = join(hierarchy, `understudy-install-${process.pid}`)
+      mkdirSync(group, { recursive: true })
+      for (const [file, value] of Object.entries(limits))
+        if (existsSync(join(group, file))) writeFileSync(join(group, file), String(value))
+      return group
+    })
 }
 
 function ran(program: string, args: readonly string[]): Ran {

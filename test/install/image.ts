@@ -25,7 +25,9 @@ export interface ImageParts {
 /** Compressed, with the base. */
 const imageBytesMax = 300e6
 const user = 10001
+// Less than compose.yaml grants: what works here works there.
 const memoryBytesMax = 1024 ** 3
+const cpusMax = 0.5
 const graceMs = 10_000
 /** The package of docs/models.md. */
 const newModel = 'head-2026-03'
@@ -155,6 +157,7 @@ export async function checkImage({ scratch, archive, bundles, check, print }: Im
       hostname: service.hostname,
       env,
       memoryBytesMax,
+      cpusMax,
       processesMax: service.pids_limit,
       writable: { [Object.keys(image.Volumes)[0] ?? '']: dataDir },
       readable: { '/models': modelsDir, ...readable },
@@ -180,9 +183,15 @@ export async function checkImage({ scratch, archive, bundles, check, print }: Im
     if (status !== 0) throw new Error(text)
     expectRan(container.execute(['understudy', 'status']))
     const peak = container.memoryPeakMib()
-    return peak === null
-      ? 'no control group'
-      : `memory up to ${peak.toFixed(0)} MiB, limit ${memoryBytesMax / 1024 ** 2} MiB`
+    const waited = container.cpuWaitSeconds()
+    // Half a processor is less than the client asks for at full speed.
+    if (waited === 0) throw new Error('the limit of processor time is not in force')
+    return [
+      peak === null
+        ? 'no limit of memory'
+        : `memory up to ${peak.toFixed(0)} of ${memoryBytesMax / 1024 ** 2} MiB`,
+      waited === null ? 'no limit of processor time' : `waited ${waited.toFixed(1)} s for ${cpusMax} CPU`,
+    ].join(', ')
   })
 
   await check("the image's health check passes, and its user cannot write outside /data and /tmp", () => {
