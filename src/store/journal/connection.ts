@@ -15,12 +15,12 @@ const connectMsMax = 5000
 const successCode = '00000'
 const serverVersionMin = 150_000
 
+/** For a row that no entry has written. */
+export const leftoverRemedy = 'remove it, or restore the journal from a backup'
+
 /** What is known of a SQLSTATE beyond the server's message. */
 const remedies = new Map([
-  [
-    '23505',
-    '; the journal has a row that no entry has written: remove it, or restore the journal from a backup',
-  ],
+  ['23505', `; the journal has a row that no entry has written: ${leftoverRemedy}`],
   ['42501', '; the user of the journal must own the database'],
   ['55P03', ': an earlier commit still waits for a PostgreSQL standby'],
 ])
@@ -48,6 +48,10 @@ export class UnknownOutcome extends StoreError {
 
 function stateOf(reason: unknown): string | null {
   return reason instanceof Error && 'code' in reason ? String(reason.code) : null
+}
+
+function tableOf(reason: unknown): string | null {
+  return reason instanceof Error && 'table' in reason ? String(reason.table) : null
 }
 
 function problemOf(reason: unknown): string {
@@ -211,8 +215,10 @@ export class JournalConnection {
       return rows
     } catch (error) {
       const state = stateOf(error) ?? ''
-      const isOfAllWrites = refusals.get(state.slice(0, 2))
-      if (isOfAllWrites === undefined) throw this.drop(error)
+      const isOfItsKind = refusals.get(state.slice(0, 2))
+      if (isOfItsKind === undefined) throw this.drop(error)
+      // Each commit would take the number of such a row.
+      const isOfAllWrites = isOfItsKind || tableOf(error) === 'entry'
       throw new Refusal(`the journal refused a statement: ${problemOf(error)}`, isOfAllWrites, error)
     } finally {
       clearTimeout(timer)

@@ -64,8 +64,8 @@ export class JournalProblems {
     this.#refusal = null
   }
 
-  /** A refusal of all writes is over once this process has the rights to write. Throws a StoreError as long as it lacks them. */
-  async checkRights(journal: Pick<Journal, 'state'>): Promise<void> {
+  /** A refusal of all writes is over once nothing prevents them. Throws a StoreError that names it otherwise. */
+  async checkRefusal(journal: Pick<Journal, 'state'>): Promise<void> {
     const { problem } = await journal.state()
     if (problem !== null) throw new StoreError('unusable', problem)
     this.#refusal = null

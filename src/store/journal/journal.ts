@@ -36,7 +36,7 @@ export interface NewEntry {
 
 /** The server refused a statement, by its contents or for lack of rights. Nothing of it is stored, or will be. */
 export class Refusal extends StoreError {
-  /** Other writes will be refused too: rights or tables are missing. */
+  /** Other writes will be refused too: rights or tables are missing, or a row has the number of the next entry. */
   readonly isOfAllWrites: boolean
 
   constructor(message: string, isOfAllWrites: boolean, cause: unknown) {

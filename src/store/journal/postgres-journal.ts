@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 import { cyclesOf, packChanges, PartJoiner, type PartRow } from './changes.js'
-import { JournalConnection, UnknownOutcome, type Row } from './connection.js'
+import { JournalConnection, leftoverRemedy, UnknownOutcome, type Row } from './connection.js'
 import {
   originMark,
   Refusal,
@@ -29,6 +29,7 @@ import {
   emptyStatements,
   endImportStatement,
   endStoppedStatement,
+  leftoverStatement,
   pruneStatement,
   releaseStatement,
   renewStatement,
@@ -126,7 +127,7 @@ export class PostgresJournal implements Journal {
         owner: row['owner'] === null ? null : String(row['owner']),
         leaseMsLeft: Number(row['lease_ms_left']),
         isFree: row['is_free'] === true,
-        problem: problemOf(row),
+        problem: problemOf(row) ?? (await this.#leftover(connection)),
       }
     })
   }
@@ -262,6 +263,14 @@ export class PostgresJournal implements Journal {
     // PgBouncer may have connected to another server since.
     if (row['is_standby'] === true) throw new StoreError('failed', 'the server of the journal is a standby')
     return row
+  }
+
+  /** A row that would refuse each commit; null: there is none. */
+  async #leftover(connection: JournalConnection): Promise<string | null> {
+    const [row] = await connection.query(leftoverStatement, [this.environment])
+    if (row === undefined) return null
+    const [number, head] = [String(row['number']), String(row['head'])]
+    return `the journal has a row of entry ${number} after its newest entry ${head}: ${leftoverRemedy}`
   }
 
   async #endStopped(): Promise<void> {

@@ -37,6 +37,29 @@ describe.skipIf(postgresBin === null)('the server of the journal', () => {
       await journal.close()
     })
 
+    test('a row with the number of the next entry refuses all writes, and is known before the first one', async () => {
+      const servers = await cluster()
+      const journal = await newJournal()
+      const { epoch } = await lease(journal)
+      expect(await journal.append(entry(epoch, 0, [pool(1)]))).toBe(true)
+      expect((await journal.state()).problem).toBeNull()
+      const rows = `understudy.entry where environment = '${journal.environment}' and number > 1`
+      const token = originMark.token
+      servers.sql(
+        `insert into understudy.entry values ('${journal.environment}', 2, '${token}', 1, now())`,
+        undefined,
+        'journal',
+      )
+      expect((await journal.state()).problem).toBe(
+        'the journal has a row of entry 2 after its newest entry 1: remove it, or restore the journal from a backup',
+      )
+      await expect(journal.append(entry(epoch, 1, [pool(2)]))).rejects.toMatchObject({ isOfAllWrites: true })
+      servers.sql(`delete from ${rows}`, undefined, 'journal')
+      expect((await journal.state()).problem).toBeNull()
+      expect(await journal.append(entry(epoch, 1, [pool(2)]))).toBe(true)
+      await journal.close()
+    })
+
     test('data that the server cannot store, and missing rights, are refusals; the second ones of all writes', async () => {
       const servers = await cluster()
       const journal = await newJournal()

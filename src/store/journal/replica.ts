@@ -263,7 +263,7 @@ export class Replica implements EnvironmentRole {
     this.#hold(renewed, startedAt)
     if (isUncertain) this.#settle(renewed)
     else if (this.#phase === 'owner') {
-      if (!this.isHealthy) await this.#problems.checkRights(journal)
+      if (!this.isHealthy) await this.#problems.checkRefusal(journal)
       if (now() - this.#prunedAt > times.pruneMs && (await journal.prune(renewed.epoch, times.pruneAgeMs)))
         this.#prunedAt = now()
       await this.#leaveIfUnable(renewed)

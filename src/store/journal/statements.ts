@@ -100,6 +100,11 @@ select id, head, token, epoch, owner, ${leaseIsFree} as is_free, ${isSynchronous
    where not has_table_privilege(relation, name)) as rights_missing
 from understudy.environment where name = $1`
 
+/** A row of `entry` that no commit has written, as after a restore by hand: it has the number of one to come. */
+export const leftoverStatement = `
+select e.head, min(n.number) as number from understudy.environment e join understudy.entry n on n.environment = e.name
+where e.name = $1 and n.number > e.head group by e.head`
+
 /**
  * The entries go first, and all of them: a view whose entry is gone reads everything again, so it cannot miss a removal. The
  * removals, of which there may be many, go in parts that end in time for the lease.
