@@ -1,6 +1,6 @@
 /**
  * Validates an uploaded image, computes its identity, and makes the normalised copy for models, as docs/contract.md states
- * under `PUT /v1/images`. Decoding and hashing run on libuv's threads.
+ * under `PUT /v1/images`. Decoding runs on libuv's threads, hashing on the event loop, in pieces.
  */
 import sharp from 'sharp'
 import { sha256Of } from '../base/index.js'

@@ -84,7 +84,7 @@ const get = (path: string, key = authorization): FakeCall => ({
   headers: { authorization: key },
 })
 
-/** Larger than what is hashed on the event loop, so that its hash comes from a thread. */
+/** Larger than what is hashed at a time: the event loop turns before the hash of such a body is known. */
 const padding = ' '.repeat(300_000)
 const cycle = (index: number): Uint8Array =>
   Buffer.from(
