@@ -14,7 +14,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   client: 1200,
   codec: 4550,
   contract: 2900,
-  cycle: 4990,
+  cycle: 5010,
   history: 5700,
   images: 500,
   model: 11600,

@@ -13,6 +13,7 @@ import {
 import { kibibyte, mebibyte, sha256Of } from '../base/index.js'
 import { jsonBodyBytesMax } from '../contract/index.js'
 import type { StoredRequest } from '../store/index.js'
+import { peekCycleId } from './peek-cycle-id.js'
 
 const compressZstd = promisify(zstdCompress) as (
   bytes: Uint8Array,
@@ -40,6 +41,7 @@ export class RequestBody {
   readonly json: Uint8Array
   readonly gzip: Uint8Array | null
   #sha256: Promise<string> | null
+  #peekedId: string | null | undefined
   #reading: Promise<void> | null = null
 
   /** `sha256`: its hash, if it is known. */
@@ -59,6 +61,12 @@ export class RequestBody {
     this.#reading = reading
   }
 
+  /** The cycle id that the body shows before it is decoded: a hint. */
+  get peekedId(): string | null {
+    if (this.#peekedId === undefined) this.#peekedId = peekCycleId(this.json)
+    return this.#peekedId
+  }
+
   /** As `CycleHashes.requestSha256`, computed once: leave the body unchanged until the promise has settled. */
   sha256(): Promise<string> {
     return (this.#sha256 ??= hashBody(this.json))
@@ -76,7 +84,7 @@ export async function packRequest({
   return { encoding: 'zstd', bytes, bodyBytes }
 }
 
-/** SHA-256 of a body. A large one is hashed in the thread pool: leave it unchanged until the promise has settled. */
+/** SHA-256 of a body. The event loop turns meanwhile: leave the body unchanged until the promise has settled. */
 export async function hashBody(json: Uint8Array): Promise<string> {
   return (await sha256Of(json)).toString('hex')
 }

@@ -14,7 +14,7 @@ import {
   type OperationId,
   type WeightsAck,
 } from '../contract/index.js'
-import { findCycleId, RequestBody, type CycleService } from '../cycle/index.js'
+import { RequestBody, type CycleService } from '../cycle/index.js'
 import { checkMediaType } from '../images/index.js'
 import type { Model } from '../model/index.js'
 import { StoreError, type Store } from '../store/index.js'
@@ -72,9 +72,9 @@ async function postCycle({ exchange, cycles, settings, log }: Call): Promise<Out
   let response: Uint8Array
   if (repeated === undefined) {
     const body = await decodeBody(exchange, isGzip, arrived)
-    stages.received(findCycleId(body.json))
     const sha256 = reading.hash?.of(arrived).toString('hex') ?? null
     const request = new RequestBody(body.json, body.gzip, sha256)
+    stages.received(request.peekedId)
     exchange.cycleBody = request
     response = await cycles.intake.submit(request, exchange.receivedAtMs, stages, exchange.signal)
   } else {

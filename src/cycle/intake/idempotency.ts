@@ -128,10 +128,19 @@ export class Idempotency {
     signal?: AbortSignal,
   ): Promise<Uint8Array> {
     const response = await this.responseToSameBytes(known, body, signal)
-    if (response !== null) return response
+    return response ?? this.responseToSameValue(known, cycleId, body, signal)
+  }
+
+  /** As `repeat`, for a body that has other bytes than the known cycle. */
+  async responseToSameValue(
+    known: Exclude<KnownCycle, { kind: 'unknown' }>,
+    cycleId: string,
+    { json }: RequestBody,
+    signal?: AbortSignal,
+  ): Promise<Uint8Array> {
     const cycle = known.kind === 'in progress' ? await this.#stored(known.flight, signal) : known
     if (cycle.kind !== 'stored') throw expiredCycle(cycleId)
-    await this.#valueComparisons.run(() => this.#checkValue(cycle.cycle, body.json, signal), signal)
+    await this.#valueComparisons.run(() => this.#checkValue(cycle.cycle, json, signal), signal)
     return this.#response(cycle.cycle)
   }
 
@@ -166,8 +175,7 @@ export class Idempotency {
     const known = this.lookup(before.cycleId)
     if (known.kind !== 'stored') return undefined
     const { cycle } = known
-    const isSame = cycle.position === before.position && cycle.receivedAt === before.receivedAt
-    return isSame ? { cycle, response: this.#response(cycle) } : undefined
+    return isSameCycle(before, cycle) ? { cycle, response: this.#response(cycle) } : undefined
   }
 
   /** Keeps the response of the newest cycle in memory; nobody may change it. */
@@ -215,6 +223,17 @@ export class Idempotency {
     assert(this.#store.expiry.isExpired(cycleId), `cycle ${cycleId} has its request and its response`)
     throw expiredCycle(cycleId)
   }
+}
+
+/** Whether two lookups have found the same bytes. */
+export function isSame(before: KnownCycle, after: KnownCycle): boolean {
+  if (before.kind === 'in progress') return after.kind === before.kind && after.flight === before.flight
+  return before.kind === 'stored' && after.kind === before.kind && isSameCycle(before.cycle, after.cycle)
+}
+
+/** A cycle that another has replaced in the journal may have the same id. */
+function isSameCycle(before: StoredCycle, after: StoredCycle): boolean {
+  return before.position === after.position && before.receivedAt === after.receivedAt
 }
 
 /** The record has been deleted: the response cannot be repeated, the body cannot be compared, and the cycle is not scored again. */

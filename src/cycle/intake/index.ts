@@ -2,5 +2,4 @@
 export { Intake, type CycleLimits, type IntakeCounts, type NewCycle } from './intake.js'
 export { checkTimes } from './check-times.js'
 export { Idempotency, type CycleRecords } from './idempotency.js'
-export { findCycleId } from './peek-cycle-id.js'
 export { SerialQueue } from './serial-queue.js'

@@ -6,12 +6,12 @@ import { inBackground, kibibyte, mebibyte, nextTurn, RecentBytes, Semaphore } fr
 import type { Codec } from '../../codec/index.js'
 import { ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Position, Store, StoredCycle, StoredRequest } from '../../store/index.js'
+import { peekCycleId } from '../peek-cycle-id.js'
 import { packRequest, threadBytesMin, type RequestBody } from '../request-body.js'
 import type { StageClock } from '../stage-clock.js'
 import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 import { checkTimes } from './check-times.js'
-import { Idempotency } from './idempotency.js'
-import { peekCycleId } from './peek-cycle-id.js'
+import { Idempotency, isSame, type KnownCycle } from './idempotency.js'
 import type { StoredResponse } from './stored-responses.js'
 
 export interface CycleLimits {
@@ -116,7 +116,9 @@ export class Intake {
       const known = this.#idempotency.lookup(cycle.cycleId)
       if (known.kind === 'unknown') return await this.#score(call, cycle, receivedAtMs, stages)
       call.slot.release()
-      return await this.#idempotency.repeat(known, cycle.cycleId, call.body, signal)
+      if (call.otherThan === null || !isSame(call.otherThan, known))
+        return await this.#idempotency.repeat(known, cycle.cycleId, body, signal)
+      return await this.#idempotency.responseToSameValue(known, cycle.cycleId, body, signal)
     } finally {
       await call.end()
     }
@@ -162,19 +164,21 @@ export class Intake {
   }
 
   /** The response to a body with the bytes of a known cycle; null for any other. */
-  async #sameBytes({ peekedId, body }: Call, signal: AbortSignal | undefined): Promise<Uint8Array | null> {
-    if (peekedId === null) return null
-    const known = this.#idempotency.lookup(peekedId)
+  async #sameBytes(call: Call, signal: AbortSignal | undefined): Promise<Uint8Array | null> {
+    const { body } = call
+    if (body.peekedId === null) return null
+    const known = this.#idempotency.lookup(body.peekedId)
     const response = await this.#idempotency.responseToSameBytes(known, body, signal)
-    if (response !== null && known.kind === 'stored')
+    if (response === null) call.otherThan = known
+    else if (known.kind === 'stored')
       this.#repeated.keep(body.gzip ?? body.json, { cycle: known.cycle, isGzip: body.gzip !== null })
     return response
   }
 
   /** A large body with an unknown id needs a slot first: decoding it takes time from other cycles. */
   async #decode(call: Call, signal: AbortSignal | undefined): Promise<CycleColumns> {
-    const { peekedId, slot, body } = call
-    const { json } = body
+    const { slot, body } = call
+    const { json, peekedId } = body
     const needsSlot = peekedId !== null && json.length > bytesWithoutSlotMax
     if (needsSlot && this.#idempotency.lookup(peekedId).kind === 'unknown') slot.acquire(peekedId)
     // A large body is compressed while it is decoded, a small one while the model computes.
@@ -224,14 +228,13 @@ export class Intake {
 /** One call while it is in the intake, with what it holds until its end. */
 class Call {
   readonly body: RequestBody
-  /** Null: the body shows no id where clients write it. */
-  readonly peekedId: string | null
   readonly slot: CallSlot
+  /** The cycle with whose bytes the body was compared, and that has others. */
+  otherThan: KnownCycle | null = null
   #packing: Promise<StoredRequest> | null = null
 
   constructor(body: RequestBody, slot: CallSlot) {
     this.body = body
-    this.peekedId = peekCycleId(body.json)
     this.slot = slot
   }
 

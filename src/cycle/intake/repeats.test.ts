@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs } from '../../../test/helpers/bodies.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
-import { referenceCodec } from '../../codec/index.js'
+import { referenceCodec, type Codec } from '../../codec/index.js'
 import { createMemoryStore, type FollowedChanges, type Store } from '../../store/index.js'
 import { RequestBody } from '../request-body.js'
 import { CycleService } from '../service.js'
@@ -13,10 +13,10 @@ import { StageClock } from '../stage-clock.js'
 const nowMs = cycleMs(1000)
 const first = cycleBody(0, { candidates: [candidate('g', 1)] })
 
-const open = (store: Store = createMemoryStore()): Promise<CycleService> => {
+const open = (store: Store = createMemoryStore(), codec: Codec = referenceCodec): Promise<CycleService> => {
   const model = new FakeModel()
   return CycleService.open({
-    codec: referenceCodec,
+    codec,
     store,
     model: () => model,
     clock: () => nowMs,
@@ -59,6 +59,55 @@ test('a repeat is recognised by exactly its bytes, JSON or gzip, from the second
       expect(known(other)).toBeUndefined()
     }
   }
+})
+
+test.each(['first', 'in the middle', 'last'])(
+  'a repeat is recognised without being decoded when its id is %s',
+  async (where) => {
+    let decodedCount = 0
+    const codec: Codec = {
+      ...referenceCodec,
+      readCycle: (...args) => {
+        decodedCount++
+        return referenceCodec.readCycle(...args)
+      },
+    }
+    const service = await open(createMemoryStore(), codec)
+    const { cycle_id, ...others } = first
+    const sorted = Object.fromEntries(Object.entries(first).sort(([a], [b]) => (a < b ? -1 : 1)))
+    const json = bytesOf({ first, 'in the middle': sorted, last: { ...others, cycle_id } }[where])
+    const response = await submit(service, json)
+    expect(await submit(service, json)).toBe(response)
+    expect(service.intake.repeatedBefore(json, false)?.cycle.cycleId).toBe(cycle_id)
+    expect(decodedCount).toBe(1)
+  },
+)
+
+test('a body that shows the id of another stored cycle is the cycle that it says when it is decoded', async () => {
+  const service = await open()
+  await submit(service, bytesOf(first))
+  const second = cycleBody(1, { candidates: [candidate('g', 2)] })
+  const json = bytesOf({ nested: { cycle_id: first.cycle_id }, ...second })
+  const response = await submit(service, json)
+  expect(response).toContain(`"cycle_id":"${second.cycle_id}"`)
+  expect(await submit(service, json)).toBe(response)
+})
+
+test('a repeat with other bytes is compared with the bytes of the stored cycle once, and then by value', async () => {
+  const store = createMemoryStore()
+  const service = await open(store)
+  const response = await submit(service, bytesOf(first))
+  let comparedCount = 0
+  const hashes = store.hashes.bind(store)
+  store.hashes = (position) => {
+    comparedCount++
+    return hashes(position)
+  }
+  expect(await submit(service, Buffer.from(JSON.stringify(first, null, 1)))).toBe(response)
+  expect(comparedCount).toBe(1)
+  const hidden = Buffer.from(JSON.stringify(first).replace('cycle_id', String.raw`cycle\u005fid`))
+  expect(await submit(service, hidden)).toBe(response)
+  expect(comparedCount).toBe(2)
 })
 
 test('no response comes from memory that the records of another process have replaced', async () => {
