@@ -117,8 +117,8 @@ beforeEach(async () => {
     responseBodies,
     log,
     operationParts: { cycles, images, store, model, clock, log, settings },
-    onEnded: (request) => void ended.push(request),
   })
+  handler.observe((request) => void ended.push(request))
   held = () => heldResources({ requestBodies, responseBodies, handler, cycles, imageSemaphore })
 })
 

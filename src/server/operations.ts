@@ -43,7 +43,8 @@ export interface OperationParts {
 }
 
 /** One request for an operation. */
-interface Call extends OperationParts {
+interface Call {
+  readonly parts: OperationParts
   readonly exchange: Exchange
   /** The raw path segments of the names in braces, in order. */
   readonly parameters: readonly string[]
@@ -62,7 +63,7 @@ export const handlers: Readonly<Record<OperationId, Handle>> = {
   putWeights,
 }
 
-async function postCycle({ exchange, cycles, settings, log }: Call): Promise<OutgoingResponse> {
+async function postCycle({ exchange, parts: { cycles, settings, log } }: Call): Promise<OutgoingResponse> {
   const stages = new CycleLog(exchange.startedAt, log)
   exchange.stages = stages
   const isGzip = isGzipped(exchange)
@@ -86,8 +87,8 @@ async function postCycle({ exchange, cycles, settings, log }: Call): Promise<Out
 }
 
 function getScores(call: Call): OutgoingResponse | Promise<OutgoingResponse> {
-  const { parameters, cycles } = call
-  const [segment = ''] = parameters
+  const { cycles } = call.parts
+  const [segment = ''] = call.parameters
   const cycleId = decodeSegment(segment) ?? ''
   if (!cycleIdPattern.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
   const response = cycles.intake.responseInMemory(cycleId)
@@ -95,7 +96,7 @@ function getScores(call: Call): OutgoingResponse | Promise<OutgoingResponse> {
   return response === null ? readScores(call, cycleId) : jsonBytes(200, response)
 }
 
-async function readScores({ exchange, cycles }: Call, cycleId: string): Promise<OutgoingResponse> {
+async function readScores({ exchange, parts: { cycles } }: Call, cycleId: string): Promise<OutgoingResponse> {
   // `send` would miss the end of a request body that arrives meanwhile.
   if (!exchange.body.isComplete) return jsonBytes(200, cycles.intake.response(cycleId))
   return readTurns.run(async () => {
@@ -108,7 +109,8 @@ async function readScores({ exchange, cycles }: Call, cycleId: string): Promise<
 /** To read a large response from the store takes milliseconds: each has a separate turn of the event loop. */
 const readTurns = new Semaphore(1)
 
-async function putImage({ exchange, parameters, images, settings }: Call): Promise<OutgoingResponse> {
+async function putImage({ exchange, parameters, parts }: Call): Promise<OutgoingResponse> {
+  const { images, settings } = parts
   const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
   checkImageHeaders(contentType, contentEncoding)
   images.refuseIfFull(Number(contentLength))
@@ -129,7 +131,7 @@ async function putImage({ exchange, parameters, images, settings }: Call): Promi
   return json(created ? 201 : 200, stored)
 }
 
-function getHealth({ cycles, model, clock }: Call): OutgoingResponse {
+function getHealth({ parts: { cycles, model, clock } }: Call): OutgoingResponse {
   const last = lastCycleOf(cycles)
   const health: Health = {
     status: cycles.problems().length === 0 ? 'ok' : 'degraded',
@@ -143,8 +145,8 @@ function getHealth({ cycles, model, clock }: Call): OutgoingResponse {
   return json(200, health)
 }
 
-async function postOutcomes(call: Call): Promise<OutgoingResponse> {
-  const { exchange, cycles, store, clock, settings, log } = call
+async function postOutcomes({ exchange, parts }: Call): Promise<OutgoingResponse> {
+  const { cycles, store, clock, settings, log } = parts
   const body = await readJson(exchange, settings().bodyReadMsMax)
   const outcomes = await runBodyTask('outcomes', [body.json], { signal: exchange.signal })
   const arrivedAtMs = clock()
@@ -164,11 +166,11 @@ async function postOutcomes(call: Call): Promise<OutgoingResponse> {
   return json(200, { received: entries.length, created, updated })
 }
 
-function getWeights({ cycles }: Call): OutgoingResponse {
+function getWeights({ parts: { cycles } }: Call): OutgoingResponse {
   return json(200, cycles.weights.state())
 }
 
-async function putWeights({ exchange, cycles, settings }: Call): Promise<OutgoingResponse> {
+async function putWeights({ exchange, parts: { cycles, settings } }: Call): Promise<OutgoingResponse> {
   const body = await readJson(exchange, settings().bodyReadMsMax)
   const {
     version,

@@ -51,9 +51,10 @@ export interface RequestHandlerParts {
   readonly responseBodies: BodyAdmission
   readonly log: Logger
   readonly operationParts: OperationParts
-  /** Returns immediately and does not throw. */
-  readonly onEnded?: (request: EndedRequest) => void
 }
+
+/** Returns immediately and does not throw. */
+export type OnRequestEnded = (request: EndedRequest) => void
 
 export class RequestHandler {
   readonly #parts: RequestHandlerParts
@@ -62,6 +63,7 @@ export class RequestHandler {
   readonly #unreported = new Set<Exchange>()
   #closing = false
   #onIdle: (() => void) | null = null
+  #onEnded: OnRequestEnded | null = null
 
   constructor(parts: RequestHandlerParts) {
     this.#parts = parts
@@ -82,6 +84,11 @@ export class RequestHandler {
       exchange.abort()
     })
     if (!exchange.ended) exchange.watchConnection()
+  }
+
+  /** Calls `onEnded` for each request from now on. */
+  observe(onEnded: OnRequestEnded): void {
+    this.#onEnded = onEnded
   }
 
   /** Calls whose connection or work has not ended. */
@@ -136,7 +143,7 @@ export class RequestHandler {
     const epoch = isPublic ? null : this.#ownerEpoch()
     let making: OutgoingResponse | Promise<OutgoingResponse>
     try {
-      making = handlers[id]({ ...this.#parts.operationParts, exchange, parameters })
+      making = handlers[id]({ parts: this.#parts.operationParts, exchange, parameters })
     } catch (error) {
       throw this.#replacement(epoch, error) ?? error
     }
@@ -210,13 +217,13 @@ export class RequestHandler {
     else this.#report(exchange)
   }
 
-  /** To the log and to observers. */
+  /** To the log and to the observer, if there is one. */
   #report(exchange: Exchange): void {
-    const { log, onEnded } = this.#parts
+    const { log } = this.#parts
     const endedAt = performance.now()
     if (log.isLevelEnabled(exchange.logLevel))
       log[exchange.logLevel](logFields(exchange, endedAt), logMessage(exchange))
-    onEnded?.(endedRequest(exchange, endedAt))
+    this.#onEnded?.(endedRequest(exchange, endedAt))
   }
 
   #released(exchange: Exchange): void {

@@ -226,11 +226,12 @@ async function startParts({
       responseBodies,
       log,
       operationParts: { cycles, images, store, model, clock, settings: inForce, log },
-      onEnded: (request) => admin?.requestEnded(request),
     })
     const held = (): HeldResources =>
       heldResources({ requestBodies, responseBodies, handler, cycles, imageSemaphore })
-    admin = await startAdmin({ store, cycles, models, settings: inForce, held, clock, log })
+    const started = await startAdmin({ store, cycles, models, settings: inForce, held, clock, log })
+    if (started !== null) handler.observe((request) => started.requestEnded(request))
+    admin = started
     return {
       store,
       cycles,
