@@ -140,9 +140,7 @@ export function draftHeads(
       return candidate?.owner === owner ? [[head, outputOf(head, candidate, findings)] as const] : []
     })
     const { graph, inputs } = owner
-    takeBatch(owner.place, graph, findings)
-    if (owner.batchOfOne !== null) findings.take(`${owner.place}.batch`, read(1, owner.batchOfOne))
-    const batch = owner.batchOfOne === null ? {} : { batch: 1 }
+    const batch = takeBatch(owner.place, graph, owner.batchOfOne, findings)
     return { ...graph.entry, ...batch, inputs, outputs: Object.fromEntries(outputs) }
   })
 }

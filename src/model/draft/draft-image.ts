@@ -5,11 +5,11 @@ import { isObject } from '../../base/index.js'
 import type { ImageManifest, Padding } from '../package/manifest.js'
 import type { Port } from '../sessions/ports.js'
 import type { TrialOutput } from '../sessions/trial-runs.js'
+import { tryEncoder, type EncoderTrial } from './encoder-trial.js'
 import { guess, read, type Findings, type Known } from './findings.js'
 import { numberIn, textIn, type Inventory, type Json } from './inventory.js'
 import { takeBatch, trialType, type TrialGraph } from './trial-graph.js'
 
-const trialRows = 2
 const sizeDefault = 224
 const imageNet = { mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] } as const
 /** Pillow's filters by their number. */
@@ -47,21 +47,27 @@ export async function draftImage(
     ...(input.dtype === 'uint8' ? {} : valuesOf(config, source, findings)),
   }
   const { width, height } = geometry.crop?.value ?? (geometry.resize.value as Extent)
-  const rows = graph.entry.batch ?? trialRows
-  takeBatch('image', graph, findings)
-  const dims = layout === 'nchw' ? [rows, 3, height, width] : [rows, height, width, 3]
-  const values = Float32Array.from({ length: rows * 3 * width * height }, (_, index) => index % 2)
-  const outputs = await graph
-    .run([{ name: input.name, type: trialType(input), dims, values }])
-    .catch((error: unknown) => (error as Error).message)
-  if (typeof outputs === 'string') {
-    findings.need('image', `the graph fails on a trial run of images of ${width} × ${height}: ${outputs}`)
+  const { name } = input
+  const type = trialType(input)
+  const perRow = 3 * width * height
+  const trial = await tryEncoder(graph, {
+    inputs(first, count) {
+      const dims = layout === 'nchw' ? [count, 3, height, width] : [count, height, width, 3]
+      const valueOf = (index: number): number => (index % perRow) % (2 + first + Math.floor(index / perRow))
+      const values = Float32Array.from({ length: count * perRow }, (_, index) => valueOf(index))
+      return [{ name, type, dims, values }]
+    },
+    output: vectorsIn,
+  }).catch((error: unknown) => (error as Error).message)
+  if (typeof trial === 'string') {
+    findings.need('image', `the graph fails on a trial run of images of ${width} × ${height}: ${trial}`)
     return null
   }
-  const output = outputOf(outputs, rows, findings)
+  const batch = takeBatch('image', graph, trial.batchOfOne, findings)
+  const output = outputOf(trial, findings)
   if (output === null) return null
   const pooling = guess('mean' as const, 'over the images of a post')
-  return { ...image, ...output, pooling: findings.take('image.pooling', pooling) }
+  return { ...image, ...batch, ...output, pooling: findings.take('image.pooling', pooling) }
 }
 
 /** Width and height of the input; without fixed sizes, those of the configuration. */
@@ -232,14 +238,16 @@ function timmConfig(config: Json | null): Json | null {
 
 const outputNames = ['image_embeds', 'embeds', 'embedding', 'pooler_output', 'last_hidden_state']
 
+function vectorsIn(outputs: readonly TrialOutput[], rows: number): TrialOutput | undefined {
+  const fitting = outputs.filter(({ dims }) => dims[0] === rows && dims.length >= 2 && dims.length <= 4)
+  return outputNames.flatMap((name) => fitting.find((output) => output.name === name) ?? [])[0] ?? fitting[0]
+}
+
 function outputOf(
-  outputs: readonly TrialOutput[],
-  rows: number,
+  { outputs, rows }: EncoderTrial,
   findings: Findings,
 ): Pick<ImageManifest, 'output' | 'dim' | 'pool'> | null {
-  const fitting = outputs.filter(({ dims }) => dims[0] === rows && dims.length >= 2 && dims.length <= 4)
-  const named = outputNames.flatMap((name) => fitting.find((output) => output.name === name) ?? [])[0]
-  const output = named ?? fitting[0]
+  const output = vectorsIn(outputs, rows)
   if (output === undefined) {
     findings.need('image.output', 'no output of the graph is a float tensor with a row for each image')
     return null
@@ -247,7 +255,7 @@ function outputOf(
   const { name, dims } = output
   findings.take(
     'image.output',
-    named === undefined ? guess(name, 'the first output') : read(name, 'the name of the output'),
+    outputNames.includes(name) ? read(name, 'the name of the output') : guess(name, 'the first output'),
   )
   const isGrid = dims.length === 4
   const dim = findings.take('image.dim', read((isGrid ? dims[1] : dims.at(-1))!, `${name} in a trial run`))

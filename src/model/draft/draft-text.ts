@@ -9,6 +9,7 @@ import type { Port } from '../sessions/ports.js'
 import type { TrialInput, TrialOutput } from '../sessions/trial-runs.js'
 import { openTokenizer } from '../text/tokenizer.js'
 import { readBytes } from '../package/read-file.js'
+import { tryEncoder, type EncoderTrial } from './encoder-trial.js'
 import { takeBatch, type TrialGraph } from './trial-graph.js'
 
 const tokensMaxDefault = 128
@@ -16,7 +17,6 @@ const tokensMin = 8
 const tokensMaxLimit = 8192
 /** Beyond that, `model_max_length` is a placeholder. */
 const lengthMax = 1_000_000
-const trialRows = 2
 const trialTokenCount = 5
 
 /** Files of libraries beside the graph; null: absent. */
@@ -51,23 +51,27 @@ export async function draftText(
   const configs = await readConfigs(graph.entry.file, inventory, tokenizerFile)
   const inputs = inputsOf(graph.ports.inputs, findings)
   if (inputs === null) return null
-  const outputs = await graph.run(trialTokens(graph)).catch((error: unknown) => {
+  const trial = await tryEncoder(graph, {
+    inputs: (first, count) => trialTokens(graph, first, count),
+    output: vectorsIn,
+  }).catch((error: unknown) => {
     findings.need('text.output', `the graph fails on a trial run of two texts: ${(error as Error).message}`)
     return null
   })
-  if (outputs === null) return null
-  const output = outputOf(outputs, graph.entry.batch ?? trialRows, findings)
+  if (trial === null) return null
+  const output = outputOf(trial, findings)
   if (output === null) return null
   const dim = output.dims.at(-1)!
   findings.take('text.dim', read(dim, `the last dimension of ${output.name} in a trial run`))
-  takeBatch('text', graph, findings)
+  const batch = takeBatch('text', graph, trial.batchOfOne, findings)
   const bytes = await readBytes(inventory.path(tokenizerFile))
   findings.take('text.tokenizer', read(tokenizerFile, 'the file'))
   const text: TextManifest = {
     ...graph.entry,
+    ...batch,
     tokenizer: { file: tokenizerFile, sha256: hash('sha256', bytes) },
     template: findings.take('text.template', templateOf(configs)),
-    tokens_max: findings.take('text.tokens_max', await tokensMaxOf(configs, graph)),
+    tokens_max: findings.take('text.tokens_max', await tokensMaxOf(configs, graph, trial.rows)),
     dim,
     ...(output.dims.length === 3 ? { pooling: poolingOf(configs, findings) } : {}),
     ...normalizeOf(configs, findings),
@@ -126,18 +130,23 @@ function inputsOf(ports: readonly Port[], findings: Findings): NonNullable<TextM
   return found
 }
 
-/** Rows of a small token id, and ones for masks: in every vocabulary. */
-function trialTokens({ entry, ports: { inputs } }: TrialGraph, tokens = trialTokenCount): TrialInput[] {
-  const rows = entry.batch ?? trialRows
-  return inputs.map(({ name }) => {
-    const value = /type|segment/i.test(name) ? 0 : 1
-    return {
-      name,
-      type: 'int64' as const,
-      dims: [rows, tokens],
-      values: new Float32Array(rows * tokens).fill(value),
-    }
-  })
+/** Rows of small token ids, which are in every vocabulary, and ones for masks. A row has two ids: one of them may be that of padding. */
+function trialTokens(
+  { ports: { inputs } }: TrialGraph,
+  first: number,
+  rows: number,
+  tokens = trialTokenCount,
+): TrialInput[] {
+  return inputs.map(({ name }) => ({
+    name,
+    type: 'int64' as const,
+    dims: [rows, tokens],
+    values: Float32Array.from({ length: rows * tokens }, (_, index) => {
+      if (/type|segment/i.test(name)) return 0
+      const row = first + Math.floor(index / tokens)
+      return /mask/i.test(name) ? 1 : (row % 2) + ((index % tokens) % 2)
+    }),
+  }))
 }
 
 const outputNames = [
@@ -148,15 +157,16 @@ const outputNames = [
   'pooler_output',
 ]
 
-function outputOf(outputs: readonly TrialOutput[], rows: number, findings: Findings): TrialOutput | null {
+function vectorsIn(outputs: readonly TrialOutput[], rows: number): TrialOutput | undefined {
   const fitting = outputs.filter(
     ({ dims }) =>
       dims[0] === rows && (dims.length === 2 || (dims.length === 3 && dims[1] === trialTokenCount)),
   )
-  const named = outputNames
-    .map((name) => fitting.find((output) => output.name === name))
-    .find((found) => found !== undefined)
-  const output = named ?? fitting[0]
+  return outputNames.flatMap((name) => fitting.find((output) => output.name === name) ?? [])[0] ?? fitting[0]
+}
+
+function outputOf({ outputs, rows }: EncoderTrial, findings: Findings): TrialOutput | null {
+  const output = vectorsIn(outputs, rows)
   if (output === undefined) {
     findings.need(
       'text.output',
@@ -166,7 +176,7 @@ function outputOf(outputs: readonly TrialOutput[], rows: number, findings: Findi
   }
   findings.take(
     'text.output',
-    named === undefined || named.name === 'pooler_output'
+    !outputNames.includes(output.name) || output.name === 'pooler_output'
       ? guess(output.name, 'the first output that is [N, tokens, dim] or [N, dim]')
       : read(output.name, 'the name of the output'),
   )
@@ -177,6 +187,7 @@ function outputOf(outputs: readonly TrialOutput[], rows: number, findings: Findi
 async function tokensMaxOf(
   { names, sentence, tokenizer, tokenizerFile }: Configs,
   graph: TrialGraph,
+  rows: number,
 ): Promise<Known<number>> {
   const truncation = tokenizerFile?.['truncation'] as Json | null | undefined
   const candidates = [
@@ -188,7 +199,7 @@ async function tokensMaxOf(
     if (value !== null && value >= 2 && value < lengthMax)
       return read(Math.min(value, tokensMaxLimit), source)
   for (let count = tokensMaxDefault; count > tokensMin; count /= 2) {
-    const isTaken = await graph.run(trialTokens(graph, count)).then(
+    const isTaken = await graph.run(trialTokens(graph, 0, rows, count)).then(
       () => true,
       () => false,
     )

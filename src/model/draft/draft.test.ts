@@ -5,7 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { elementTypes } from '../../../models/onnx-writer.js'
+import { elementTypes, type Operator } from '../../../models/onnx-writer.js'
+import { exampleTokenizer } from '../../../test/helpers/encoder-plans.js'
 import { smallGraph } from '../../../test/helpers/model-packages.js'
 import { silentLog } from '../../base/index.js'
 import { draftManifest, type Draft } from './draft.js'
@@ -155,7 +156,7 @@ test('a graph that declares any number of rows and runs one is run one row at a 
   const draft = await draftOf(graphOf(1n), 'views_log')
   expect(draft.manifest).toMatchObject({ head: { batch: 1, outputs: { p_views: { name: 'probs' } } } })
   expect(draft.findings.find(({ member }) => member === 'head.batch')?.source).toBe(
-    'a hidden batch of one: it runs one row, and fails on more',
+    'a hidden batch of one: it runs one row, and no more',
   )
   expect(needs(draft)).toEqual([])
   expect(needs(await draftOf(graphOf(2n), 'views_log'))).toEqual(['head.outputs'])
@@ -165,4 +166,96 @@ test('a graph that cannot be opened is not used, and without another one there i
   const draft = await draftOf(Buffer.from('PK not a graph'))
   expect(draft).toMatchObject({ manifest: null, findings: [{ member: 'head', state: 'needed' }] })
   expect(draft.unused).toEqual([expect.stringMatching(/^head\.onnx: /)])
+})
+
+/** The mean of a vector as a head. */
+const vectorHead = (name: 'text' | 'image', dim: number): Uint8Array =>
+  smallGraph({
+    inputs: [feature(name, ['N', dim])],
+    operators: [
+      { type: 'ReduceMean', inputs: [name], outputs: ['sum'], attributes: { axes: { ints: [1] } } },
+      sigmoid,
+    ],
+  })
+
+/** Operators that quantise `from` by the range of the whole batch. */
+const quantised = (from: string, to: string): Operator[] => [
+  { type: 'DynamicQuantizeLinear', inputs: [from], outputs: ['bytes', 'step', 'zero'] },
+  { type: 'DequantizeLinear', inputs: ['bytes', 'step', 'zero'], outputs: [to] },
+]
+
+const reshaped = (from: string, to: string): Operator[] => [
+  { type: 'Reshape', inputs: [from, 'traced'], outputs: [to] },
+]
+
+/** Vectors of four numbers for each token. */
+function textPackage(operators: (from: string, to: string) => Operator[]) {
+  const tokens = (name: string) => ({ name, shape: ['N', 'tokens'], element: 'int64' as const })
+  const encoder = smallGraph({
+    inputs: [tokens('input_ids'), tokens('attention_mask')],
+    outputs: [feature('last_hidden_state', ['N', 'tokens', 4])],
+    constants: [
+      { name: 'table', shape: [9, 4], values: Float32Array.from({ length: 36 }, (_, index) => index / 7) },
+      { name: 'traced', shape: [3], values: BigInt64Array.of(1n, -1n, 4n) },
+    ],
+    operators: [
+      { type: 'Gather', inputs: ['table', 'input_ids'], outputs: ['vectors'] },
+      ...operators('vectors', 'last_hidden_state'),
+    ],
+  })
+  return {
+    'head.onnx': vectorHead('text', 4),
+    'text/model_quantized.onnx': encoder,
+    'text/tokenizer.json': JSON.stringify(exampleTokenizer()),
+  }
+}
+
+/** The pixels as the vector. */
+function imagePackage(operators: (from: string, to: string) => Operator[]) {
+  const encoder = smallGraph({
+    inputs: [feature('pixel_values', ['N', 3, 2, 2])],
+    outputs: [feature('image_embeds', ['N', 12])],
+    constants: [{ name: 'traced', shape: [2], values: BigInt64Array.of(1n, 12n) }],
+    operators: [
+      { type: 'Flatten', inputs: ['pixel_values'], outputs: ['flat'] },
+      ...operators('flat', 'image_embeds'),
+    ],
+  })
+  return { 'head.onnx': vectorHead('image', 12), 'image/model.onnx': encoder }
+}
+
+test.each([
+  ['text', 'quantised by the batch', textPackage(quantised), 'a row has other values alone than in a batch'],
+  [
+    'text',
+    'traced with one row',
+    textPackage(reshaped),
+    'a hidden batch of one: it runs one row, and no more',
+  ],
+  [
+    'image',
+    'quantised by the batch',
+    imagePackage(quantised),
+    'a row has other values alone than in a batch',
+  ],
+  [
+    'image',
+    'traced with one row',
+    imagePackage(reshaped),
+    'a hidden batch of one: it runs one row, and no more',
+  ],
+] as const)('the %s encoder that is %s is run one row at a time', async (encoder, _, files, reason) => {
+  const draft = await draftFiles(files)
+  expect(needs(draft)).toEqual([])
+  expect(draft.manifest).toMatchObject({ head: { inputs: { [encoder]: encoder } }, [encoder]: { batch: 1 } })
+  expect(draft.findings.find(({ member }) => member === `${encoder}.batch`)).toMatchObject({
+    state: 'read',
+    source: reason,
+  })
+})
+
+test('encoders whose rows do not depend on each other have no fixed batch', async () => {
+  const plain = (from: string, to: string): Operator[] => [{ type: 'Relu', inputs: [from], outputs: [to] }]
+  expect((await draftFiles(textPackage(plain))).manifest?.text).not.toHaveProperty('batch')
+  expect((await draftFiles(imagePackage(plain))).manifest?.image).not.toHaveProperty('batch')
 })

@@ -18,7 +18,7 @@ import { kindOf, preferredEncoder, withoutVariants, type GraphKind } from './gra
 import { draftInputs } from './head-inputs.js'
 import { Inventory } from './inventory.js'
 import { trialBatch, type TrialBatch } from './trial-batch.js'
-import { openTrialGraph, type TrialGraph } from './trial-graph.js'
+import { batchOfOneReasons, openTrialGraph, type TrialGraph } from './trial-graph.js'
 
 export interface DraftOptions {
   readonly directory: string
@@ -200,10 +200,10 @@ async function tryHead(
   try {
     const result = await runBatch(head, batch, widths)
     if (!(await dependsOnBatch(head, batch, widths, result))) return { head, result }
-    return await inRunsOfOne('a row has other values alone than in a batch')
+    return await inRunsOfOne(batchOfOneReasons.differs)
   } catch (error) {
     if (head.graph.entry.batch === undefined) {
-      const alone = inRunsOfOne('a hidden batch of one: it runs one row, and fails on more')
+      const alone = inRunsOfOne(batchOfOneReasons.hidden)
       const tried = await alone.catch(() => null)
       if (tried !== null) return tried
     }

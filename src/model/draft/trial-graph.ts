@@ -87,8 +87,23 @@ export function trialType({ dtype }: Port): TrialType {
   return dtype as TrialType
 }
 
-/** Records a fixed size of the batch. */
-export function takeBatch(place: string, { entry }: TrialGraph, findings: Findings): void {
-  if (entry.batch !== undefined)
-    findings.take(`${place}.batch`, read(entry.batch, 'the inputs of the graph; each run has so many rows'))
+/** Why a graph that declares any number of rows must run each alone. */
+export const batchOfOneReasons = {
+  differs: 'a row has other values alone than in a batch',
+  hidden: 'a hidden batch of one: it runs one row, and no more',
+} as const
+
+/** Records a fixed number of rows per run, and returns the member for it. */
+export function takeBatch(
+  place: string,
+  { entry }: TrialGraph,
+  batchOfOne: string | null,
+  findings: Findings,
+): Pick<GraphManifest, 'batch'> {
+  const member = `${place}.batch`
+  if (batchOfOne !== null) return { batch: findings.take(member, read(1, batchOfOne)) }
+  if (entry.batch === undefined) return {}
+  return {
+    batch: findings.take(member, read(entry.batch, 'the inputs of the graph; each run has so many rows')),
+  }
 }
