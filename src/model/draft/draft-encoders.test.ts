@@ -125,6 +125,8 @@ test('a text encoder that the service cannot run names what it needs', async () 
   expect(await needs(dense)).toEqual([
     expect.stringMatching(/^text\.output: .*Dense, which the service does not run/),
   ])
+  const whole = graphOf([ids, mask], ([rows = 0]) => ({ sentence_embedding: [rows, 12] }))
+  expect(await needs(dense, whole)).toEqual([])
   const last = { 'encoder/1_Pooling/config.json': { pooling_mode_lasttoken: true } }
   expect(await needs(last)).toEqual([expect.stringMatching(/^text\.pooling: .*lasttoken/)])
   const narrow = graphOf([port('input_ids', 'int32', ['N', 'tokens'])], tokenVectors)

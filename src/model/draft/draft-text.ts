@@ -78,7 +78,7 @@ export async function draftText(
     ...(Object.keys(inputs).length === 0 ? {} : { inputs }),
     ...(output.name === 'last_hidden_state' ? {} : { output: output.name }),
   }
-  checkModules(configs, findings)
+  checkModules(configs, output, findings)
   return { ...text, ...padTokenOf(configs, bytes, text, findings) }
 }
 
@@ -249,13 +249,14 @@ function normalizeOf(
   return {}
 }
 
-/** Modules behind the pooling would have to be part of the graph. */
-function checkModules({ names, modules }: Configs, findings: Findings): void {
+/** Modules behind the pooling must be part of the graph: as they are if it computes the vector of the library. */
+function checkModules({ names, modules }: Configs, output: TrialOutput, findings: Findings): void {
+  if (output.name === 'sentence_embedding' && output.dims.length === 2) return
   const others = moduleTypes(modules).filter((type) => !/\.(transformer|pooling|normalize)$/i.test(type))
   if (others.length > 0)
     findings.need(
       'text.output',
-      `${names.modules} has ${others.join(', ')}, which the service does not run: export it in the graph`,
+      `${names.modules} has ${others.join(', ')}, which the service does not run: export it in the graph, up to sentence_embedding [N, dim]`,
     )
 }
 
