@@ -6,7 +6,7 @@ import type { Port } from '../sessions/ports.js'
 import type { TrialOutput } from '../sessions/trial-runs.js'
 import { draftHeads, type HeadGraph } from './draft-heads.js'
 import { Findings } from './findings.js'
-import { kindOf, preferredEncoder, withoutVariants } from './graph-kinds.js'
+import { kindOf, originalOf, preferredEncoder } from './graph-kinds.js'
 import { draftInputs } from './head-inputs.js'
 import { trialRows } from './trial-batch.js'
 
@@ -25,16 +25,15 @@ test.each([
 })
 
 test('copies in another precision are neither heads of their own nor the encoder', () => {
-  const same = (file: string): string => file
   const files = ['head.onnx', 'head_int8.onnx', 'p_up.onnx', 'onnx/model_quantized.onnx']
-  expect(withoutVariants(files, same)).toEqual(['head.onnx', 'p_up.onnx', 'onnx/model_quantized.onnx'])
+  expect(files.map((file) => originalOf(file, files))).toEqual([null, 'head.onnx', null, null])
   const encoders = [
     'onnx/model_O4.onnx',
     'onnx/model_qint8_avx512.onnx',
     'onnx/model.onnx',
     'onnx/other.onnx',
   ]
-  expect(preferredEncoder(encoders, same)).toBe('onnx/model.onnx')
+  expect(preferredEncoder(encoders, (file) => file)).toBe('onnx/model.onnx')
 })
 
 test.each([

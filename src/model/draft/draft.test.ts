@@ -259,3 +259,19 @@ test('encoders whose rows do not depend on each other have no fixed batch', asyn
   expect((await draftFiles(textPackage(plain))).manifest?.text).not.toHaveProperty('batch')
   expect((await draftFiles(imagePackage(plain))).manifest?.image).not.toHaveProperty('batch')
 })
+
+test('a copy in another precision is opened only if its original cannot be', async () => {
+  const whole = smallGraph({ inputs: [feature('sum')], operators: [sigmoid] })
+  const broken = Buffer.from('PK not a graph')
+  const draft = await draftFiles(
+    { 'head-fp16.onnx': broken, 'head.onnx': whole, 'head_int8.onnx': broken },
+    'up',
+  )
+  expect(draft.manifest?.head).toMatchObject({ file: 'head.onnx' })
+  expect(draft.unused).toEqual([
+    'head-fp16.onnx: by its name head.onnx in another precision or optimisation',
+    'head_int8.onnx: by its name head.onnx in another precision or optimisation',
+  ])
+  const other = await draftFiles({ 'head.onnx': broken, 'head_int8.onnx': whole }, 'up')
+  expect(other.manifest?.head).toMatchObject({ file: 'head_int8.onnx' })
+})

@@ -14,7 +14,7 @@ import { draftImage } from './draft-image.js'
 import { draftText } from './draft-text.js'
 import { givenSource, type FeatureSource } from './feature-source.js'
 import { Findings, guess, inOrder, read, type Finding } from './findings.js'
-import { kindOf, preferredEncoder, withoutVariants, type GraphKind } from './graph-kinds.js'
+import { kindOf, originalOf, preferredEncoder, type GraphKind } from './graph-kinds.js'
 import { draftInputs } from './head-inputs.js'
 import { Inventory } from './inventory.js'
 import { trialBatch, type TrialBatch } from './trial-batch.js'
@@ -61,11 +61,19 @@ async function openGraphs(inventory: Inventory, log: Log): Promise<Opened> {
   if (files.length === 0) throw new ModelError(`${inventory.directory} has no file that ends in .onnx`)
   const graphs: TrialGraph[] = []
   const unused: string[] = []
-  for (const file of files)
-    await openTrialGraph(inventory, file, log).then(
-      (graph) => graphs.push(graph),
-      (error: unknown) => unused.push(`${file}: ${(error as Error).message}`),
-    )
+  const isCopy = (file: string): boolean => originalOf(file, files) !== null
+  // Originals first: each graph has a process, and a copy needs one only if its original cannot be opened.
+  for (const file of files.toSorted((a, b) => Number(isCopy(a)) - Number(isCopy(b)))) {
+    const opened = graphs.map(({ entry }) => entry.file)
+    const original = originalOf(file, opened)
+    if (original !== null)
+      unused.push(`${file}: by its name ${original} in another precision or optimisation`)
+    else
+      await openTrialGraph(inventory, file, log).then(
+        (graph) => graphs.push(graph),
+        (error: unknown) => unused.push(`${file}: ${(error as Error).message}`),
+      )
+  }
   return { graphs, unused }
 }
 
@@ -84,7 +92,7 @@ async function draftOf(inventory: Inventory, opened: Opened, context: Context): 
     unused.push(
       `${entry.file}: neither heads nor an encoder, by its inputs ${ports.inputs.map((port) => `${port.name} ${portText(port)}`).join(', ')}`,
     )
-  const heads = withoutVariants(byKind('head'), ({ entry }) => entry.file)
+  const heads = byKind('head')
   if (heads.length === 0) {
     findings.need('head', 'add the graph that computes the heads: its inputs are float matrices [N, columns]')
     return { manifest: null, findings: findings.list, unused }

@@ -52,12 +52,8 @@ export function preferredEncoder<T>(graphs: readonly T[], fileOf: (graph: T) => 
   return graphs.toSorted((a, b) => rank(a) - rank(b) || fileOf(a).length - fileOf(b).length)[0]
 }
 
-/** Without copies of other graphs in another precision. */
-export function withoutVariants<T>(graphs: readonly T[], fileOf: (graph: T) => string): T[] {
-  const files = graphs.map(fileOf)
-  return graphs.filter((graph) => {
-    const file = fileOf(graph)
-    const original = `${file.replace(/\.onnx$/, '').replace(variantPattern, '')}.onnx`
-    return original === file || !files.includes(original)
-  })
+/** The file of which this one is, by its name, a copy in another precision or optimisation; null: none of `files`. */
+export function originalOf(file: string, files: readonly string[]): string | null {
+  const original = `${file.replace(/\.onnx$/, '').replace(variantPattern, '')}.onnx`
+  return original !== file && files.includes(original) ? original : null
 }
