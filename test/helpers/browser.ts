@@ -57,6 +57,8 @@ export async function visit(
     locale,
     viewport: { width: 1440, height: 900 },
     reducedMotion: 'reduce',
+    // The certificates of the tests are signed by nobody.
+    ignoreHTTPSErrors: true,
   })
   // Each load begins with the colours of the system.
   await context.addInitScript({ content: "try { localStorage.removeItem('understudy-theme') } catch {}" })

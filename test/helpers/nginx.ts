@@ -1,6 +1,5 @@
 /**
- * A real nginx with the shipped configuration, of which only paths, ports and limits that a test must reach are substituted,
- * or with its defaults.
+ * A real nginx with the shipped configuration, of which only paths, ports and limits that a test must reach are substituted.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -76,37 +75,44 @@ export class Nginx {
 }
 
 /** With deploy/nginx.conf in front of the server at `serverPort`. */
-export async function startNginx(serverPort: number, connectionsMax = 64): Promise<Nginx> {
-  const dir = mkdtempSync(join(tmpdir(), 'understudy-nginx-'))
-  const [port, plainPort] = [await freePort(), await freePort()]
-  const files = makeTlsFiles(dir, 'localhost')
-  const replacements: [string | RegExp, string][] = [
-    [/\n *listen \[::\]:[^\n]*/g, ''],
-    ['listen 443 ssl;', `listen 127.0.0.1:${port} ssl;`],
-    ['listen 80;', `listen 127.0.0.1:${plainPort};`],
+export function startNginx(serverPort: number, connectionsMax = 64): Promise<Nginx> {
+  return startShipped('nginx.conf', async () => [
+    ['listen 80;', `listen 127.0.0.1:${await freePort()};`],
     ['server 127.0.0.1:8080;', `server 127.0.0.1:${serverPort};`],
-    ['/etc/ssl/understudy/fullchain.pem', files.cert],
-    ['/etc/ssl/understudy/privkey.pem', files.key],
-  ]
-  let configuration = readFileSync(join(projectDir, 'deploy/nginx.conf'), 'utf8')
-  for (const [shipped, tested] of replacements) {
-    const replaced = configuration.replace(shipped, tested)
-    if (replaced === configuration) throw new Error(`deploy/nginx.conf lacks ${String(shipped)}`)
-    configuration = replaced
-  }
-  const limited = configuration.replace(
-    'understudy_connections 64;',
-    `understudy_connections ${connectionsMax};`,
-  )
-  return Nginx.start(dir, limited, port, files.cert)
+    ['understudy_connections 64;', `understudy_connections ${connectionsMax};`],
+  ])
 }
 
-/** With nothing but `proxy_pass` to this address. */
-export async function startPlainNginx(origin: string): Promise<Nginx> {
-  const port = await freePort()
+/** With deploy/nginx-admin.conf in front of the admin listener at `adminPort`. */
+export function startAdminNginx(adminPort: number): Promise<Nginx> {
+  return startShipped('nginx-admin.conf', (port) => [
+    ['proxy_pass http://127.0.0.1:8081;', `proxy_pass http://127.0.0.1:${adminPort};`],
+    ['https://operators.example.org', `https://127.0.0.1:${port}`],
+  ])
+}
+
+type Replacements = readonly (readonly [string, string])[]
+
+async function startShipped(
+  name: string,
+  replacementsFor: (port: number) => Replacements | Promise<Replacements>,
+): Promise<Nginx> {
   const dir = mkdtempSync(join(tmpdir(), 'understudy-nginx-'))
-  const contents = `server { listen 127.0.0.1:${port}; location / { proxy_pass ${origin}; } }`
-  return Nginx.start(dir, contents, port)
+  const port = await freePort()
+  const files = makeTlsFiles(dir, 'localhost')
+  const replacements: Replacements = [
+    ['listen 443 ssl;', `listen 127.0.0.1:${port} ssl;`],
+    ['/etc/ssl/understudy/fullchain.pem', files.cert],
+    ['/etc/ssl/understudy/privkey.pem', files.key],
+    ...(await replacementsFor(port)),
+  ]
+  const text = readFileSync(join(projectDir, 'deploy', name), 'utf8')
+  let configuration = text.replace(/\n *listen \[::\]:[^\n]*/g, '')
+  for (const [shipped, tested] of replacements) {
+    if (!configuration.includes(shipped)) throw new Error(`deploy/${name} lacks ${shipped}`)
+    configuration = configuration.replace(shipped, tested)
+  }
+  return Nginx.start(dir, configuration, port, files.cert)
 }
 
 /** Whether a worker has ended, or ends as soon as its requests have. */

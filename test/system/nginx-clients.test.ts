@@ -14,7 +14,7 @@ import { adminTokenOf } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { browserMissing, launch, leave, startedAdmin, visit, type Admin } from '../helpers/browser.js'
 import { smallJpeg } from '../helpers/jpegs.js'
-import { nginxMissing, startNginx, startPlainNginx, type Nginx } from '../helpers/nginx.js'
+import { nginxMissing, startAdminNginx, startNginx, type Nginx } from '../helpers/nginx.js'
 import type { ServerProcess } from '../helpers/server-process.js'
 import { started } from '../helpers/servers.js'
 
@@ -149,21 +149,44 @@ describe.skipIf(nginxMissing)('behind deploy/nginx.conf', () => {
   })
 })
 
-describe.skipIf(nginxMissing)('nginx with its defaults in front of the admin listener', () => {
+describe.skipIf(nginxMissing)('behind deploy/nginx-admin.conf', () => {
+  const trusted = getCACertificates('default')
   let admin: Admin
   let nginx: Nginx
+  let url: string
 
   beforeAll(async () => {
     admin = await startedAdmin()
-    nginx = await startPlainNginx(admin.url)
+    nginx = await startAdminNginx(Number(new URL(admin.url).port))
+    url = `https://127.0.0.1:${nginx.port}`
+    setDefaultCACertificates([...trusted, readFileSync(nginx.certFile, 'utf8')])
   })
   afterAll(async () => {
+    setDefaultCACertificates(trusted)
     await nginx.stop()
     await admin.server.dispose()
   })
 
+  test('the form gives its visitor a secure cookie, and refuses other sites', async () => {
+    const logIn = (origin: string): Promise<Response> =>
+      fetch(`${url}/login`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { Origin: origin },
+        body: new URLSearchParams({ token: admin.token }),
+      })
+    const own = await logIn(url)
+    expect([own.status, own.headers.get('location')]).toEqual([303, '/'])
+    const cookie = own.headers.get('set-cookie') ?? ''
+    expect(cookie).toMatch(/; secure$/i)
+    const page = await fetch(`${url}/api/now`, { headers: { Cookie: cookie.split(';')[0] ?? '' } })
+    expect(page.status).toBe(200)
+    for (const origin of ['https://other.example.org', 'http://localhost', 'null'])
+      expect((await logIn(origin)).status, origin).toBe(403)
+  })
+
   test('passes an event on when it is sent', async () => {
-    const response = await fetch(`http://127.0.0.1:${nginx.port}/api/events`, {
+    const response = await fetch(`${url}/api/events`, {
       headers: { Authorization: `Bearer ${adminTokenOf(admin.server)}` },
     })
     const events = response.body!.pipeThrough(new TextDecoderStream()).getReader()
@@ -179,7 +202,7 @@ describe.skipIf(nginxMissing)('nginx with its defaults in front of the admin lis
     async () => {
       const browser: Browser = await launch()
       try {
-        const visitor = await visit(browser, { ...admin, url: `http://127.0.0.1:${nginx.port}` })
+        const visitor = await visit(browser, { ...admin, url })
         const { page, problems } = visitor
         const lastCycle = page.getByRole('region', { name: 'Last cycle' })
         for (const index of [1, 2]) {
