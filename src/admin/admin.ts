@@ -148,10 +148,10 @@ function routesOf(parts: Parts): Route[] {
     route('token', '/api/now', async () => json(await now(parts))),
     route('token', '/api/series', () => json({ points: observer.points.items } satisfies Series)),
     route('token', '/api/picks', ({ query, gone }) =>
-      limited(gone, () => picks(parts, picksQuery(query)).then(json)),
+      limited(gone, () => picks(parts, picksQuery(query), gone).then(json)),
     ),
     route('token', '/api/left', ({ query, gone }) =>
-      limited(gone, () => parts.left.find(leftQuery(query)).then(json)),
+      limited(gone, () => parts.left.find(leftQuery(query), gone).then(json)),
     ),
     route('token', '/api/posts/{gall_id}/{post_no}', ({ parameters: [gallId = '', postNo = ''], gone }) =>
       limited(gone, () => post(parts, gallId, numberOfPath(postNo)).then(json)),

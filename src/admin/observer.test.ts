@@ -15,6 +15,7 @@ const noTitles = {
 }
 const untitled = noTitles as unknown as Titles
 const query = picksQuery(new URLSearchParams())
+const gone = new AbortController().signal
 
 const extracted = (ms: number) => ({ extracted_at: formatInstant(ms) })
 
@@ -62,7 +63,7 @@ test('a save has the rank of the cycle before it', async () => {
   )
   const at = ({ row, position }: Entry): string => `candidate ${row} of cycle ${position}`
   const titles = { ...noTitles, at } as unknown as Titles
-  const { saves } = await picks({ sources, observer, titles }, query)
+  const { saves } = await picks({ sources, observer, titles }, query, gone)
   expect(saves).toEqual([
     {
       cycle_id: '20240301T0005',
@@ -160,7 +161,7 @@ test('the newest 200 saves are kept, and the newest 50 shown with their ranks', 
   const removals = posts.map((n) => removal('g', n, { reason: 'saved', tier: 'light' }))
   await post(cycleBody(1, { removals }))
   expect(observer.saves.items).toHaveLength(200)
-  const { saves } = await picks({ sources, observer, titles: untitled }, query)
+  const { saves } = await picks({ sources, observer, titles: untitled }, query, gone)
   expect(saves.map(({ post_no, rank, of }) => [post_no, rank, of])).toEqual(
     Array.from({ length: 50 }, (_, index) => [250 - index, before?.rankAt(249 - index).rank, 250]),
   )
@@ -189,7 +190,7 @@ test('picks are those of the pool after a cycle that runs while their titles are
     ...noTitles,
     read: () => (next === null ? Promise.resolve() : post(next)),
   } as unknown as Titles
-  const read = () => picks({ sources, observer, titles }, query)
+  const read = () => picks({ sources, observer, titles }, query, gone)
   expect(await read()).toMatchObject({ cycle_id: '20240301T0000', pending: 2, matching: 2 })
   next = cycle(1, [3])
   expect(await read()).toMatchObject({ cycle_id: '20240301T0005', pending: 3, matching: 3 })

@@ -103,7 +103,8 @@ function picksOf(count: number, query: string): Work {
     clock: () => cycleMs(1),
   } as unknown as ServerSources
   const parts = { sources, observer: observer as unknown as Observer, titles: new Titles(sources) }
-  return () => picks(parts, picksQuery(new URLSearchParams(query)))
+  const gone = new AbortController().signal
+  return () => picks(parts, picksQuery(new URLSearchParams(query)), gone)
 }
 
 /** Encodes images that have been removed since they were queued. */

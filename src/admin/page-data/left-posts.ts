@@ -51,10 +51,15 @@ export class LeftPostLists {
     this.#titles = titles
   }
 
-  async find({ search, limit }: LeftQuery): Promise<LeftPosts> {
-    const left = await this.#newest()
+  /** Rejects with the reason of `gone`, between two records, when that is aborted. */
+  async find({ search, limit }: LeftQuery, gone: AbortSignal): Promise<LeftPosts> {
+    const left = await this.#newest(gone)
     // A search reads all titles before it filters; otherwise those that are shown suffice.
-    await this.#titles.readEntries((search === '' ? left.slice(0, limit) : left).map(({ entry }) => entry))
+    const titled = search === '' ? left.slice(0, limit) : left
+    await this.#titles.readEntries(
+      titled.map(({ entry }) => entry),
+      gone,
+    )
     const found = left.map(({ entry, ...post }) => ({ ...post, title: this.#titles.at(entry) }))
     const matching = found.filter(({ gall_id, post_no, title }) =>
       `${gall_id}/${post_no} ${title ?? ''}`.toLowerCase().includes(search),
@@ -62,8 +67,8 @@ export class LeftPostLists {
     return { posts: matching.slice(0, limit), matching: matching.length, searched: left.length }
   }
 
-  /** Newest first. */
-  async #newest(): Promise<LeftEntry[]> {
+  /** Newest first. What a client that has gone has read stays for the next one. */
+  async #newest(gone: AbortSignal): Promise<LeftEntry[]> {
     const newest = this.#store.lastCycle()?.position ?? 0
     const oldest = Math.max(this.#store.expiry.firstPosition(), newest - cycleCountMax + 1)
     const kept = new Map<number, readonly LeftEntry[]>()
@@ -72,8 +77,10 @@ export class LeftPostLists {
       const known = this.#byPosition.get(position)
       // Between two records, the event loop serves requests.
       if (known === undefined) await nextTurn()
+      gone.throwIfAborted()
       if (this.#store.closed) break
       const entries = known ?? leftAt(this.#store, position)
+      this.#byPosition.set(position, entries)
       kept.set(position, entries)
       all.push(...entries)
     }

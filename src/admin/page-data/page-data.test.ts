@@ -1,5 +1,5 @@
 /** The data of the page: each figure is computed from what its name says. All values differ. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../../../test/helpers/bodies.js'
 import { endedRequest, observed } from '../../../test/helpers/observed-cycles.js'
 import { pointFixture } from '../../../test/helpers/page-fixtures.js'
@@ -14,6 +14,8 @@ import { Titles } from './titles.js'
 const minute = 60_000
 /** The clock of `observed`. */
 const nowMs = cycleMs(100)
+/** A client that stays. */
+const stays = new AbortController().signal
 
 /** Three posts in two cycles; post 3 is saved with the second one. */
 async function twoCycles() {
@@ -108,7 +110,7 @@ describe('a pending post', () => {
 describe('the posts that left', () => {
   const find = async (query: string) => {
     const { sources } = await twoCycles()
-    return new LeftPostLists(sources, new Titles(sources)).find(leftQuery(new URLSearchParams(query)))
+    return new LeftPostLists(sources, new Titles(sources)).find(leftQuery(new URLSearchParams(query)), stays)
   }
   const third = {
     cycle_id: '20240301T0005',
@@ -131,14 +133,41 @@ describe('the posts that left', () => {
     for (const search of ['first', 'g', '4'])
       expect(await find(`q=${search}`)).toEqual({ posts: [], matching: 0, searched: 1 })
   })
+
+  test('are read no further once the client has gone, and the next one reads the rest', async () => {
+    const { sources } = await twoCycles()
+    const left = new LeftPostLists(sources, new Titles(sources))
+    const client = new AbortController()
+    const newest = sources.store.readColumns(2)
+    const readColumns = vi.spyOn(sources.store, 'readColumns').mockImplementationOnce(() => {
+      client.abort()
+      return newest
+    })
+    const found = left.find(leftQuery(new URLSearchParams('q=thi')), client.signal)
+    await expect(found).rejects.toMatchObject({ name: 'AbortError' })
+    expect(readColumns.mock.calls).toEqual([[2]])
+    expect(await left.find(leftQuery(new URLSearchParams('q=thi')), stays)).toMatchObject({ posts: [third] })
+    expect(readColumns.mock.calls).toEqual([[2], [1], [1]])
+  })
 })
 
 describe('the picks', () => {
   const read = async (query: string) => {
     const { sources, observer } = await twoCycles()
     const titles = new Titles(sources)
-    return picks({ sources, observer, titles }, picksQuery(new URLSearchParams(query)))
+    return picks({ sources, observer, titles }, picksQuery(new URLSearchParams(query)), stays)
   }
+
+  test('are not read for a client that has gone', async () => {
+    const { sources, observer } = await twoCycles()
+    const readColumns = vi.spyOn(sources.store, 'readColumns')
+    const parts = { sources, observer, titles: new Titles(sources) }
+    const client = new AbortController()
+    const found = picks(parts, picksQuery(new URLSearchParams('q=thi')), client.signal)
+    client.abort()
+    await expect(found).rejects.toMatchObject({ name: 'AbortError' })
+    expect(readColumns).not.toHaveBeenCalled()
+  })
 
   test('are by entry, the newest first, if asked for', async () => {
     expect((await read('order=newest')).picks.map(({ post_no }) => post_no)).toEqual([4, 2, 1])

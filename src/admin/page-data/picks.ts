@@ -66,18 +66,24 @@ export interface PicksParts {
   readonly titles: Titles
 }
 
-export async function picks({ sources, observer, titles }: PicksParts, query: PicksQuery): Promise<Picks> {
+/** Rejects with the reason of `gone` when that is aborted while titles are read. */
+export async function picks(
+  { sources, observer, titles }: PicksParts,
+  query: PicksQuery,
+  gone: AbortSignal,
+): Promise<Picks> {
   const { cycles } = sources
   const rank = (): Ranking => {
     const [pool, track] = [cycles.pool, observer.tracks.last]
     return { pool, track, ranked: rankedSlots(pool, track, titles, query) }
   }
   // A search reads all titles before it filters; otherwise those of the window suffice.
-  if (query.search !== '') await titles.read(Array(cycles.pool.count).keys())
+  if (query.search !== '') await titles.read(Array(cycles.pool.count).keys(), gone)
   const before = rank()
-  await titles.read(windowOf(before.ranked, query))
+  await titles.read(windowOf(before.ranked, query), gone)
   const saves = observer.saves.items.slice(-savesShown).reverse()
-  await titles.readEntries(saves.flatMap(({ entry }) => entry ?? []))
+  const savedEntries = saves.flatMap(({ entry }) => entry ?? [])
+  await titles.readEntries(savedEntries, gone)
   // A cycle may have run meanwhile.
   const isCurrent = before.pool === cycles.pool && before.track === observer.tracks.last
   const { pool, track, ranked } = isCurrent ? before : rank()

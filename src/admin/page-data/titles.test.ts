@@ -5,6 +5,9 @@ import { packCycleRecord } from '../../records/index.js'
 import type { ServerSources } from '../../server/index.js'
 import { Titles } from './titles.js'
 
+/** A client that stays. */
+const stays = new AbortController().signal
+
 /** A pool of posts, each of which entered with the row of a cycle. */
 function pending(entries: readonly (readonly [position: number, row: number])[]) {
   const pool = {
@@ -64,9 +67,9 @@ test('each post has the title of its row, up to 300 characters; a record is read
     recordOf(position === 1 ? ['first', '두 번째'] : ['x'.repeat(400)]),
   )
   expect(found()).toEqual([null, null, null])
-  await titles.read(slots)
+  await titles.read(slots, stays)
   expect(found()).toEqual(['두 번째', 'first', 'x'.repeat(300)])
-  await titles.read(slots)
+  await titles.read(slots, stays)
   expect(readColumns.mock.calls).toEqual([[1], [2]])
 })
 
@@ -74,7 +77,7 @@ test('the event loop continues to serve requests between the records', async () 
   const { titles, slots, found, readColumns } = pending(Array.from({ length: 100 }, (_, index) => [index, 0]))
   readColumns.mockImplementation((position) => recordOf([`title ${position}`]))
   const counts: number[] = []
-  const reading = titles.read(slots)
+  const reading = titles.read(slots, stays)
   for (let turn = 0; turn < 200; turn++) {
     counts.push(found().filter((title) => title !== null).length)
     await nextTurn()
@@ -95,11 +98,27 @@ test('titles of a record that cannot be read now are read with the next request,
   readColumns.mockImplementation((position) =>
     position === 1 ? undefined : position === 2 ? whole(2).subarray(0, -1) : whole(3),
   )
-  await titles.read(slots)
+  await titles.read(slots, stays)
   // The heads are the last table of a record, the titles one of the first.
   expect(found()).toEqual([null, 'title 2', 'title 3'])
   expect(warn).toHaveBeenCalledTimes(1)
   readColumns.mockImplementation(whole)
-  await titles.read(slots)
+  await titles.read(slots, stays)
   expect(found()).toEqual(['title 1', 'title 2', 'title 3'])
+})
+
+test('no record is read for a client that has gone, and the clients that wait for it are next', async () => {
+  const { titles, slots, found, readColumns } = pending(Array.from({ length: 100 }, (_, index) => [index, 0]))
+  const client = new AbortController()
+  readColumns.mockImplementation((position) => {
+    if (position === 1) client.abort()
+    return recordOf([`title ${position}`])
+  })
+  const abandoned = [titles.read(slots, client.signal), titles.read(slots, client.signal)]
+  const waiting = titles.read([99], stays)
+  for (const each of await Promise.allSettled(abandoned))
+    expect(each).toMatchObject({ status: 'rejected', reason: { name: 'AbortError' } })
+  await waiting
+  expect(readColumns.mock.calls).toEqual([[0], [1], [99]])
+  expect(found()[99]).toBe('title 99')
 })

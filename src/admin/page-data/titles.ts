@@ -37,26 +37,32 @@ export class Titles {
     return this.#titles.get(keyOf(entry)) ?? null
   }
 
-  /** Reads the titles of these slots of the current pool. One call at a time reads; the others wait. */
-  read(slots: Iterable<number>): Promise<void> {
+  /**
+   * Reads the titles of these slots of the current pool. One call at a time reads; the others wait. Rejects with the reason
+   * of `gone`, between two records, when that is aborted.
+   */
+  read(slots: Iterable<number>, gone: AbortSignal): Promise<void> {
     const pool = this.#sources.cycles.pool
-    return this.readEntries(Array.from(slots, (slot) => entryOf(pool, slot)))
+    const entries = Array.from(slots, (slot) => entryOf(pool, slot))
+    return this.readEntries(entries, gone)
   }
 
-  readEntries(entries: readonly Entry[]): Promise<void> {
+  readEntries(entries: readonly Entry[], gone: AbortSignal): Promise<void> {
     const keys = entries.map(keyOf)
     // A call that failed has told its caller; the next one reads again.
-    this.#reading = this.#reading.catch(() => undefined).then(() => this.#read(keys))
+    this.#reading = this.#reading.catch(() => undefined).then(() => this.#read(keys, gone))
     return this.#reading
   }
 
-  async #read(keys: readonly number[]): Promise<void> {
+  async #read(keys: readonly number[], gone: AbortSignal): Promise<void> {
     const { store, log } = this.#sources
+    gone.throwIfAborted()
     this.#sweep()
     const missing = keys.filter((key) => !this.#titles.has(key))
     for (const [position, ofCycle] of Map.groupBy(missing, (key) => Math.floor(key / rowCountMax))) {
       // Between two records, the event loop serves requests.
       await nextTurn()
+      gone.throwIfAborted()
       if (store.closed) return
       try {
         const titles = titlesAt(store, position)
