@@ -8,7 +8,14 @@ import { badgesOf, labelled, rowsOf, textOf } from '../../../test/helpers/render
 import { setServerTime } from '../service/clock.js'
 import { PostSearch } from './post-search.js'
 
+const typed = vi.hoisted(() => ({ search: '' }))
+
 vi.mock('../service/query.js', () => import('../../../test/helpers/page-queries.js'))
+// No effect runs and nothing is typed while a view is rendered to a string.
+vi.mock('./picks.js', async (importOriginal) => ({
+  ...(await importOriginal<object>()),
+  useSettled: () => typed.search,
+}))
 
 const leftPost = {
   cycle_id: '20260302T1250',
@@ -21,6 +28,7 @@ const leftPost = {
 }
 
 beforeEach(() => {
+  typed.search = ''
   responses.clear()
   responses.set('/api/picks', {
     ...picksFixture,
@@ -46,4 +54,11 @@ test('before anything is typed, the newest pending posts and those that left las
 test('says how many posts were searched if none has left', () => {
   responses.set('/api/left', { posts: [], matching: 0, searched: 400 })
   expect(textOf(renderToString(<PostSearch />))).toContain('None of the last 400 posts that left matches.')
+})
+
+test('half of a surrogate pair in the search is the replacement character in addresses, and the view stays', () => {
+  typed.search = ' g\ud83d/61 '
+  const html = renderToString(<PostSearch />)
+  expect(html).toContain('href="#/posts/g%EF%BF%BD/61"')
+  expect(textOf(html)).toContain('나간 글')
 })

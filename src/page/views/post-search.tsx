@@ -17,7 +17,8 @@ const searchDelayMs = 250
 
 export function PostSearch() {
   const [search, setSearch] = useState('')
-  const wanted = useSettled(search.trim(), searchDelayMs)
+  // Half of a surrogate pair cannot be part of an address.
+  const wanted = useSettled(search, searchDelayMs).trim().toWellFormed()
   return (
     <div class="view">
       <div class="list-head">
