@@ -17,7 +17,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   cycle: 5010,
   history: 5700,
   images: 500,
-  model: 11600,
+  model: 11800,
   page: 7720,
   pool: 1450,
   records: 550,

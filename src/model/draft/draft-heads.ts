@@ -12,6 +12,7 @@ import type { TrialInput, TrialOutput } from '../sessions/trial-runs.js'
 import { guess, read, type Findings, type Known } from './findings.js'
 import type { DraftedInputs } from './head-inputs.js'
 import { interpretOutput, type HeadCandidate } from './interpret-output.js'
+import { plural } from '../verification/report.js'
 import { trialRows, type TrialBatch } from './trial-batch.js'
 import { takeBatch, trialType, type TrialGraph } from './trial-graph.js'
 
@@ -64,11 +65,29 @@ export async function runBatch(
 /** The outputs of several runs as one; those without a row for each row of a run keep the shape of a run. */
 function joined(output: TrialOutput, parts: readonly (TrialOutput | undefined)[], size: number): TrialOutput {
   const { name, dims } = output
-  if (dims[0] !== size) return output
-  const width = dims.slice(1).reduce((product, length) => product * length, 1)
-  const values = new Float32Array(parts.length * size * width)
-  parts.forEach((part, index) => values.set(part?.values ?? [], index * size * width))
-  return { name, dims: [trialRows, ...dims.slice(1)], values: values.subarray(0, trialRows * width) }
+  const axis = rowAxis(dims, size)
+  if (axis === null) return output
+  const width = dims.reduce((product, length) => product * length, 1) / size
+  const values = new Float32Array(trialRows * width)
+  for (let row = 0; row < trialRows; row++) {
+    const part = parts[Math.floor(row / size)]?.values ?? []
+    for (let index = 0; index < width; index++)
+      values[placeOf(axis, row, index, trialRows, width)] =
+        part[placeOf(axis, row % size, index, size, width)] ?? NaN
+  }
+  return { name, dims: dims.with(axis === 'first' ? 0 : -1, trialRows), values }
+}
+
+type RowAxis = 'first' | 'last'
+
+/** Which size is that of the rows; null: none. */
+function rowAxis(dims: readonly number[], rows: number): RowAxis | null {
+  return dims[0] === rows ? 'first' : dims.at(-1) === rows ? 'last' : null
+}
+
+/** Where a value of a row is, of `width` for each of `rows`. */
+function placeOf(axis: RowAxis, row: number, index: number, rows: number, width: number): number {
+  return axis === 'first' ? row * width + index : index * rows + row
 }
 
 function feedsOf(
@@ -112,15 +131,21 @@ export async function dependsOnBatch(
     const alone = await head.graph.run(feedsOf(head, run, widths))
     const differs = alone.some(({ name, dims, values }) => {
       const all = together.find((output) => output.name === name)
-      if (dims[0] !== 1 || all === undefined) return false
+      const axis = rowAxis(all?.dims ?? [], trialRows)
+      if (all === undefined || axis === null || rowAxis(dims, 1) === null) return false
       return values.some((value, index) => {
-        const other = all.values[run.start * values.length + index]!
+        const other = all.values[placeOf(axis, run.start, index, trialRows, values.length)]!
         return Math.abs(value - other) > aloneTolerance * Math.max(1, Math.abs(other))
       })
     })
     if (differs) return true
   }
   return false
+}
+
+/** Whether an output has a value for each row. */
+export function hasRows(result: TrialResult): boolean {
+  return result.some((output) => tableOf(output) !== null)
 }
 
 /** The graphs with their heads. `results`: those of the graphs for the trial batch, in the same order; null: it was not run. */
@@ -153,7 +178,7 @@ function candidatesOf(owner: HeadGraph, outputs: TrialResult, findings: Findings
       `${owner.place}.outputs`,
       lists.length > 0
         ? `output ${lists[0]?.name} is no tensor: export with options={"zipmap": False} (skl2onnx) or zipmap=False (onnxmltools)`
-        : `no output of ${owner.graph.entry.file} is a float tensor with a value for each row`,
+        : `no output of ${owner.graph.entry.file} is a float tensor with a value for each row, [N], [N, columns] or [columns, N]${shapesOf(owner, outputs)}`,
     )
     return []
   }
@@ -173,6 +198,14 @@ function candidatesOf(owner: HeadGraph, outputs: TrialResult, findings: Findings
       named: name,
     }))
   })
+}
+
+/** The shapes that a run returned, for a graph with a fixed number of rows. */
+function shapesOf({ graph, batchOfOne }: HeadGraph, outputs: TrialResult): string {
+  const batch = batchOfOne === null ? graph.entry.batch : 1
+  if (batch === undefined || outputs.length === 0) return ''
+  const shapes = outputs.map(({ name, dims }) => `${name} [${dims.join(', ')}]`)
+  return `: with ${plural(batch, 'row')} it returns ${shapes.join(', ')}; keep the dimension of the rows in the export`
 }
 
 interface Table {

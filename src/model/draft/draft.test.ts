@@ -162,6 +162,86 @@ test('a graph that declares any number of rows and runs one is run one row at a 
   expect(needs(await draftOf(graphOf(2n), 'views_log'))).toEqual(['head.outputs'])
 })
 
+test('a traced size that mixes rows with another dimension is a hidden batch of one too', async () => {
+  const head = smallGraph({
+    inputs: [feature('x', ['N', 2])],
+    outputs: [feature('probs', [1, 'M', 2])],
+    constants: [{ name: 'shape', shape: [3], values: BigInt64Array.of(1n, -1n, 2n) }],
+    operators: [{ type: 'Reshape', inputs: ['x', 'shape'], outputs: ['sum'] }, sigmoid],
+  })
+  const draft = await draftOf(head, 'views_log,up_log')
+  const probs = { name: 'probs', squeeze: true }
+  expect(draft.manifest).toMatchObject({
+    head: { batch: 1, outputs: { p_views: { ...probs, column: 0 }, p_comments: { ...probs, column: 1 } } },
+  })
+  expect(needs(draft)).toEqual([])
+})
+
+test.each([1, 4])(
+  'a transposed output of runs of %i rows keeps the values of each row together',
+  async (rows) => {
+    const head = smallGraph({
+      inputs: [feature('x', [rows, 4])],
+      outputs: [feature('probs', [3, rows])],
+      constants: [
+        {
+          name: 'weights',
+          shape: [4, 3],
+          values: Float32Array.from({ length: 12 }, (_, index) => Math.cos(index)),
+        },
+      ],
+      operators: [
+        { type: 'MatMul', inputs: ['x', 'weights'], outputs: ['logits'] },
+        { type: 'Softmax', inputs: ['logits'], outputs: ['wide'], attributes: { axis: { int: 1 } } },
+        { type: 'Transpose', inputs: ['wide'], outputs: ['probs'] },
+      ],
+    })
+    const draft = await draftOf(head, 'views_log,up_log,up_per_view,created_age_log')
+    expect(needs(draft)).toEqual([])
+    // Only values of one row add up to 1, which leaves one head.
+    expect(draft.manifest?.head).toMatchObject({
+      batch: rows,
+      outputs: { p_views: { name: 'probs', transposed: true, column: 2 } },
+    })
+  },
+)
+
+test('a transposed output whose rows depend on each other is computed one row at a time', async () => {
+  const head = smallGraph({
+    inputs: [feature('x', ['N', 2])],
+    outputs: [feature('probs', [2, 'N'])],
+    operators: [
+      { type: 'ReduceMax', inputs: ['x'], outputs: ['max'] },
+      { type: 'Sub', inputs: ['x', 'max'], outputs: ['less'] },
+      { type: 'Transpose', inputs: ['less'], outputs: ['sum'] },
+      sigmoid,
+    ],
+  })
+  const draft = await draftOf(head, 'views_log,up_log')
+  expect(draft.manifest?.head).toMatchObject({
+    batch: 1,
+    outputs: { p_views: { transposed: true, column: 0 }, p_comments: { transposed: true, column: 1 } },
+  })
+})
+
+test.each([
+  ['[3]', [3], { type: 'Squeeze', inputs: ['x'], outputs: ['sum'] }],
+  ['[]', [], { type: 'ReduceMean', inputs: ['x'], outputs: ['sum'], attributes: { keepdims: { int: 0 } } }],
+] as const)(
+  'a graph of one row without a dimension for it is refused with its shape %s',
+  async (text, shape, operator) => {
+    const head = smallGraph({
+      inputs: [feature('x', [1, 3])],
+      outputs: [{ name: 'probs', shape }],
+      operators: [operator, sigmoid],
+    })
+    const { findings } = await draftOf(head, 'views_log,up_log,up_per_view')
+    expect(findings.find(({ member }) => member === 'head.outputs')?.source).toContain(
+      `with 1 row it returns probs ${text}; keep the dimension of the rows`,
+    )
+  },
+)
+
 test('a graph that cannot be opened is not used, and without another one there is no manifest', async () => {
   const draft = await draftOf(Buffer.from('PK not a graph'))
   expect(draft).toMatchObject({ manifest: null, findings: [{ member: 'head', state: 'needed' }] })

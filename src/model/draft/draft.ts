@@ -8,7 +8,14 @@ import type { FeatureColumn, HeadManifest, Manifest } from '../package/manifest.
 import type { MatrixWidths } from '../sessions/head-ports.js'
 import { portText } from '../sessions/ports.js'
 import { featureMembers, featuresOf, featureWidth, inFeatureOrder, missingOf } from './draft-features.js'
-import { dependsOnBatch, draftHeads, runBatch, type HeadGraph, type TrialResult } from './draft-heads.js'
+import {
+  dependsOnBatch,
+  draftHeads,
+  hasRows,
+  runBatch,
+  type HeadGraph,
+  type TrialResult,
+} from './draft-heads.js'
 import { draftGalleries } from './draft-galleries.js'
 import { draftImage } from './draft-image.js'
 import { draftText } from './draft-text.js'
@@ -205,16 +212,18 @@ async function tryHead(
     head: { ...head, batchOfOne: why },
     result: await runBatch(head, batch, widths, 1),
   })
+  const tryAlone = async () => {
+    if (head.graph.entry.batch !== undefined) return null
+    const tried = await inRunsOfOne(batchOfOneReasons.hidden).catch(() => null)
+    return tried !== null && hasRows(tried.result) ? tried : null
+  }
   try {
     const result = await runBatch(head, batch, widths)
-    if (!(await dependsOnBatch(head, batch, widths, result))) return { head, result }
-    return await inRunsOfOne(batchOfOneReasons.differs)
+    if (await dependsOnBatch(head, batch, widths, result)) return await inRunsOfOne(batchOfOneReasons.differs)
+    return (hasRows(result) ? null : await tryAlone()) ?? { head, result }
   } catch (error) {
-    if (head.graph.entry.batch === undefined) {
-      const alone = inRunsOfOne(batchOfOneReasons.hidden)
-      const tried = await alone.catch(() => null)
-      if (tried !== null) return tried
-    }
+    const alone = await tryAlone()
+    if (alone !== null) return alone
     const problem = (error as Error).message
     findings.need(`${head.place}.outputs`, `the graph fails on a trial batch of ${batch.origin}: ${problem}`)
     return { head, result: null }
