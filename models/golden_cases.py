@@ -225,13 +225,18 @@ class Images:
         return (np.max if self.image["pooling"] == "max" else np.mean)(vectors, axis=0).astype(np.float32)
 
     def encode(self, file):
-        from PIL import Image
+        from PIL import Image, ImageOps
 
         filters = {"nearest": 0, "lanczos3": 1, "bilinear": 2, "bicubic": 3}
         picture = Image.open(file).convert("RGB")
-        resize, crop = self.image["resize"], self.image.get("crop")
+        resize, pad, crop = self.image["resize"], self.image.get("pad"), self.image.get("crop")
         size = (resize["width"], resize["height"]) if "width" in resize else shortest(picture.size, resize["shortest_edge"])
-        picture = picture.resize(size, filters[self.image.get("interpolation", "bicubic")])
+        resample = filters[self.image.get("interpolation", "bicubic")]
+        if pad:
+            place = {"end": 0, "both": 0.5, "start": 1}[pad["side"]]
+            picture = ImageOps.pad(picture, size, resample, tuple(pad["color"]), (place, place))
+        else:
+            picture = picture.resize(size, resample)
         if crop:
             left, top = (size[0] - crop["width"]) // 2, (size[1] - crop["height"]) // 2
             picture = picture.crop((left, top, left + crop["width"], top + crop["height"]))

@@ -1,29 +1,40 @@
 /**
  * models/golden_cases.py, which `models init` copies into a package: its cases have the predictions of the training, and they confirm
  * what was guessed. Where Python lacks onnxruntime, a stand-in runs the graphs with onnxruntime-node. Skipped, with one line, if
- * Python has no numpy.
+ * Python has no numpy, or no pillow for the pictures.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { elementTypes, type ElementType } from '../../models/onnx-writer.js'
+import { silentLog } from '../../src/base/index.js'
+import { encodeImages, readPackage, type Manifest } from '../../src/model/index.js'
 import { addExport } from '../helpers/exported-models.js'
 import { galleries, galleryGraph } from '../helpers/gallery-graph.js'
-import { models, modelsDir } from '../helpers/models-command.js'
+import { noise } from '../helpers/jpeg.js'
+import { smallGraph } from '../helpers/model-packages.js'
+import { models, modelsDir, sha256 } from '../helpers/models-command.js'
 import { projectDir } from '../helpers/server-process.js'
 
 const pathOf = (folders: readonly string[]): string => [...folders, process.env['PATH'] ?? ''].join(':')
-/** Debian's numpy belongs to /usr/bin/python3. */
-const path = [pathOf([]), pathOf(['/usr/bin'])].find((each) => hasModules(each, 'numpy'))
-if (path === undefined) console.log('skipped: test/system/golden-cases.test.ts needs Python with numpy')
+/** Debian's numpy and pillow belong to /usr/bin/python3. */
+const pathWith = (names: string): string | undefined =>
+  [pathOf([]), pathOf(['/usr/bin'])].find((each) => hasModules(each, names))
+const picturesPath = pathWith('numpy, PIL')
+const path = picturesPath ?? pathWith('numpy')
+if (picturesPath === undefined) {
+  const lacking = path === undefined ? 'numpy' : 'pillow for its pictures'
+  console.log(`skipped: test/system/golden-cases.test.ts needs Python with ${lacking}`)
+}
 const stub = join(projectDir, 'test/helpers/onnxruntime-stub')
+const isReal = hasModules(path ?? '', 'onnxruntime')
 
 function hasModules(candidate: string, names: string): boolean {
   return spawnSync('python3', ['-c', `import ${names}`], { env: { PATH: candidate } }).status === 0
 }
 
 function run(script: string, ...args: string[]): string {
-  const isReal = hasModules(path ?? '', 'onnxruntime')
   const env = { ...process.env, PATH: path, ...(isReal ? {} : { PYTHONPATH: stub }) }
   const { stdout, stderr, status } = spawnSync('python3', [script, ...args], { encoding: 'utf8', env })
   expect([stderr, status]).toEqual(['', 0])
@@ -90,4 +101,124 @@ test.skipIf(path === undefined)('rows name the gallery of a post, for a model th
   expect(run(join(directory, 'golden_cases.py'), rows, '--out', out)).toMatch(/differ by at most 0\n/)
   models('init', directory, '--golden', out)
   expect(models('verify', 'galleries').stdout).toMatch(/\nPASS {2}golden {7}3 golden cases/)
+})
+
+type ImageMembers = Omit<
+  NonNullable<Manifest['image']>,
+  'file' | 'sha256' | 'input' | 'output' | 'dim' | 'pooling'
+>
+
+const size = { width: 16, height: 12 }
+const valueCount = 3 * size.width * size.height
+const normalised = { mean: [0.5, 0.25, 0.125], std: [0.5, 0.25, 0.5] } satisfies Partial<ImageMembers>
+
+/** The vector of a picture is its tensor, and each value of it counts in the head. */
+function addPictures(image: ImageMembers, element: ElementType): string {
+  const directory = join(modelsDir, 'pictures')
+  mkdirSync(directory)
+  const encoder = smallGraph({
+    inputs: [
+      {
+        name: 'pixels',
+        shape:
+          image.layout === 'nhwc' ? ['N', size.height, size.width, 3] : ['N', 3, size.height, size.width],
+        element,
+      },
+    ],
+    outputs: [{ name: 'embeds', shape: ['N', valueCount] }],
+    operators: [
+      {
+        type: 'Cast',
+        inputs: ['pixels'],
+        outputs: ['values'],
+        attributes: { to: { int: elementTypes.float32 } },
+      },
+      { type: 'Flatten', inputs: ['values'], outputs: ['embeds'] },
+    ],
+  })
+  const head = smallGraph({
+    inputs: [{ name: 'image', shape: ['N', valueCount] }],
+    constants: [
+      {
+        name: 'weights',
+        shape: [valueCount, 1],
+        values: Float32Array.from({ length: valueCount }, (_, index) => Math.cos(index) / 4000),
+      },
+    ],
+    operators: [
+      { type: 'MatMul', inputs: ['image', 'weights'], outputs: ['sum'] },
+      { type: 'Sigmoid', inputs: ['sum'], outputs: ['probs'] },
+    ],
+  })
+  const manifest: Manifest = {
+    model_version: 'pictures',
+    kind: 'trained',
+    head: {
+      file: 'head.onnx',
+      sha256: sha256(head),
+      inputs: { image: 'image' },
+      outputs: { p_views: { name: 'probs' } },
+    },
+    image: {
+      ...{ file: 'image.onnx', sha256: sha256(encoder), input: 'pixels', output: 'embeds' },
+      ...{ dim: valueCount, pooling: 'mean', ...image },
+    },
+  }
+  writeFileSync(join(directory, 'head.onnx'), head)
+  writeFileSync(join(directory, 'image.onnx'), encoder)
+  writeFileSync(join(directory, 'manifest.json'), JSON.stringify(manifest))
+  copyFileSync(join(projectDir, 'models/golden_cases.py'), join(directory, 'golden_cases.py'))
+  return directory
+}
+
+/** The tensors of pictures by the script in the package. */
+function pixelsOf(directory: string, files: readonly string[]): number[][] {
+  const script = join(directory, '..', 'pixels.py')
+  writeFileSync(
+    script,
+    `import json, sys
+sys.path.insert(0, sys.argv[1])
+import golden_cases
+manifest = json.loads((golden_cases.PACKAGE / "manifest.json").read_text())
+images = golden_cases.Images(manifest["image"], 0)
+print(json.dumps([images.vector({"images": file}).tolist() for file in sys.argv[2:]]))
+`,
+  )
+  return JSON.parse(run(script, directory, ...files)) as number[][]
+}
+
+test.skipIf(picturesPath === undefined).each<[string, ElementType, ImageMembers]>([
+  ['padding on the right, as bytes', 'uint8', { resize: size, pad: { color: [10, 20, 250], side: 'end' } }],
+  [
+    'padding around, cropped, normalised, blue first and channels last',
+    'float32',
+    {
+      ...normalised,
+      ...{ resize: { width: 21, height: 17 }, pad: { color: [10, 20, 250], side: 'both' }, crop: size },
+      ...{ interpolation: 'bilinear', channels: 'bgr', layout: 'nhwc' },
+    },
+  ],
+  [
+    'padding on the left',
+    'float32',
+    { ...normalised, resize: size, pad: { color: [0, 0, 0], side: 'start' } },
+  ],
+  ['a shortest edge and a crop', 'float32', { ...normalised, resize: { shortest_edge: 17 }, crop: size }],
+])('pictures with %s have the pixels of the service, and confirm it', async (_, element, image) => {
+  const directory = addPictures(image, element)
+  const files = ['wide.jpg', 'tall.jpg', 'square.jpg']
+  const pictures = [noise(45, 20), noise(20, 33), noise(30, 30)]
+  for (const [index, file] of files.entries()) await pictures[index]!.jpeg().toFile(join(directory, file))
+  const options = { modelsDir, version: 'pictures', executionProviders: ['cpu'], log: silentLog }
+  const served = await encodeImages(
+    await readPackage(modelsDir, 'pictures'),
+    files.map((file) => readFileSync(join(directory, file))),
+    options,
+  )
+  expect(pixelsOf(directory, files)).toEqual(served.map(({ vector }) => [...(vector ?? [])]))
+  const [rows, out] = [join(directory, 'rows.csv'), join(directory, 'from-training.json')]
+  writeFileSync(rows, `images\n${files.join('\n')}\n${files.join(' ')}\n`)
+  run(join(directory, 'golden_cases.py'), rows, '--out', out)
+  models('init', directory, '--golden', out)
+  expect(models('verify', 'pictures').stdout).toMatch(/\nPASS {2}golden {7}4 golden cases/)
 })

@@ -9,7 +9,7 @@ import subprocess
 
 import numpy as np
 
-TYPES = {"float32": "tensor(float)", "float64": "tensor(double)", "int64": "tensor(int64)"}
+TYPES = {"float32": "tensor(float)", "float64": "tensor(double)", "int64": "tensor(int64)", "uint8": "tensor(uint8)"}
 
 
 class Port:

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import * as ort from 'onnxruntime-node'
 
-const arrays = { float32: Float32Array, float64: Float64Array, int64: BigInt64Array }
+const arrays = { float32: Float32Array, float64: Float64Array, int64: BigInt64Array, uint8: Uint8Array }
 const { file, names = [], feeds = {} } = JSON.parse(readFileSync(0, 'utf8'))
 const session = await ort.InferenceSession.create(file)
 const inputs = session.inputMetadata.map(({ name, type, shape }) => ({ name, type, shape }))
