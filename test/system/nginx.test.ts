@@ -145,6 +145,24 @@ describe.skipIf(nginxMissing)('nginx in front of the server', () => {
     expect(await post(Buffer.alloc(gzipBodyBytesMax + 1, ' '))).toMatch(/^HTTP\/1\.1 413 /)
   })
 
+  test('what nginx refuses for good has an error record of the contract', async () => {
+    const image = (path: string): Promise<string> =>
+      exchange(head(`PUT ${path}`, 'Content-Type: image/jpeg', 'Content-Length: 2', last), 'ab')
+    const badRequest =
+      /^HTTP\/1\.1 400 [^]*Content-Type: application\/json[^]*"code":"bad_request","message":"nginx/
+    expect(await image('/v1/images/%00/1/01')).toMatch(badRequest)
+    expect(await exchange('NO HEAD\r\n\r\n')).toMatch(badRequest)
+    const large = head(
+      'PUT /v1/images/g/1/01',
+      'Content-Type: image/jpeg',
+      `Content-Length: ${2 ** 25}`,
+      last,
+    )
+    expect(await exchange(large, Buffer.alloc(2 ** 25))).toMatch(
+      /^HTTP\/1\.1 413 [^]*Content-Type: application\/json[^]*"code":"too_large","message":"nginx/,
+    )
+  })
+
   test('a key with bytes outside visible ASCII around it is 401', async () => {
     for (const key of [`${server.key}\xe9`, `\xff${server.key}`, `${server.key}\xc3\xa9`]) {
       const request = `GET /v1/weights HTTP/1.1\r\nHost: x\r\nAuthorization: ${key}\r\n${last}\r\n\r\n`
