@@ -1,5 +1,6 @@
 /**
- * docs/contract.md: its example messages are those that the service sends, and its tables of errors and warnings are complete.
+ * docs/contract.md and the README: their messages are those that the service sends, and the tables of errors and warnings are
+ * complete.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -11,7 +12,8 @@ import { smallJpeg } from '../helpers/jpegs.js'
 import { projectDir } from '../helpers/server-process.js'
 import { started } from '../helpers/servers.js'
 
-const page = readFileSync(join(projectDir, 'docs/contract.md'), 'utf8')
+const textOf = (file: string): string => readFileSync(join(projectDir, file), 'utf8')
+const page = textOf('docs/contract.md')
 const messages = [...page.matchAll(/^```json\n([^]*?)^```$/gm)].map(
   ([, text = '']) => JSON.parse(text) as object,
 )
@@ -32,6 +34,15 @@ test('the service responds to the request of the page with the response of the p
   expect(status).toBe(200)
   const { received_at, scored_at } = json as Record<string, unknown>
   expect(json).toEqual({ ...response, received_at, scored_at })
+})
+
+test('the service responds to the cycle of the README with the response of the README', async () => {
+  const [, shown = ''] = /^```json\n([^]*?)^```$/m.exec(textOf('README.md')) ?? []
+  const server = await started()
+  const { status, json } = await server.postCycle(JSON.parse(textOf('docs/examples/cycle.json')))
+  expect(status).toBe(200)
+  const { received_at, scored_at } = json as Record<string, unknown>
+  expect(json).toEqual({ ...(JSON.parse(shown) as object), received_at, scored_at })
 })
 
 test('the errors of the page are those of the service', async () => {
