@@ -103,6 +103,7 @@ export interface Candidate {
   created_at: DateTime | null
   /** Entry into the queue. Null is `missing_clock`. */
   extracted_at: DateTime | null
+  /** The client's code. */
   source: Source
   /** 1: registered by hand. */
   manual_flag: 0 | 1
@@ -113,6 +114,7 @@ export interface Candidate {
   /** Text or HTML of the original body. */
   body_html?: string
   gallery_type?: GalleryType
+  /** The client's identifier. */
   category_id?: number & tags.Type<'int64'> & tags.Minimum<IntegerMin> & tags.Maximum<IntegerMax>
 }
 
@@ -123,7 +125,7 @@ export interface EngagementRow {
   post_no: PostNo
   /** Not later than `cycle_time`. */
   observed_at: DateTime
-  /** A post whose row is not `ok` is `post_unavailable`. */
+  /** `missing`: the post is gone. `nomap`: it is not mapped yet. Both are `post_unavailable`. */
   status: EngagementStatus
   views: NullableCounter
   /** Recommendations. */
@@ -170,6 +172,7 @@ interface RemovedPost {
   post_no: PostNo
   /** When the post was saved, hidden or deleted. Not an input of the model. */
   decided_at: DateTime
+  /** The client's code, not interpreted. */
   reason_code?: Label
 }
 
