@@ -1,7 +1,7 @@
 /**
  * `understudy verify`: checks a whole data directory and prints the problems. The server may be running.
  */
-import type { Command } from 'commander'
+import { InvalidArgumentError, type Command } from 'commander'
 import { codeOf, sizeText, withRelease } from '../base/index.js'
 import { loadCodec } from '../codec/index.js'
 import { verifyCycles } from '../history/index.js'
@@ -28,6 +28,8 @@ export interface VerifyReport {
   readonly lastCycleId: string | null
   readonly bytes: number
   readonly imagesDecoded: number
+  /** The cycle with the hash of `VerifyOptions`, in words; null if there is none. */
+  readonly hashOf: string | null
   readonly seconds: number
   /** The first 100, one line each. */
   readonly problems: readonly string[]
@@ -43,6 +45,8 @@ export interface VerifyOptions {
   readonly allImages: boolean
   /** Requires the file to have the length in its header, as backups do. */
   readonly whole: boolean
+  /** A hash of the chain, noted earlier, that a cycle must have; null: none is required. */
+  readonly hash: string | null
 }
 
 export function addVerifyCommand(program: Command, context: CommandContext): void {
@@ -51,22 +55,37 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
     .description('check a whole data directory and print the problems; the server may be running')
     .option('--json', 'print JSON')
     .option('--all-images', `decode every stored image, not only ${imagesMax}`)
+    .option(
+      '--hash <hex>',
+      'name the cycle with this hash of the chain, noted earlier; fail without one',
+      hashArgument,
+    )
   addSettingFlags(command, ['dataDir']).action((flags: Flags) => verify(flags, context))
 }
 
 async function verify(flags: Flags, context: CommandContext): Promise<void> {
   keepFilesPrivate()
   const file = databasePath(settingsOf(flags, context).dataDir)
-  const report = await verifyFile(file, { allImages: flags['allImages'] === true, whole: false })
+  const hash = (flags['hash'] as string | undefined) ?? null
+  const report = await verifyFile(file, { allImages: flags['allImages'] === true, whole: false, hash })
   printResult(context, flags, report, () => reportText(report))
   if (!report.sound) throw new CommandError(`${file}: ${report.problemCount} problems`)
+}
+
+/** Parses the hash of a cycle. */
+function hashArgument(value: string): string {
+  if (!/^[0-9a-f]{64}$/i.test(value)) throw new InvalidArgumentError('It must have 64 hex digits.')
+  return value.toLowerCase()
 }
 
 /**
  * Verifies a database file; damage is part of the report. Rejects with a `CommandError` when this user may not read the
  * file.
  */
-export async function verifyFile(file: string, { allImages, whole }: VerifyOptions): Promise<VerifyReport> {
+export async function verifyFile(
+  file: string,
+  { allImages, whole, hash }: VerifyOptions,
+): Promise<VerifyReport> {
   const startedAt = performance.now()
   const problems: string[] = []
   let problemCount = 0
@@ -74,14 +93,22 @@ export async function verifyFile(file: string, { allImages, whole }: VerifyOptio
     if (++problemCount <= problemsMax) problems.push(problem)
   }
   const snapshot = await open(file, whole, report)
-  let found = { counts: null as RecordCounts | null, lastCycleId: null as string | null, imagesDecoded: 0 }
+  let found: Pick<VerifyReport, 'counts' | 'lastCycleId' | 'imagesDecoded' | 'hashOf'> = {
+    counts: null,
+    lastCycleId: null,
+    imagesDecoded: 0,
+    hashOf: null,
+  }
   if (snapshot !== null) {
     const { store } = snapshot
     const verify = async (): Promise<typeof found> => {
       const counts = inspectRecords(snapshot, report)
       await verifyCycles(store, { codec: loadCodec('auto').codec, report })
       const imagesDecoded = await verifyImages(store, allImages ? Infinity : imagesMax, report)
-      return { counts, lastCycleId: lastCycleId(store), imagesDecoded }
+      const hashOf = hash === null ? null : cycleWithHash(store, hash)
+      if (hash !== null && hashOf === null)
+        report(`no cycle has the hash ${hash}: cycles were changed since, or it is of another directory`)
+      return { counts, lastCycleId: lastCycleId(store), imagesDecoded, hashOf }
     }
     found = await withRelease(verify, () => store.close())
   }
@@ -116,6 +143,20 @@ function lastCycleId(store: Store): string | null {
   } catch {
     return null
   }
+}
+
+/** Null if there is none, and if the records cannot be read, which `inspectRecords` reports. */
+function cycleWithHash(store: Store, hash: string): string | null {
+  try {
+    const start = store.chainStart()
+    if (start.position > 0 && start.hash === hash)
+      return `the cycle at position ${start.position}, whose record has expired`
+    for (const { cycleId, position } of store.recordedCycles())
+      if (store.hashes(position)?.hash === hash) return `cycle ${cycleId}`
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+  }
+  return null
 }
 
 /** Decodes up to `countMax` images, evenly spread, and returns their number. */
@@ -158,6 +199,7 @@ function reportText(report: VerifyReport): string {
       `${report.file}: ${contentsText(counts, report.lastCycleId, report.bytes)}; ` +
         `${report.imagesDecoded} images decoded, ${report.seconds} s`,
     )
+  if (report.hashOf !== null) lines.push(`the hash is that of ${report.hashOf}`)
   if (report.sound) lines.push('no problems found')
   return lines.map((line) => `${line}\n`).join('')
 }
