@@ -110,6 +110,21 @@ test('the storage check names the role and the entry of a process with a journal
   expect(await storage(null, false)).toEqual({ check: 'storage', status: 'warn', reason: alone })
 })
 
+test('storage that refuses writes fails the storage check of an owner, which names what the journal lacks', async () => {
+  const refusing = { check: 'storage', severity: 'fail', reason: 'storage refuses writes' } as const
+  const reasonFor = async (problem: string | null) => {
+    const replication = { epoch: 3, entry: 812, problem, isSynchronous: true }
+    const checks = checksOf([], { role: 'owner', replication }, { problems: () => [refusing] })
+    return (await checks.run())[2]
+  }
+  expect(await reasonFor(null)).toMatchObject({ status: 'fail', reason: 'storage refuses writes' })
+  expect(await reasonFor('a row is left')).toMatchObject({
+    status: 'fail',
+    reason:
+      'storage refuses writes; the journal cannot be used: a row is left; owner of the environment, epoch 3, entry 812',
+  })
+})
+
 test('cycles that were refused for the future are a warning with their number and the last one', async () => {
   const refused = { count: 1, last: { cycleId: '20260302T0900', aheadMs: 5230, at: 0 } }
   const clockOf = async (found: object | null) =>

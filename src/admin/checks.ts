@@ -52,15 +52,16 @@ export class HealthChecks {
    */
   #withJournal(storage: Check): Check {
     const { replication, role } = this.#sources.store
-    if (replication === null || storage.status === 'fail') return storage
+    if (replication === null) return storage
     const { epoch, entry, problem, isSynchronous } = replication
     const journalState = `${role} of the environment, epoch ${epoch}, entry ${entry}`
-    if (problem !== null)
-      return {
-        ...storage,
-        status: role === 'standby' ? 'fail' : 'warn',
-        reason: `the journal cannot be used: ${problem}; ${journalState}`,
-      }
+    const hasFailed = storage.status === 'fail'
+    if (problem !== null) {
+      const reason = `the journal cannot be used: ${problem}; ${journalState}`
+      if (hasFailed) return { ...storage, reason: [storage.reason, reason].join('; ') }
+      return { ...storage, status: role === 'standby' ? 'fail' : 'warn', reason }
+    }
+    if (hasFailed) return storage
     if (isSynchronous) return { ...storage, reason: journalState }
     return {
       ...storage,
