@@ -40,13 +40,13 @@ interface Candidate extends HeadCandidate {
 /** What a graph computes for the trial batch. */
 export type TrialResult = readonly TrialOutput[]
 
-/** Runs the graph for the batch, in runs of a fixed size if it has one, or of `size` rows. */
+/** Runs the graph for the batch, in runs of a fixed number of rows if it needs that. */
 export async function runBatch(
   head: HeadGraph,
   { matrices }: Pick<TrialBatch, 'matrices'>,
   widths: MatrixWidths,
-  size = head.graph.entry.batch ?? trialRows,
 ): Promise<TrialResult> {
+  const size = rowsOf(head) ?? trialRows
   const runs: TrialResult[] = []
   for (const run of runsOf({ count: trialRows, matrices }, widths, size))
     runs.push(await head.graph.run(feedsOf(head, run, widths)))
@@ -60,6 +60,11 @@ export async function runBatch(
           size,
         ),
       )
+}
+
+/** Rows of each run; undefined: any number. */
+function rowsOf({ graph, batchOfOne }: HeadGraph): number | undefined {
+  return batchOfOne === null ? graph.entry.batch : 1
 }
 
 /** The outputs of several runs as one; those without a row for each row of a run keep the shape of a run. */
@@ -201,8 +206,8 @@ function candidatesOf(owner: HeadGraph, outputs: TrialResult, findings: Findings
 }
 
 /** The shapes that a run returned, for a graph with a fixed number of rows. */
-function shapesOf({ graph, batchOfOne }: HeadGraph, outputs: TrialResult): string {
-  const batch = batchOfOne === null ? graph.entry.batch : 1
+function shapesOf(head: HeadGraph, outputs: TrialResult): string {
+  const batch = rowsOf(head)
   if (batch === undefined || outputs.length === 0) return ''
   const shapes = outputs.map(({ name, dims }) => `${name} [${dims.join(', ')}]`)
   return `: with ${plural(batch, 'row')} it returns ${shapes.join(', ')}; keep the dimension of the rows in the export`

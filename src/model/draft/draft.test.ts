@@ -162,6 +162,27 @@ test('a graph that declares any number of rows and runs one is run one row at a 
   expect(needs(await draftOf(graphOf(2n), 'views_log'))).toEqual(['head.outputs'])
 })
 
+test('whether missing features may be NaN is tried one row at a time too', async () => {
+  const head = smallGraph({
+    inputs: [feature('x')],
+    constants: [{ name: 'shape', shape: [2], values: BigInt64Array.of(1n, 1n) }],
+    operators: [
+      { type: 'IsNaN', inputs: ['x'], outputs: ['empty'] },
+      {
+        type: 'Cast',
+        inputs: ['empty'],
+        outputs: ['number'],
+        attributes: { to: { int: elementTypes.float32 } },
+      },
+      { type: 'Reshape', inputs: ['number', 'shape'], outputs: ['sum'] },
+      sigmoid,
+    ],
+  })
+  const { manifest, findings } = await draftOf(head, 'views_log')
+  expect(manifest).toMatchObject({ head: { batch: 1 } })
+  expect(findings.find(({ member }) => member === 'missing')?.state).toBe('guessed')
+})
+
 test('a traced size that mixes rows with another dimension is a hidden batch of one too', async () => {
   const head = smallGraph({
     inputs: [feature('x', ['N', 2])],
@@ -225,14 +246,21 @@ test('a transposed output whose rows depend on each other is computed one row at
 })
 
 test.each([
-  ['[3]', [3], { type: 'Squeeze', inputs: ['x'], outputs: ['sum'] }],
-  ['[]', [], { type: 'ReduceMean', inputs: ['x'], outputs: ['sum'], attributes: { keepdims: { int: 0 } } }],
-] as const)(
-  'a graph of one row without a dimension for it is refused with its shape %s',
-  async (text, shape, operator) => {
+  ['a declared', [1, 3], '[3]', { type: 'Squeeze', inputs: ['x'], outputs: ['sum'] }],
+  ['a hidden', ['N', 3], '[3]', { type: 'Reshape', inputs: ['x', 'shape'], outputs: ['sum'] }],
+  [
+    'a declared',
+    [1, 3],
+    '[]',
+    { type: 'ReduceMean', inputs: ['x'], outputs: ['sum'], attributes: { keepdims: { int: 0 } } },
+  ],
+])(
+  '%s batch of one without a dimension for the row is refused with its shape',
+  async (_, input, text, operator) => {
     const head = smallGraph({
-      inputs: [feature('x', [1, 3])],
-      outputs: [{ name: 'probs', shape }],
+      inputs: [feature('x', input)],
+      outputs: [{ name: 'probs', shape: null }],
+      constants: [{ name: 'shape', shape: [1], values: BigInt64Array.of(3n) }],
       operators: [operator, sigmoid],
     })
     const { findings } = await draftOf(head, 'views_log,up_log,up_per_view')

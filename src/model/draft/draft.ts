@@ -191,12 +191,10 @@ async function draftHeadPart(
   const batch = trialBatch(widths, chosen?.features.names ?? null, table)
   const ordered = inFeatureOrder(graphs, chosen, findings)
   const tried = await Promise.all(ordered.map((head) => tryHead(head, batch, widths, findings)))
-  const head = draftHeads(
-    tried.map(({ head }) => head),
-    tried.map(({ result }) => result),
-    findings,
-  )
-  const missing = width === 0 ? 'imputed' : await missingOf(ordered, widths, batch, chosen, findings)
+  const heads = tried.map(({ head }) => head)
+  const results = tried.map(({ result }) => result)
+  const head = draftHeads(heads, results, findings)
+  const missing = width === 0 ? 'imputed' : await missingOf(heads, widths, batch, chosen, findings)
   return { features: featureMembers(chosen, widths.features, findings), missing, galleries, head }
 }
 
@@ -208,19 +206,17 @@ async function tryHead(
   findings: Findings,
 ): Promise<{ readonly head: HeadGraph; readonly result: TrialResult | null }> {
   if (!head.isRunnable) return { head, result: null }
-  const inRunsOfOne = async (why: string) => ({
-    head: { ...head, batchOfOne: why },
-    result: await runBatch(head, batch, widths, 1),
-  })
-  const tryAlone = async () => {
-    if (head.graph.entry.batch !== undefined) return null
-    const tried = await inRunsOfOne(batchOfOneReasons.hidden).catch(() => null)
-    return tried !== null && hasRows(tried.result) ? tried : null
+  const inRunsOfOne = async (batchOfOne: string) => {
+    const alone = { ...head, batchOfOne }
+    return { head: alone, result: await runBatch(alone, batch, widths) }
   }
+  const tryAlone = () =>
+    head.graph.entry.batch === undefined ? inRunsOfOne(batchOfOneReasons.hidden).catch(() => null) : null
   try {
     const result = await runBatch(head, batch, widths)
     if (await dependsOnBatch(head, batch, widths, result)) return await inRunsOfOne(batchOfOneReasons.differs)
-    return (hasRows(result) ? null : await tryAlone()) ?? { head, result }
+    const alone = hasRows(result) ? null : await tryAlone()
+    return alone !== null && hasRows(alone.result) ? alone : { head, result }
   } catch (error) {
     const alone = await tryAlone()
     if (alone !== null) return alone
