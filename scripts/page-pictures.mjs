@@ -14,8 +14,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const outDir = resolve(process.argv[2] ?? join(root, 'docs/images'))
 const size = { width: 1440, height: 900 }
 
-/** By view: what shows that it has its data. */
-const views = { now: 'svg', picks: '.rows-body a', report: '.interval circle' }
+/** By view: what shows that it has its data. The last of the charts of Now is there when all are. */
+const views = { now: '.chart:last-child .plot canvas', picks: '.rows-body a', report: '.interval circle' }
 const locales = { en: 'en-US', ko: 'ko-KR' }
 
 function freePort() {
@@ -67,6 +67,11 @@ try {
     for (const [view, content] of Object.entries(views)) {
       await page.goto(`${new URL(address).origin}/#/${view}`)
       await page.locator(content).first().waitFor()
+      // A canvas is drawn after it is there, and once more when it has its size.
+      await page.evaluate(() => {
+        const { requestAnimationFrame: frame } = globalThis
+        return new Promise((done) => frame(() => frame(done)))
+      })
       const path = join(outDir, `${view}-${language}.webp`)
       await sharp(await page.screenshot())
         .webp({ quality: 80 })
