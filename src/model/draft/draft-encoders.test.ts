@@ -116,6 +116,24 @@ test('a vector for each text is preferred to vectors of tokens, and needs no poo
   expect(drafted?.pooling).toBeUndefined()
 })
 
+test('rows that differ by the rounding of half precision may share a batch', async () => {
+  const batchOf = async (dtype: string): Promise<number | undefined> => {
+    const outputs = [port('last_hidden_state', dtype, ['N', 'tokens', 8])]
+    const graph: TrialGraph = {
+      ...graphOf([ids, mask], tokenVectors),
+      ports: { inputs: [ids, mask], outputs },
+      run([first]: readonly TrialInput[]) {
+        const [rows = 0, tokens = 0] = first?.dims ?? []
+        const values = new Float32Array(rows * tokens * 8).fill(1 + rows / 1000)
+        return Promise.resolve([{ name: 'last_hidden_state', dims: [rows, tokens, 8], values }])
+      },
+    }
+    return (await text({}, graph)).text?.batch
+  }
+  expect(await batchOf('float16')).toBeUndefined()
+  expect(await batchOf('float32')).toBe(1)
+})
+
 test('a text encoder that the service cannot run names what it needs', async () => {
   const needs = async (files: object, graph?: TrialGraph): Promise<string[]> =>
     (await text(files as Record<string, unknown>, graph)).findings
