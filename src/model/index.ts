@@ -37,6 +37,7 @@ export { manifestSchemaText } from './package/manifest-schema.js'
 export {
   isVersion,
   manifestName,
+  readEncoders,
   readManifest,
   readPackage,
   type ModelPackage,

@@ -219,6 +219,7 @@ test.skipIf(picturesPath === undefined).each<[string, ElementType, ImageMembers]
   const [rows, out] = [join(directory, 'rows.csv'), join(directory, 'from-training.json')]
   writeFileSync(rows, `images\n${files.join('\n')}\n${files.join(' ')}\n`)
   run(join(directory, 'golden_cases.py'), rows, '--out', out)
-  models('init', directory, '--golden', out)
-  expect(models('verify', 'pictures').stdout).toMatch(/\nPASS {2}golden {7}4 golden cases/)
+  const { stdout, stderr, status } = models('init', directory, '--golden', out)
+  expect(stdout).toContain('4 cases')
+  expect([stderr, status]).toEqual(['', 0])
 })

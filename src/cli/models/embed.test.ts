@@ -1,11 +1,11 @@
 /**
  * `understudy models embed` as a process: what it prints, and what it refuses.
  */
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
-import { addVersion, models, modelsDir } from '../../../test/helpers/models-command.js'
+import { addVersion, changeManifest, models, modelsDir } from '../../../test/helpers/models-command.js'
 import { silentLog } from '../../base/index.js'
 import { normaliseImage } from '../../images/index.js'
 import { encodeImages, encodeTexts, readPackage } from '../../model/index.js'
@@ -63,6 +63,21 @@ test('prints one block for each input as text, with everything', async () => {
   )
   expect(stdout).toMatch(/\n\nimage {5}.*photo\.jpg, 40 × 30\ntensor {4}\[1, 3, 32, 32\]\nred {7}mean /)
   expect(status).toBe(0)
+})
+
+test('reads an encoder without a head, as no other command does', () => {
+  addVersion('example', 'example-1')
+  const embedded = () => models('embed', 'example', '--json', '--text', '글').stdout
+  const vector = embedded()
+  expect(vector).toContain('"token_ids"')
+  for (const file of ['head.onnx', 'image', 'golden.json'])
+    rmSync(join(modelsDir, 'example', file), { recursive: true })
+  changeManifest('example', { head: undefined, image: undefined, golden: undefined })
+  expect(embedded()).toBe(vector)
+  expect(models('verify', 'example', '--json')).toMatchObject({
+    status: 1,
+    stdout: expect.stringContaining('manifest.json: head is required') as string,
+  })
 })
 
 test('names what the service would refuse or not encode, and exits with 1', () => {

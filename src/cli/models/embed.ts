@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { imageEdgePixelsMax, ServiceError } from '../../contract/index.js'
 import { normaliseImage } from '../../images/index.js'
-import { encodeImages, encodeTexts, readPackage, type Encoding } from '../../model/index.js'
+import { encodeImages, encodeTexts, readEncoders, type Encoding } from '../../model/index.js'
 import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageLine, UsageError } from '../failure.js'
 import { count } from '../format.js'
@@ -28,7 +28,7 @@ export async function embed(version: string, flags: EmbedFlags, context: Command
   if (titles.length + files.length === 0) throw new UsageError('give at least one --text or --image')
   if (body !== undefined && titles.length === 0) throw new UsageError('--body needs --text')
   const settings = settingsOf(flags, context)
-  const modelPackage = await readPackage(settings.modelsDir, version)
+  const modelPackage = await readEncoders(settings.modelsDir, version)
   const options = loadOptions(version, settings, context)
   const records = titles.map((title) => Buffer.from(JSON.stringify({ title, body_html: body })))
   const images = await Promise.all(files.map((file) => uploaded(resolve(context.directory, file), file)))

@@ -127,6 +127,28 @@ test('prints each member with its source, what is needed, and what comes next', 
   expect(given.stdout).toContain('not in the catalogue: up_per_vew (did you mean up_per_view?)')
 })
 
+test('drafts an encoder without a head, for a comparison with the training', () => {
+  const directory = addExport(modelsDir, 'encoders')
+  for (const part of ['head.onnx', 'image']) rmSync(join(directory, part), { recursive: true })
+  const { stdout, stderr, status } = models('init', directory)
+  expect(stdout).toMatch(/\nNEEDED {2}head: add the graph that computes the heads/)
+  expect(stdout).toMatch(/\nNext: understudy models embed encoders --text /)
+  expect([stderr, status]).toEqual(['understudy: the draft needs head\n', 1])
+  expect(existsSync(join(directory, 'golden_cases.py'))).toBe(false)
+  const encoderAlone = manifestOf(directory) as Manifest
+  expect(encoderAlone).toMatchObject({ head: [], text: { file: 'text/onnx/model.onnx', dim: 16 } })
+  expect(encoderAlone).not.toHaveProperty('features')
+  const embedded = models('embed', 'encoders', '--json', '--text', '글')
+  expect(JSON.parse(embedded.stdout)).toMatchObject({ texts: [{ text: '글\n', problem: null }] })
+  expect(models('verify', 'encoders', '--json')).toMatchObject({
+    status: 1,
+    stdout: expect.stringContaining('head must be an array of at least 1 item, not []') as string,
+  })
+  addExport(modelsDir, 'encoders')
+  const { manifest } = drafted(directory, '--force')
+  expect(manifest).toMatchObject({ head: { file: 'head.onnx' }, text: encoderAlone.text })
+})
+
 test('changes no manifest that exists, apart from its golden cases', () => {
   const directory = addExport(modelsDir, 'encoders')
   const first = drafted(directory).manifest
@@ -163,15 +185,15 @@ test('golden cases that differ whatever was guessed are needed', () => {
 
 test('names what cannot be drafted', () => {
   const directory = addExport(modelsDir, 'encoders')
-  rmSync(join(directory, 'head.onnx'))
+  for (const encoder of ['image', 'text/onnx']) rmSync(join(directory, encoder), { recursive: true })
+  writeFileSync(join(directory, 'head.onnx'), 'no graph')
   const { stdout, status } = models('init', directory, '--json')
   expect(JSON.parse(stdout)).toMatchObject({
     manifest: null,
     findings: [{ member: 'head', state: 'needed' }],
   })
   expect([status, existsSync(join(directory, 'manifest.json'))]).toEqual([1, false])
-  rmSync(join(directory, 'image'), { recursive: true })
-  rmSync(join(directory, 'text/onnx'), { recursive: true })
+  rmSync(join(directory, 'head.onnx'))
   expect(models('init', directory).stderr).toContain('has no file that ends in .onnx')
   expect(models('init', 'nowhere').stderr).toMatch(/^understudy: nowhere is not a directory, and /)
 })

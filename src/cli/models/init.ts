@@ -62,13 +62,14 @@ export async function init(given: string, flags: InitFlags, context: CommandCont
   }
   const existing = join(directory, goldenFileName)
   const cases = golden ?? (existsSync(existing) ? existing : null)
-  const script = cases === null ? join(directory, scriptName) : null
+  const hasHead = !findings.some(({ member, state }) => member === 'head' && state === 'needed')
+  const script = cases === null && hasHead ? join(directory, scriptName) : null
   if (script !== null) await copyFile(scriptFile, script)
   await writeManifest(file, manifest)
   const result =
     cases === null ? draft : { ...draft, ...(await withGolden(directory, draft, cases, flags, context)) }
   printResult(context, flags, { ...result, script }, () => draftText(result, context))
-  if (flags.json !== true) context.print(nextSteps(directory, modelsDir, script))
+  if (flags.json !== true) context.print(nextSteps(directory, modelsDir, { script, hasHead }))
   if (result.findings.some(({ state }) => state === 'needed')) throw neededError(result.findings)
 }
 
@@ -170,17 +171,23 @@ function draftText({ findings, unused }: Draft, context: CommandContext): string
   return `${table}${lines.length === 0 ? '' : `\n${lines.join('')}`}`
 }
 
-function nextSteps(directory: string, modelsDir: string, script: string | null): string {
+function nextSteps(
+  directory: string,
+  modelsDir: string,
+  { script, hasHead }: { readonly script: string | null; readonly hasHead: boolean },
+): string {
   const version = basename(directory)
   const isVersionOf = resolve(modelsDir) === dirname(directory)
-  const verify = `understudy models verify ${version}${isVersionOf ? '' : ` --models-dir ${dirname(directory)}`}`
+  const [command, inputs] = hasHead ? ['verify', ''] : ['embed', ' --text TEXT --image FILE']
+  const option = isVersionOf ? '' : ` --models-dir ${dirname(directory)}`
+  const next = `understudy models ${command} ${version}${option}${inputs}`
   const path = relative(process.cwd(), directory) || '.'
   const golden =
     script === null
       ? ''
       : `There are no golden cases. In the training environment: python3 ${join(path, scriptName)} ROWS.csv\n` +
         `Then here: understudy models init ${path} --golden from-training.json\n`
-  return `\n${join(path, manifestName)} written. Its member draft lists what was guessed.\n${golden}Next: ${verify}\n`
+  return `\n${join(path, manifestName)} written. Its member draft lists what was guessed.\n${golden}Next: ${next}\n`
 }
 
 function neededError(findings: readonly Finding[]): CommandError {

@@ -36,7 +36,7 @@ export interface DraftOptions {
 }
 
 export interface Draft {
-  /** Lacks members that are needed. null: there is no graph of heads. */
+  /** Lacks members that are needed. null: there is no graph of heads, and no encoder. */
   readonly manifest: Manifest | null
   readonly findings: readonly Finding[]
   /** Graphs that the manifest does not name, each with the reason. */
@@ -100,10 +100,6 @@ async function draftOf(inventory: Inventory, opened: Opened, context: Context): 
       `${entry.file}: neither heads nor an encoder, by its inputs ${ports.inputs.map((port) => `${port.name} ${portText(port)}`).join(', ')}`,
     )
   const heads = byKind('head')
-  if (heads.length === 0) {
-    findings.need('head', 'add the graph that computes the heads: its inputs are float matrices [N, columns]')
-    return { manifest: null, findings: findings.list, unused }
-  }
   const encoderOf = (kind: 'text' | 'image'): TrialGraph | undefined => {
     const graphs = byKind(kind)
     const chosen = preferredEncoder(graphs, ({ entry }) => entry.file)
@@ -111,9 +107,14 @@ async function draftOf(inventory: Inventory, opened: Opened, context: Context): 
       unused.push(`${entry.file}: a package has one ${kind} encoder, and ${chosen?.entry.file} was chosen`)
     return chosen
   }
+  const [textGraph, imageGraph] = [encoderOf('text'), encoderOf('image')]
+  const hasHeads = heads.length > 0
+  if (!hasHeads) {
+    findings.need('head', 'add the graph that computes the heads: its inputs are float matrices [N, columns]')
+    if (!textGraph && !imageGraph) return { manifest: null, findings: findings.list, unused }
+  }
   findings.take('model_version', read(version, 'the name of the directory'))
   findings.take('kind', guess('trained', 'transport-test is a model that predicts nothing'))
-  const [textGraph, imageGraph] = [encoderOf('text'), encoderOf('image')]
   const text = textGraph && (await draftText(textGraph, inventory, findings))
   const image = imageGraph && (await draftImage(imageGraph, inventory, findings))
   const dims = { text: text?.dim ?? 0, image: image?.dim ?? 0 }
@@ -122,7 +123,7 @@ async function draftOf(inventory: Inventory, opened: Opened, context: Context): 
   const graphs = headGraphs(heads.slice(0, headGraphsMax), dims, findings)
   const drafted = await draftHeadPart(inventory, graphs, dims, context)
   const isRead = (encoder: 'text' | 'image'): boolean =>
-    graphs.some(({ inputs }) => inputs[encoder] !== undefined)
+    !hasHeads || graphs.some(({ inputs }) => inputs[encoder] !== undefined)
   for (const [encoder, graph] of [
     ['text', textGraph],
     ['image', imageGraph],

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { ModelError } from '../model.js'
 import type { HeadManifest, HeadOutput, ImageManifest, Manifest } from './manifest.js'
-import { parseManifest } from './parse-manifest.js'
+import { parseEncoders, parseManifest } from './parse-manifest.js'
 
 const sha256 = 'a'.repeat(64)
 const head: HeadManifest = {
@@ -14,6 +14,15 @@ const head: HeadManifest = {
   outputs: { p_up: { name: 'probs', column: 1 } },
 }
 const manifest: Manifest = { model_version: 'v', kind: 'trained', features: ['views_log', 'up_log'], head }
+const image: ImageManifest = {
+  file: 'image.onnx',
+  sha256,
+  input: 'pixels',
+  output: 'vectors',
+  dim: 4,
+  pooling: 'mean',
+  resize: { width: 8, height: 8 },
+}
 
 /** The problems of the manifest with these changes, without the name of the file; none: it is valid. */
 function problems(changes: Partial<Manifest>): string[] {
@@ -90,15 +99,6 @@ describe('galleries', () => {
 })
 
 describe('an image encoder', () => {
-  const image: ImageManifest = {
-    file: 'image.onnx',
-    sha256,
-    input: 'pixels',
-    output: 'vectors',
-    dim: 4,
-    pooling: 'mean',
-    resize: { width: 8, height: 8 },
-  }
   const problemsOf = (changes: Partial<ImageManifest>): string[] =>
     problems({ head: { ...head, inputs: { image: 'image' } }, image: { ...image, ...changes } })
 
@@ -115,4 +115,25 @@ describe('an image encoder', () => {
     ['with a divisor alone', { std: [1, 1, 1] }, ['image.mean and image.std require each other']],
     ['with a factor alone', { scale: 1 }, ['image.scale requires image.mean and image.std']],
   ])('%s', (_, changes, expected) => expect(problemsOf(changes)).toEqual(expected))
+})
+
+describe('a manifest for its encoders alone', () => {
+  const headless = { model_version: 'v', kind: 'trained', image }
+  const parsed = (changes: object): Manifest =>
+    parseEncoders(JSON.stringify({ ...headless, ...changes }), 'm')
+
+  test('may have no head', () => {
+    expect(parsed({})).toEqual({ ...headless, head: [] })
+    expect(parsed({ head: [] })).toEqual({ ...headless, head: [] })
+  })
+
+  test.each([
+    ['another member', { kind: 'x', head: [] }, 'm: kind must be one of trained, transport-test, not "x"'],
+    ['a contradiction', { image: { ...image, scale: 1 } }, 'm: image.scale requires'],
+    [
+      'a head that reads another input',
+      { features: ['views_log'], head },
+      'm: there is a image encoder, and no head',
+    ],
+  ])('is refused for %s', (_, changes, message) => expect(() => parsed(changes)).toThrow(message))
 })

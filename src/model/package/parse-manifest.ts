@@ -13,11 +13,25 @@ const scoredHeads: readonly HeadName[] = headNames.filter((name) => name !== 'do
 const placeholderPattern = /\{[A-Za-z_]+\}/g
 
 /** The manifest in `text`. Throws a `ModelError` that names `file`, each failing path and the rule it breaks. */
-export function parseManifest(text: string, file: string): Manifest {
-  const manifest = parseTyped(text, file, validateManifest)
+export function parseManifest(text: string, file: string, validator = validateManifest): Manifest {
+  const manifest = parseTyped(text, file, validator)
   const problems = contradictions(manifest)
   if (problems.length > 0) throw refusal(file, problems)
   return manifest
+}
+
+/** As `parseManifest`, of a package that may lack heads: without them `head` is an empty list. */
+export function parseEncoders(text: string, file: string): Manifest {
+  return parseManifest(text, file, validateEncoders)
+}
+
+function validateEncoders(value: unknown): IValidation<Manifest> {
+  const { head = [] } = (value ?? {}) as Partial<Manifest>
+  const report = validateManifest(value)
+  if (report.success || !Array.isArray(head) || head.length > 0) return report
+  const errors = report.errors.filter(({ path }) => path !== '$input.head')
+  if (errors.length > 0) return { ...report, errors }
+  return { success: true, data: { ...(value as Manifest), head } }
 }
 
 /** typia also compares a list of heads with the type of a single head: those errors are omitted. */
@@ -88,7 +102,7 @@ function contradictions(manifest: Manifest): string[] {
     ...dateRules(manifest.provenance?.date),
     ...featureRules(manifest),
     ...galleryRules(manifest),
-    ...headRules(manifest),
+    ...(headGraphs(manifest).length === 0 ? [] : headRules(manifest)),
     ...encoderRules(manifest),
     ...imageRules(manifest.image),
   ]
@@ -164,12 +178,16 @@ function outputRules(place: string, { column, scale, offset, activation }: HeadO
 }
 
 function encoderRules(manifest: Manifest): Rule[] {
+  const graphs = headGraphs(manifest)
   const rules = (['text', 'image'] as const).flatMap((encoder): Rule[] => {
-    const isUsed = headGraphs(manifest).some(({ inputs }) => inputs[encoder] !== undefined)
+    const isUsed = graphs.some(({ inputs }) => inputs[encoder] !== undefined)
     const hasEncoder = manifest[encoder] !== undefined
     return [
       [isUsed && !hasEncoder, `a head has an input for ${encoder}, and there is no ${encoder} encoder`],
-      [hasEncoder && !isUsed, `there is a ${encoder} encoder, and no head has an input for it`],
+      [
+        hasEncoder && !isUsed && graphs.length > 0,
+        `there is a ${encoder} encoder, and no head has an input for it`,
+      ],
     ]
   })
   const placeholders = manifest.text?.template.match(placeholderPattern) ?? []

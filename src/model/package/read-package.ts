@@ -8,7 +8,7 @@ import { findFeature, nearestFeature } from '../features/catalogue.js'
 import type { Feature } from '../features/feature.js'
 import { ModelError } from '../model.js'
 import type { Manifest } from './manifest.js'
-import { featureNames, namedFiles, parseManifest } from './parse-manifest.js'
+import { featureNames, namedFiles, parseEncoders, parseManifest } from './parse-manifest.js'
 import { accessFile, readBytes } from './read-file.js'
 
 export const manifestName = 'manifest.json'
@@ -39,8 +39,12 @@ export interface PackageFileEntry {
  * Reads the package of a version and checks its manifest, its features and that its files exist. It does not hash the
  * files, which may be large: each reader of a file checks its hash.
  */
-export async function readPackage(modelsDir: string, version: string): Promise<ModelPackage> {
-  const { directory, manifest, manifestFile } = await readManifest(modelsDir, version)
+export async function readPackage(
+  modelsDir: string,
+  version: string,
+  parse = parseManifest,
+): Promise<ModelPackage> {
+  const { directory, manifest, manifestFile } = await readManifest(modelsDir, version, parse)
   const features = findFeatures(manifest, manifestFile)
   const files = await Promise.all(
     namedFiles(manifest).map(async ({ place, file, sha256 }) => {
@@ -53,15 +57,21 @@ export async function readPackage(modelsDir: string, version: string): Promise<M
   return { directory, manifest, features, files }
 }
 
+/** As `readPackage`, of a package that may lack heads. */
+export async function readEncoders(modelsDir: string, version: string): Promise<ModelPackage> {
+  return readPackage(modelsDir, version, parseEncoders)
+}
+
 /** Reads the manifest of a version, and checks it alone. */
 export async function readManifest(
   modelsDir: string,
   version: string,
+  parse = parseManifest,
 ): Promise<{ directory: string; manifest: Manifest; manifestFile: string }> {
   checkVersion(version)
   const directory = join(modelsDir, version)
   const manifestFile = join(directory, manifestName)
-  const manifest = parseManifest((await readBytes(manifestFile)).toString('utf8'), manifestFile)
+  const manifest = parse((await readBytes(manifestFile)).toString('utf8'), manifestFile)
   if (manifest.model_version !== version) {
     throw new ModelError(
       `${manifestFile}: model_version is ${manifest.model_version}, but the directory is named ${version}`,
