@@ -132,7 +132,7 @@ test('drafts an encoder without a head, for a comparison with the training', () 
   for (const part of ['head.onnx', 'image']) rmSync(join(directory, part), { recursive: true })
   const { stdout, stderr, status } = models('init', directory)
   expect(stdout).toMatch(/\nNEEDED {2}head: add the graph that computes the heads/)
-  expect(stdout).toMatch(/\nNext: understudy models embed encoders --text /)
+  expect(stdout).toMatch(/\nNext: understudy models embed encoders( --models-dir \S+)? --text TEXT\n/)
   expect([stderr, status]).toEqual(['understudy: the draft needs head\n', 1])
   expect(existsSync(join(directory, 'golden_cases.py'))).toBe(false)
   const encoderAlone = manifestOf(directory) as Manifest

@@ -69,7 +69,8 @@ export async function init(given: string, flags: InitFlags, context: CommandCont
   const result =
     cases === null ? draft : { ...draft, ...(await withGolden(directory, draft, cases, flags, context)) }
   printResult(context, flags, { ...result, script }, () => draftText(result, context))
-  if (flags.json !== true) context.print(nextSteps(directory, modelsDir, { script, hasHead }))
+  if (flags.json !== true)
+    context.print(nextSteps(directory, modelsDir, { script, encoders: hasHead ? null : manifest }))
   if (result.findings.some(({ state }) => state === 'needed')) throw neededError(result.findings)
 }
 
@@ -174,11 +175,14 @@ function draftText({ findings, unused }: Draft, context: CommandContext): string
 function nextSteps(
   directory: string,
   modelsDir: string,
-  { script, hasHead }: { readonly script: string | null; readonly hasHead: boolean },
+  { script, encoders }: { readonly script: string | null; readonly encoders: Manifest | null },
 ): string {
   const version = basename(directory)
   const isVersionOf = resolve(modelsDir) === dirname(directory)
-  const [command, inputs] = hasHead ? ['verify', ''] : ['embed', ' --text TEXT --image FILE']
+  const command = encoders === null ? 'verify' : 'embed'
+  const inputs =
+    (encoders?.text === undefined ? '' : ' --text TEXT') +
+    (encoders?.image === undefined ? '' : ' --image FILE')
   const option = isVersionOf ? '' : ` --models-dir ${dirname(directory)}`
   const next = `understudy models ${command} ${version}${option}${inputs}`
   const path = relative(process.cwd(), directory) || '.'

@@ -31,13 +31,12 @@ export async function tryEncoder(graph: TrialGraph, rows: EncoderRows): Promise<
   const run = (first: number, count: number) => graph.run(rows.inputs(first, count))
   const running = run(0, size).then((outputs) => ({ outputs, rows: size, batchOfOne: null }))
   if (graph.entry.batch !== undefined) return running
-  const together = await running.then(
-    ({ outputs }) => rows.output(outputs, size),
-    () => undefined,
-  )
+  const both = await running.catch(() => undefined)
+  const together = both && rows.output(both.outputs, size)
   for (let row = 0; row < size; row++) {
     const outputs = await run(row, 1).catch(() => [])
-    const alone = rows.output(outputs, 1)
+    const alone =
+      together === undefined ? rows.output(outputs, 1) : outputs.find(({ name }) => name === together.name)
     if (alone === undefined) continue
     if (together === undefined) return { outputs, rows: 1, batchOfOne: batchOfOneReasons.hidden }
     const { length } = alone.values
@@ -48,7 +47,7 @@ export async function tryEncoder(graph: TrialGraph, rows: EncoderRows): Promise<
     const isHalf = portNamed(graph.ports.outputs, alone.name)?.dtype === 'float16'
     const tolerance = aloneTolerances[isHalf ? 'float16' : 'other']
     const largest = alone.values.reduce((max, value) => Math.max(max, Math.abs(value)), 1)
-    if (difference > tolerance * largest) return { outputs, rows: 1, batchOfOne: batchOfOneReasons.differs }
+    if (difference > tolerance * largest) return { ...both!, batchOfOne: batchOfOneReasons.differs }
   }
   return running
 }
