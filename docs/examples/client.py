@@ -1,9 +1,8 @@
 """client.py: sends a cycle every five minutes, and stores each response. Queue and spool are one SQLite file."""
-import gzip, json, os, re, sqlite3, time
+import gzip, json, os, random, re, sqlite3, time
 from datetime import datetime, timedelta, timezone
 from urllib.parse import quote
 import requests
-from urllib3.util import Retry
 
 db = sqlite3.connect(os.environ.get("QUEUE_FILE", "queue.sqlite"))
 # candidate, reading, snapshot, removal: rows of the contract, as JSON. sent_in, removed_in: the cycles that have them.
@@ -14,26 +13,32 @@ db.executescript("""PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
     PRIMARY KEY (gall_id, post_no, position));
   CREATE TABLE IF NOT EXISTS cycles (cycle_id PRIMARY KEY, body, response, problem)""")
 
-session = requests.Session()
-# Sends the same bytes for about four minutes while the service cannot be reached or is busy.
-retry = Retry(10, read=2, backoff_factor=0.2, status_forcelist=[408, 429, 502, 503, 504], allowed_methods=None,
-              raise_on_status=False)
-for scheme in ("http://", "https://"): session.mount(scheme, requests.adapters.HTTPAdapter(max_retries=retry))
 refusals = {400: "bad_request", 404: "not_found", 409: "conflict", 413: "too_large", 415: "unsupported_media_type",
             422: "unprocessable"}
 
 def send(method, path, body, headers):
-    """Returns (answer, None), or (None, error) if the service refuses it for good. Otherwise an OSError; on 500 an HTTPError."""
-    reply = session.request(method, os.environ["SCORING_URL"] + path, data=body, timeout=(5, 60),
-                            headers={"Authorization": os.environ["SCORING_KEY"], **headers})
-    try:
-        status, answer = reply.status_code, reply.json()
-        if status in (200, 201) and ("results" in answer or "key" in answer): return answer, None
-        error = {"status": status, "message": "", "fields": [], **answer["error"]}
-        is_future = [field["problem"] for field in error["fields"]] == ["must not be in the future"]  # But later in the past.
-        if refusals.get(status) == error["code"] and not is_future: return None, error
-    except (ValueError, KeyError, TypeError): pass  # A response of a proxy.
-    raise (requests.HTTPError if reply.status_code == 500 else OSError)(f"{method} {path}: {reply.status_code} {reply.text[:300]}")
+    """Sends the same bytes until they are answered: (answer, None), or (None, error) if they are refused for good.
+    Raises OSError, on 500 an HTTPError: after four minutes while the service is busy or cannot be reached, else at once."""
+    give_up_at, wait_s = time.monotonic() + 240, 0.2
+    while True:
+        pause_s = random.uniform(0, wait_s)
+        try:
+            reply = requests.request(method, os.environ["SCORING_URL"] + path, data=body, timeout=(5, 60),
+                                     headers={"Authorization": os.environ["SCORING_KEY"], **headers})
+            status, is_busy = reply.status_code, reply.status_code in (408, 429, 502, 503, 504)
+            failure = (requests.HTTPError if status == 500 else OSError)(f"{method} {path}: {status} {reply.text[:300]}")
+            pause_s = max(pause_s, float(reply.headers.get("Retry-After", 0)))
+            answer = reply.json()
+            if status in (200, 201) and ("results" in answer or "key" in answer): return answer, None
+            error = {"status": status, "message": "", "fields": [], **answer["error"]}
+            is_future = [field["problem"] for field in error["fields"]] == ["must not be in the future"]  # But later in the past.
+            if refusals.get(status) == error["code"] and not is_future: return None, error
+        except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
+            failure, is_busy = OSError(f"{method} {path}: {error}"), True
+        except (ValueError, KeyError, TypeError): pass  # A response of a proxy.
+        if not is_busy or time.monotonic() + pause_s > give_up_at: raise failure
+        time.sleep(pause_s)
+        wait_s = min(2 * wait_s, 10)
 
 def rows(column, where, *values):
     found = db.execute(f"SELECT {column} FROM posts WHERE problem IS NULL AND {where}", values)
