@@ -102,8 +102,8 @@ from understudy.environment where name = $1`
 
 /** A row of `entry` that no commit has written, as after a restore by hand: it has the number of one to come. */
 export const leftoverStatement = `
-select e.head, min(n.number) as number from understudy.environment e join understudy.entry n on n.environment = e.name
-where e.name = $1 and n.number > e.head group by e.head`
+select e.head, n.number from understudy.environment e join understudy.entry n on n.environment = e.name
+where e.name = $1 and n.number = e.head + 1`
 
 /**
  * The entries go first, and all of them: a view whose entry is gone reads everything again, so it cannot miss a removal. The
