@@ -116,12 +116,12 @@ async function vectorProblem(
     }
     const vector = together.vectors.subarray(index * dim, (index + 1) * dim)
     if (!vector.every(Number.isFinite)) return `The vector of ${place} is not finite.`
-    const allowed = tolerance * vector.reduce((max, value) => Math.max(max, Math.abs(value)), 1)
+    const largest = vector.reduce((max, value) => Math.max(max, Math.abs(value)), 1)
     const repeated = vectorDifference(vector, again.vectors.subarray(index * dim, (index + 1) * dim))
-    if (!(repeated <= allowed))
+    if (!(repeated <= vectorToleranceMin * largest))
       return `The graph is not deterministic: the vector of ${place} differs by ${figure(repeated)} between two equal runs.`
     const difference = vectorDifference(vector, (await encoder.encode([item])).vectors)
-    if (!(difference <= allowed))
+    if (!(difference <= tolerance * largest))
       return (
         `The vector of ${place} differs by ${figure(difference)} alone and together. A graph in half precision needs golden cases ` +
         'with a larger tolerance, one with dynamic quantisation "batch": 1 in the manifest.'
