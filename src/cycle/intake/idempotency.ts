@@ -175,7 +175,9 @@ export class Idempotency {
     const known = this.lookup(before.cycleId)
     if (known.kind !== 'stored') return undefined
     const { cycle } = known
-    return isSameCycle(before, cycle) ? { cycle, response: this.#response(cycle) } : undefined
+    // A cycle that another has replaced in the journal may have the same id.
+    const isSame = cycle.position === before.position && cycle.receivedAt === before.receivedAt
+    return isSame ? { cycle, response: this.#response(cycle) } : undefined
   }
 
   /** Keeps the response of the newest cycle in memory; nobody may change it. */
@@ -223,17 +225,6 @@ export class Idempotency {
     assert(this.#store.expiry.isExpired(cycleId), `cycle ${cycleId} has its request and its response`)
     throw expiredCycle(cycleId)
   }
-}
-
-/** Whether two lookups have found the same bytes. */
-export function isSame(before: KnownCycle, after: KnownCycle): boolean {
-  if (before.kind === 'in progress') return after.kind === before.kind && after.flight === before.flight
-  return before.kind === 'stored' && after.kind === before.kind && isSameCycle(before.cycle, after.cycle)
-}
-
-/** A cycle that another has replaced in the journal may have the same id. */
-function isSameCycle(before: StoredCycle, after: StoredCycle): boolean {
-  return before.position === after.position && before.receivedAt === after.receivedAt
 }
 
 /** The record has been deleted: the response cannot be repeated, the body cannot be compared, and the cycle is not scored again. */

@@ -11,7 +11,7 @@ import { packRequest, threadBytesMin, type RequestBody } from '../request-body.j
 import type { StageClock } from '../stage-clock.js'
 import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 import { checkTimes } from './check-times.js'
-import { Idempotency, isSame, type KnownCycle } from './idempotency.js'
+import { Idempotency } from './idempotency.js'
 import type { StoredResponse } from './stored-responses.js'
 
 export interface CycleLimits {
@@ -116,9 +116,9 @@ export class Intake {
       const known = this.#idempotency.lookup(cycle.cycleId)
       if (known.kind === 'unknown') return await this.#score(call, cycle, receivedAtMs, stages)
       call.slot.release()
-      if (call.otherThan === null || !isSame(call.otherThan, known))
-        return await this.#idempotency.repeat(known, cycle.cycleId, body, signal)
-      return await this.#idempotency.responseToSameValue(known, cycle.cycleId, body, signal)
+      if (call.hasOtherBytes)
+        return await this.#idempotency.responseToSameValue(known, cycle.cycleId, body, signal)
+      return await this.#idempotency.repeat(known, cycle.cycleId, body, signal)
     } finally {
       await call.end()
     }
@@ -169,7 +169,7 @@ export class Intake {
     if (body.peekedId === null) return null
     const known = this.#idempotency.lookup(body.peekedId)
     const response = await this.#idempotency.responseToSameBytes(known, body, signal)
-    if (response === null) call.otherThan = known
+    if (response === null) call.hasOtherBytes = known.kind !== 'unknown'
     else if (known.kind === 'stored')
       this.#repeated.keep(body.gzip ?? body.json, { cycle: known.cycle, isGzip: body.gzip !== null })
     return response
@@ -229,8 +229,8 @@ export class Intake {
 class Call {
   readonly body: RequestBody
   readonly slot: CallSlot
-  /** The cycle with whose bytes the body was compared, and that has others. */
-  otherThan: KnownCycle | null = null
+  /** Its bytes were compared with those of the cycle whose id it shows: only the values are left to compare. */
+  hasOtherBytes = false
   #packing: Promise<StoredRequest> | null = null
 
   constructor(body: RequestBody, slot: CallSlot) {
