@@ -311,15 +311,18 @@ describe.each(programs)('the client in $name', (program) => {
   )
 
   test.skipIf(isMissing)(
-    'keeps what a gateway refuses with an error of its own, and sends snapshots',
+    'keeps what a gateway refuses with an error of its own, or for an hour, and sends snapshots',
     async () => {
       const server = await started()
       let isUnrouted = true
       let refusedCount = 0
       const gateway = http.createServer((request, response) => {
         if (isUnrouted) {
-          refusedCount++
           request.resume()
+          if (refusedCount++ === 0) {
+            response.writeHead(503, { 'Retry-After': '3600' }).end()
+            return
+          }
           response.writeHead(404, { 'Content-Type': 'application/json' })
           response.end('{"error":{"code":"no_route","message":"no route","fields":[]}}')
           return

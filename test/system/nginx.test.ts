@@ -152,6 +152,7 @@ describe.skipIf(nginxMissing)('nginx in front of the server', () => {
       /^HTTP\/1\.1 400 [^]*Content-Type: application\/json[^]*"code":"bad_request","message":"nginx/
     expect(await image('/v1/images/%00/1/01')).toMatch(badRequest)
     expect(await exchange('NO HEAD\r\n\r\n')).toMatch(badRequest)
+    expect(await exchange(head('GET /v1/health', `X: ${'x'.repeat(40_000)}`, last))).toMatch(badRequest)
     const large = head(
       'PUT /v1/images/g/1/01',
       'Content-Type: image/jpeg',

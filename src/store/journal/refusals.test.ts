@@ -45,11 +45,16 @@ describe.skipIf(postgresBin === null)('the server of the journal', () => {
       expect((await journal.state()).problem).toBeNull()
       const rows = `understudy.entry where environment = '${journal.environment}' and number > 1`
       const token = originMark.token
-      servers.sql(
-        `insert into understudy.entry values ('${journal.environment}', 2, '${token}', 1, now())`,
-        undefined,
-        'journal',
-      )
+      const insert = (number: number): void =>
+        void servers.sql(
+          `insert into understudy.entry values ('${journal.environment}', ${number}, '${token}', 1, now())`,
+          undefined,
+          'journal',
+        )
+      // A row further on refuses nothing yet.
+      insert(9)
+      expect((await journal.state()).problem).toBeNull()
+      insert(2)
       expect((await journal.state()).problem).toBe(
         'the journal has a row of entry 2 after its newest entry 1: remove it, or restore the journal from a backup',
       )
