@@ -32,7 +32,7 @@ export class Tombstones {
   /** Posts in `#departures`. */
   #departedPosts = 0
 
-  /** The tombstones at `nowMs` that all departures have left, read from the newest back, as far as any is kept. */
+  /** The tombstones at `nowMs`. Of the departures, from the newest back, it reads those that are kept and one more. */
   static at(nowMs: number, newestFirst: Iterable<Departure>): Tombstones {
     const kept: Departure[] = []
     let departedPosts = 0
