@@ -125,7 +125,6 @@ async function fill(): Promise<number> {
     const heads = { p_views: head, p_comments: other(), p_up: other(), downvote_share: other() }
     const columns = cycleRecordOf({
       cycle,
-      json,
       plan,
       weights,
       available: nothingEncoded(plan.scoring.count),

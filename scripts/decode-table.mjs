@@ -80,7 +80,7 @@ function kindOf({ name, value }, columns) {
 }
 
 /** Kinds whose columns have no value for an absent member; and those that have one for null. */
-const requiredKinds = ['cycle_id', 'enum_number', 'key', 'rows']
+const requiredKinds = ['cycle_id', 'enum_number', 'key', 'measured_text', 'rows']
 const nullableKinds = ['date_time', 'integer']
 
 /** The least and the largest number, or the most characters of a text; nothing without a limit. */

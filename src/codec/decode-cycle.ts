@@ -102,6 +102,7 @@ function candidateColumns(
   return {
     ...keyColumns(rows, galleries),
     ...slices,
+    titles: rows.map((row) => row.title),
     createdAtMs: Float64Array.from(created, (at) => at.ms),
     createdAtFraction: Float64Array.from(created, (at) => at.fraction),
     extractedAtMs: Float64Array.from(extracted, (at) => at.ms),

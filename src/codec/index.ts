@@ -20,5 +20,4 @@ export {
   type WeightedMeans,
 } from './native-addon.js'
 export { packTable, unpackTable, type PackedTable } from './pack.js'
-export { textFingerprint } from './text-measures.js'
 export { WorkerRunner, type WorkerTask } from './worker.js'

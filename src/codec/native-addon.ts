@@ -16,6 +16,8 @@ export interface NativeFindings {
   readonly memberOrder: readonly number[]
   /** Distinct keys in order of first appearance; key columns index them. */
   readonly keys: readonly string[]
+  /** Texts that are measured without markup, in their order in the body. */
+  readonly texts: readonly string[]
   /** The columns in the order of `decodeColumns`, each from a multiple of 8 bytes on. */
   readonly block: Uint8Array<ArrayBuffer>
 }
@@ -83,7 +85,7 @@ export interface LineWeights {
 export type WeightedMeans = (image: RgbPixels, columns: LineWeights, rows: LineWeights) => Uint8Array
 
 /** Increment here and in native/addon.cc with every change of `NativeAddon`, so that an older addon is not loaded. */
-const interfaceVersion = 7
+const interfaceVersion = 8
 
 /** Identifies the contract that the native decoder's table must have been generated from. */
 export const shapeHash = createHash('sha256').update(JSON.stringify(cycleShape)).digest('hex')

@@ -35,7 +35,7 @@ export function createNativeDecode(addon: NativeAddon): NativeDecode {
 function cycleColumns(
   body: Uint8Array,
   [root, candidates, engagement, candidateScores, removals]: ColumnGroup[],
-  { memberOrder, keys }: NativeFindings,
+  { memberOrder, keys, texts }: NativeFindings,
 ): CycleColumns {
   const { cycleIdStart, cycleIdEnd, cycleTimeStart, cycleTimeEnd, cycleAtMs, cycleAtFraction } =
     root as unknown as RootColumns
@@ -46,7 +46,8 @@ function cycleColumns(
     cycleTime: text(cycleTimeStart, cycleTimeEnd),
     cycleAt: { ms: cycleAtMs[0]!, fraction: cycleAtFraction[0]! },
     memberOrder: memberOrder.map((member) => bodyMembers[member]!),
-    candidates: candidates as unknown as CandidateColumns,
+    // Of a cycle, only titles are measured without markup, and each candidate has one.
+    candidates: { ...candidates, titles: texts } as unknown as CandidateColumns,
     engagement: engagement as unknown as EngagementColumns,
     candidateScores: candidateScores as unknown as CandidateScoreColumns,
     removals: removals as unknown as RemovalColumns,

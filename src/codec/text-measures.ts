@@ -58,7 +58,7 @@ const blockBytes = 16
  * with zeros), folded into two halves in opposite orders. Over bytes and in lanes, because native code reads words
  * faster than code points. Half of a surrogate pair counts as U+FFFD.
  */
-export function textFingerprint(text: string): { readonly low: number; readonly high: number } {
+function textFingerprint(text: string): { readonly low: number; readonly high: number } {
   const bytes = Buffer.byteLength(text)
   const padded = Buffer.alloc(Math.ceil(bytes / blockBytes) * blockBytes)
   padded.write(text)

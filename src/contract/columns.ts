@@ -129,6 +129,7 @@ export interface PostColumns {
 export interface CandidateColumns extends KeyColumns, PostColumns {
   readonly rowStart: Uint32Array
   readonly rowEnd: Uint32Array
+  readonly titles: readonly string[]
 }
 
 /** Counters at a time. */

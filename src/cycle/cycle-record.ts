@@ -13,12 +13,9 @@ import {
 import { gallIdAt, PostMap, type CyclePlan, type WeightsSetting } from '../pool/index.js'
 import { packCycleRecord, type CycleRows, type CycleTables } from '../records/index.js'
 import type { Availability } from './availability.js'
-import { candidateTitle } from './candidate-title.js'
 
 export interface PlannedCycle {
   readonly cycle: CycleColumns
-  /** The body of the request. */
-  readonly json: Uint8Array
   readonly plan: CyclePlan
 }
 
@@ -61,9 +58,9 @@ export interface PlannedTables extends Pick<CycleTables, 'candidates' | 'removal
   readonly counters: Omit<CycleRows<'scored'>, 'text_encoded'>
 }
 
-export function plannedTables({ cycle, json, plan }: PlannedCycle): PlannedTables {
+export function plannedTables({ cycle, plan }: PlannedCycle): PlannedTables {
   return {
-    candidates: candidatesOf(cycle, json, plan),
+    candidates: candidatesOf(cycle, plan),
     removals: removalsOf(cycle, plan),
     results: resultsOf(plan),
     counters: countersOf(plan),
@@ -72,7 +69,6 @@ export function plannedTables({ cycle, json, plan }: PlannedCycle): PlannedTable
 
 function candidatesOf(
   { candidates, galleries }: CycleColumns,
-  json: Uint8Array,
   { entries }: CyclePlan,
 ): CycleRows<'candidates'> {
   const rows = candidateRows(candidates, entries.enteredRows)
@@ -80,7 +76,7 @@ function candidatesOf(
   const { createdAtMs, createdAtFraction, extractedAtMs, extractedAtFraction } = candidates
   const titles: (string | null)[] = []
   for (let place = 0; place < rows.length; place++)
-    titles.push(place < entered ? candidateTitle(json, candidates, rows[place]!) : null)
+    titles.push(place < entered ? candidates.titles[rows[place]!]! : null)
   return {
     ...keysOf(galleries, candidates, rows),
     title: titles,

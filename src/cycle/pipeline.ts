@@ -20,7 +20,7 @@ import { availabilityOf } from './availability.js'
 import { cycleRecordOf } from './cycle-record.js'
 import { missingInputWarnings, modelKindWarnings, type Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
-import type { CycleLimits, NewCycle } from './intake/index.js'
+import type { CycleLimits, NewCycle, StoredResponse } from './intake/index.js'
 import { placedFailure } from './model-failure.js'
 import type { ModelFailures } from './model-failures.js'
 import { checkPendingCount } from './pending-limit.js'
@@ -89,10 +89,10 @@ export class CyclePipeline {
   }
 
   /**
-   * The durable response to a new cycle, scored by `model`. Throws `ModelError`, `unprocessable` when too many posts would
+   * The durable response to a new cycle, scored by `model`, and what is stored of it. Throws `ModelError`, `unprocessable` when too many posts would
    * be pending, or `unavailable` when storage refuses writes or cannot be read. After a failure nothing has changed.
    */
-  async process(call: NewCycle, model: Model): Promise<Uint8Array> {
+  async process(call: NewCycle, model: Model): Promise<StoredResponse> {
     const { limits, weights: stored, embeddings } = this.#parts
     const { cycle, body, stages } = call
     const { json } = body
@@ -115,13 +115,16 @@ export class CyclePipeline {
       const response = this.#parts.codec.encodeResponse(columns)
       const request = await call.packed()
       stages.lap('encode')
-      await this.#commit(plan, {
+      const storedCycle = {
         cycleId: cycle.cycleId,
         position: plan.position,
         cycleAtMs: cycle.cycleAt.ms,
         receivedAt: columns.receivedAt,
         modelVersion: model.version,
         weightsVersion: weights.version,
+      }
+      await this.#commit(plan, {
+        ...storedCycle,
         request,
         json,
         response,
@@ -133,7 +136,7 @@ export class CyclePipeline {
       // The cycle is stored: a listener that fails must neither turn its response into an error nor keep the others from it.
       for (const listener of this.#onStored)
         inBackground('stored cycle', () => listener({ call, model, plan, response: columns, imagesStored }))
-      return response
+      return { cycle: storedCycle, response }
     } catch (error) {
       // Other posts may enter at this position.
       texts?.forget()
@@ -143,7 +146,7 @@ export class CyclePipeline {
 
   /** Predicts in the model's process, and meanwhile packs the record of the cycle. */
   async #predict({ call, model, plan, weights }: PlannedCycle): Promise<PredictedCycle> {
-    const { clock, images, embeddings, failures } = this.#parts
+    const { store, clock, images, embeddings, failures } = this.#parts
     const { cycle, body, receivedAtMs, stages } = call
     const { json } = body
     const { next, scoring } = plan
@@ -157,7 +160,9 @@ export class CyclePipeline {
     call.packed().catch(() => undefined)
     predicting.catch(() => undefined)
     await yieldIfLarge(json)
-    const recordOf = cycleRecordOf({ cycle, json, plan, weights, available })
+    const recordOf = cycleRecordOf({ cycle, plan, weights, available })
+    // If cycles follow at once, those of the cycle before are not computed yet, and this one is stored with them.
+    store.beginHashing()
     const heads = await predicting.catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error
       const attempt = { version: model.version, what: `cycle ${cycle.cycleId}`, plan }

@@ -233,11 +233,13 @@ interface PagedRecords<Row> {
 }
 
 /** The first cycles up to the first one that is recent by either clock. */
-function oldOnes(oldest: readonly StoredCycle[], beforeMs: number): readonly StoredCycle[] {
-  const recent = oldest.findIndex(
-    ({ receivedAt, cycleAtMs }) => Math.max(Date.parse(receivedAt), cycleAtMs) >= beforeMs,
-  )
-  return recent < 0 ? oldest : oldest.slice(0, recent)
+function oldOnes(oldest: Iterable<StoredCycle>, beforeMs: number): readonly StoredCycle[] {
+  const old: StoredCycle[] = []
+  for (const cycle of oldest) {
+    if (Math.max(Date.parse(cycle.receivedAt), cycle.cycleAtMs) >= beforeMs) break
+    old.push(cycle)
+  }
+  return old
 }
 
 /**

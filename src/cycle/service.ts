@@ -11,7 +11,14 @@ import type { FollowedChanges, ImageKey, Store, StoredCycle } from '../store/ind
 import { ClockDifference } from './clock-difference.js'
 import { Embeddings, type EmbeddingBacklog } from './embeddings/index.js'
 import { ImageCounts } from './image-counts.js'
-import { Intake, SerialQueue, type CycleLimits, type IntakeCounts, type NewCycle } from './intake/index.js'
+import {
+  Intake,
+  SerialQueue,
+  type CycleLimits,
+  type IntakeCounts,
+  type NewCycle,
+  type StoredResponse,
+} from './intake/index.js'
 import { ModelFailures, type ModelFailure } from './model-failures.js'
 import { findContradictions, type Contradictions } from './outcome-check.js'
 import { CyclePipeline, type CycleStored } from './pipeline.js'
@@ -229,7 +236,7 @@ export class CycleService {
     })
   }
 
-  async #score(call: NewCycle): Promise<Uint8Array> {
+  async #score(call: NewCycle): Promise<StoredResponse> {
     this.#requireModel(call)
     return unavailableWhenModelFails(() =>
       this.#queue.run('cycle', () => this.#pipeline.process(call, this.#requireModel(call))),

@@ -123,7 +123,7 @@ class CycleVerifier {
     if (response !== null) this.#compareResults(response, plan, cycle, report)
     const record = this.#store.readColumns(stored.position)
     if (record !== undefined)
-      verifyRecord(record, { response, cycle, json, plan, isComplete: this.#isComplete, report })
+      verifyRecord(record, { response, cycle, plan, isComplete: this.#isComplete, report })
     this.pool.publish(plan)
     if (this.#store.poolSnapshots().includes(stored.position)) this.#compareSnapshot(stored.position, report)
   }

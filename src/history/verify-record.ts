@@ -11,7 +11,6 @@ export interface RecordChecks {
   /** Null if it cannot be read. */
   readonly response: CycleResponse | null
   readonly cycle: CycleColumns
-  readonly json: Uint8Array
   readonly plan: CyclePlan
   /** False if earlier cycles have expired: the plan then lacks posts. */
   readonly isComplete: boolean

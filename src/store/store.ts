@@ -149,7 +149,7 @@ export interface ExpiryRecords {
   isExpired(cycleId: string): boolean
   /** Position of the oldest stored cycle; 1 in an empty store. */
   firstPosition(): Position
-  oldestCycles(count: number): StoredCycle[]
+  oldestCycles(count: number): Iterable<StoredCycle>
   /** Positions of expired cycles whose request is kept, at most `count`. */
   keptEntries(count: number): Position[]
   /**
@@ -159,7 +159,7 @@ export interface ExpiryRecords {
   removeCycles(cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[]): Promise<void>
   removeEntries(positions: readonly Position[]): Promise<void>
   /** The oldest cycles by arrival that have a record. */
-  oldestRecords(count: number): StoredCycle[]
+  oldestRecords(count: number): Iterable<StoredCycle>
   /** Removes the records and the shadow scores of the oldest cycles. The columns of one whose request is kept stay too. */
   removeRecords(positions: readonly Position[]): Promise<void>
   /** Up to `count` images. `cursor`: that of the previous page, or null for the first one. */
@@ -212,6 +212,8 @@ export interface CycleRecords {
   readColumns(position: Position): Uint8Array | undefined
   /** Cycles that have a record, in order of arrival; request and response of some have expired. */
   recordedCycles(): Iterable<StoredCycle>
+  /** Computes the hashes of the last cycle from now on, and not when its response has been sent or the next cycle is stored. */
+  beginHashing(): void
   /** Resolves when the hashes of the last cycle are known. Never rejects. */
   hashed(): Promise<void>
   /**

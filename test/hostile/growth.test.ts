@@ -227,7 +227,7 @@ const table: readonly [name: string, count: number, prepare: Prepare][] = [
       const cycle = referenceCodec.decodeCycle(bytesOf(cycleBody(1, { removals, engagement })))
       return () => {
         const plan = pool.plan(cycle, 2)
-        return plannedTables({ cycle, json: new Uint8Array(0), plan })
+        return plannedTables({ cycle, plan })
       }
     },
   ],

@@ -77,7 +77,7 @@ export async function removalCosts(dataDir: string): Promise<RemovalCost[]> {
 async function cycleRemovals(expiry: ExpiryRecords): Promise<RemovalCost> {
   const times: Times[] = []
   while (times.length < removalsMax) {
-    const oldest = expiry.oldestCycles(cyclesPerRemoval)
+    const oldest = [...expiry.oldestCycles(cyclesPerRemoval)]
     if (oldest.length < cyclesPerRemoval) break
     times.push(
       await timed(() => expiry.removeCycles(oldest.map(({ position }) => ({ position, keepEntry: false })))),

@@ -17,9 +17,9 @@ enum class value_kind : uint8_t {
   cycle_id,
   /// A non-empty string that becomes a number. u32 code.
   key,
-  /// A string of which the measures are kept, all 0 when it is absent. 18 × u32, optionally u8 presence.
+  /// A string of which the measures are kept, and the text itself. 18 × u32.
   measured_text,
-  /// The same, with markup.
+  /// A string with markup of which the measures are kept, all 0 when it is absent. 18 × u32, optionally u8 presence.
   measured_html,
   /// Its instant: f64 milliseconds (NaN for null), optionally f64 fraction, u32 start and end in the body.
   date_time,

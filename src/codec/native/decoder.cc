@@ -71,6 +71,8 @@ bool decoder::decode(padded_bytes body, column_set columns) {
   columns_ = columns;
   keys_.clear();
   findings_.member_order.clear();
+  findings_.texts.clear();
+  unescaped_texts_.clear();
   std::fill(findings_.row_counts.begin(), findings_.row_counts.end(), 0);
 
   if (!index_.find(body)) return false;
@@ -194,14 +196,20 @@ bool decoder::decode_text(const member_plan& member, uint32_t row, const uint8_t
   const uint8_t* close = closing_quote(token, next);
   if (close == nullptr) return false;
   size_t bytes = static_cast<size_t>(close - text);
-  if (has_escape(text, close)) {
+  const bool has_escapes = has_escape(text, close);
+  if (has_escapes) {
     if (!unescape(text, close, unescaped_)) return false;
     text = unescaped_.data() + unescape_margin_bytes;
     bytes = unescaped_.size() - 2 * unescape_margin_bytes;
   }
   if (static_cast<double>(bytes) > member.limits.maximum) return false;
-  if (member.kind != value_kind::ignored_text)
-    write_measures(member, row, measure_text(text, bytes, member.kind == value_kind::measured_html), true);
+  if (member.kind == value_kind::ignored_text) return true;
+  write_measures(member, row, measure_text(text, bytes, member.kind == value_kind::measured_html), true);
+  if (member.kind == value_kind::measured_text) {
+    const std::string_view kept{reinterpret_cast<const char*>(text), bytes};
+    // The next text with escapes overwrites `unescaped_`.
+    findings_.texts.push_back(has_escapes ? std::string_view{unescaped_texts_.emplace_back(kept)} : kept);
+  }
   return true;
 }
 
@@ -334,7 +342,6 @@ void decoder::write_absent(const member_plan& member, uint32_t row) noexcept {
     case value_kind::enum_text:
       column<uint8_t>(member.columns.first)[row] = absent_code;
       break;
-    case value_kind::measured_text:
     case value_kind::measured_html:
       write_measures(member, row, text_measures{}, false);
       break;

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,7 +28,7 @@ struct column_set {
   const uint32_t* row_capacities;
 };
 
-/// The result of a decode besides the columns. Texts are views into the body.
+/// The result of a decode besides the columns. Texts are views into the body or the decoder.
 struct decode_findings {
   /// Rows of each object.
   std::vector<uint32_t> row_counts;
@@ -34,6 +36,8 @@ struct decode_findings {
   std::vector<uint32_t> member_order;
   /// Distinct keys in order of first appearance in the body.
   std::vector<std::string_view> keys;
+  /// Texts of the kind `measured_text`, without escapes, in their order in the body.
+  std::vector<std::string_view> texts;
 };
 
 /// The last short date-time of a member: the rows of a cycle often have the same.
@@ -116,6 +120,8 @@ class decoder {
   key_table keys_;
   decode_findings findings_;
   std::vector<uint8_t> unescaped_;
+  /// Those of `findings_.texts` that have escapes in the body. A deque does not move them.
+  std::deque<std::string> unescaped_texts_;
   std::vector<uint64_t> integers_;
   padded_bytes body_ = {};
   column_set columns_ = {};

@@ -57,6 +57,7 @@ Napi::Object js_decoder::findings(Napi::Env env) const {
   object.Set("rowCounts", numbers(env, found.row_counts));
   object.Set("memberOrder", numbers(env, found.member_order));
   object.Set("keys", texts(env, found.keys));
+  object.Set("texts", texts(env, found.texts));
   // A buffer, because its memory is not zeroed first.
   auto block = Napi::Buffer<uint8_t>::New(env, memory_.block_bytes(found.row_counts));
   memory_.copy(found.row_counts, block.Data());

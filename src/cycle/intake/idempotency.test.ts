@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { createMemoryStore, type Store, type StoredCycle } from '../../store/index.js'
 import { RequestBody } from '../request-body.js'
 import { expiredCycle, Idempotency, type Flight } from './idempotency.js'
+import type { StoredResponse } from './stored-responses.js'
 
 const bytes = (value: unknown, indent = 0): Buffer => Buffer.from(JSON.stringify(value, null, indent))
 
@@ -49,7 +50,8 @@ test('one lookup distinguishes an unknown cycle, one in progress, a stored one a
   const idempotency = new Idempotency(store)
   expect(idempotency.lookup(cycleId)).toEqual({ kind: 'stored', cycle })
   expect(idempotency.lookup('20260302T1205')).toEqual({ kind: 'unknown' })
-  idempotency.begin('20260302T1205', new Uint8Array(), new Promise(() => undefined))
+  const never = new Promise<StoredResponse>(() => undefined)
+  idempotency.begin({ cycleId: '20260302T1205', json: new Uint8Array(), stored: never })
   expect(idempotency.lookup('20260302T1205').kind).toBe('in progress')
   const expiring = { ...store.expiry, isExpired: (id: string) => id === '20260302T1210' } as Store['expiry']
   Object.assign(store, { expiry: expiring })
@@ -94,16 +96,16 @@ test('a repeat with the same bytes does not wait for comparisons of values', asy
 })
 
 test('a call that waits for a cycle gets its response by the value of its body, even when the first body is overwritten', async () => {
-  const { store } = await storeWithCycle()
+  const { store, cycle } = await storeWithCycle()
   const idempotency = new Idempotency(store)
   const json = bytes(body)
-  let finish: (bytes: Uint8Array) => void = () => undefined
-  idempotency.begin(cycleId, json, new Promise((resolve) => (finish = resolve)))
+  const stored = Promise.withResolvers<StoredResponse>()
+  idempotency.begin({ cycleId, json, stored: stored.promise })
   const known = { kind: 'in progress', flight: flightOf(idempotency) } as const
   const respelled = idempotency.repeat(known, cycleId, new RequestBody(bytes(body, 2)))
   const other = idempotency.repeat(known, cycleId, new RequestBody(bytes({ ...body, more: 2 })))
   json.fill(0)
-  finish(response)
+  stored.resolve({ cycle, response })
   expect(Buffer.from(await respelled)).toEqual(response)
   await expect(other).rejects.toMatchObject({
     kind: 'conflict',
@@ -112,11 +114,11 @@ test('a call that waits for a cycle gets its response by the value of its body, 
 })
 
 test('the number of calls that wait for cycles in progress is bounded, and a call that is aborted no longer waits', async () => {
-  const { store } = await storeWithCycle()
+  const { store, cycle } = await storeWithCycle()
   const idempotency = new Idempotency(store)
   const json = bytes(body)
-  let finish: (bytes: Uint8Array) => void = () => undefined
-  idempotency.begin(cycleId, json, new Promise((resolve) => (finish = resolve)))
+  const stored = Promise.withResolvers<StoredResponse>()
+  idempotency.begin({ cycleId, json, stored: stored.promise })
   const flight = flightOf(idempotency)
   const waiting = Array.from({ length: 999 }, () => idempotency.join(flight))
   const client = new AbortController()
@@ -126,7 +128,7 @@ test('the number of calls that wait for cycles in progress is bounded, and a cal
   await expect(left).rejects.toThrow('the client disconnected')
   expect(idempotency.coalescedCount).toBe(999)
   waiting.push(idempotency.join(flight))
-  finish(response)
+  stored.resolve({ cycle, response })
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([response]))
   expect(idempotency.coalescedCount).toBe(0)
 })

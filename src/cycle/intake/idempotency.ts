@@ -31,7 +31,7 @@ export interface Flight {
   readonly cycleId: string
   /** Its body, which does not change meanwhile. */
   readonly json: Uint8Array
-  readonly response: Promise<Uint8Array>
+  readonly stored: Promise<StoredResponse>
 }
 
 export type KnownCycle =
@@ -79,14 +79,18 @@ export class Idempotency {
     return { kind: this.#store.expiry.isExpired(cycleId) ? 'expired' : 'unknown' }
   }
 
-  /** Registers a cycle as in progress until `response` settles; `json`, its body, must not change until then. */
-  begin(cycleId: string, json: Uint8Array, response: Promise<Uint8Array>): void {
+  /** Registers a cycle as in progress until `stored` settles, and then keeps its response in memory as the newest one. */
+  begin(flight: Flight): void {
+    const { cycleId, stored } = flight
     assert(!this.#flights.has(cycleId), 'one cycle id has one flight')
-    this.#flights.set(cycleId, { cycleId, json, response })
+    this.#flights.set(cycleId, flight)
     const end = (): void => {
       this.#flights.delete(cycleId)
     }
-    response.then(end, end)
+    stored.then((newest) => {
+      end()
+      this.#responses.keepNewest(newest)
+    }, end)
   }
 
   /** The response of a cycle in progress to a call with the same bytes, when it is stored. */
@@ -94,7 +98,8 @@ export class Idempotency {
     if (this.#coalescedCount >= coalescedMax) throw tooMany('too many calls wait for a cycle in progress')
     this.#coalescedCount++
     try {
-      return await abortable(flight.response, signal)
+      const { response } = await abortable(flight.stored, signal)
+      return response
     } finally {
       this.#coalescedCount--
       assert(this.#coalescedCount >= 0, 'each call that waits stops waiting once')
@@ -178,12 +183,6 @@ export class Idempotency {
     // A cycle that another has replaced in the journal may have the same id.
     const isSame = cycle.position === before.position && cycle.receivedAt === before.receivedAt
     return isSame ? { cycle, response: this.#response(cycle) } : undefined
-  }
-
-  /** Keeps the response of the newest cycle in memory; nobody may change it. */
-  keepNewest(cycleId: string, response: Uint8Array): void {
-    const cycle = this.#store.findCycle(cycleId)
-    if (cycle !== undefined) this.#responses.keepNewest(cycle, response)
   }
 
   /** To be called when the cycles up to a position have been removed, or may have been replaced. */

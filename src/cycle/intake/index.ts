@@ -3,3 +3,4 @@ export { Intake, type CycleLimits, type IntakeCounts, type NewCycle } from './in
 export { checkTimes } from './check-times.js'
 export { Idempotency, type CycleRecords } from './idempotency.js'
 export { SerialQueue } from './serial-queue.js'
+export type { StoredResponse } from './stored-responses.js'

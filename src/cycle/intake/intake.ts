@@ -2,7 +2,7 @@
  * Intake of cycles: recognises a repeat by its bytes; otherwise decodes the body, and handles it as a repeat of a known
  * cycle or as a new one. Read `submit` first.
  */
-import { inBackground, kibibyte, mebibyte, nextTurn, RecentBytes, Semaphore } from '../../base/index.js'
+import { kibibyte, mebibyte, nextTurn, RecentBytes, Semaphore } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Position, Store, StoredCycle, StoredRequest } from '../../store/index.js'
@@ -51,7 +51,7 @@ export interface IntakeParts {
   /** Called before the times of a cycle are checked. */
   readonly onTimes: (cycle: CycleColumns, nowMs: number, skewMs: number) => void
   /** Scores and stores a new cycle. */
-  readonly score: (call: NewCycle) => Promise<Uint8Array>
+  readonly score: (call: NewCycle) => Promise<StoredResponse>
 }
 
 /** Decoding a body of this size costs little: such a body needs no slot before its cycle is known to be new. */
@@ -197,13 +197,11 @@ export class Intake {
     this.#checkTimes(cycle, receivedAtMs)
     call.slot.acquire(cycle.cycleId)
     const { body } = call
-    const response = this.#parts.score({ cycle, body, packed: () => call.packed(), receivedAtMs, stages })
-    this.#idempotency.begin(cycle.cycleId, body.json, response)
+    const stored = this.#parts.score({ cycle, body, packed: () => call.packed(), receivedAtMs, stages })
+    this.#idempotency.begin({ cycleId: cycle.cycleId, json: body.json, stored })
     try {
-      const stored = await response
-      // Whoever reads the newest scores needs no copy of them.
-      inBackground('stored cycle', () => this.#idempotency.keepNewest(cycle.cycleId, stored))
-      return stored
+      const { response } = await stored
+      return response
     } finally {
       // The response does not wait for the hashes.
       body.keepWhile(this.#parts.store.hashed())

@@ -39,12 +39,12 @@ test('a response that exceeds the memory is not kept, and takes nothing from oth
 test('the newest response stays until the next one, whatever is read meanwhile', () => {
   const kept = new StoredResponses(25)
   const newest = bytes(100)
-  kept.keepNewest(cycle(1), newest)
+  kept.keepNewest({ cycle: cycle(1), response: newest })
   expect(kept.bytes).toBe(0)
   for (const position of [2, 3, 4]) kept.keep(cycle(position), bytes(10))
   expect(kept.find('cycle 1')).toEqual({ cycle: cycle(1), response: newest })
   expect([kept.bytes, held(kept)]).toEqual([20, [1, 3, 4]])
-  kept.keepNewest(cycle(2), newest)
+  kept.keepNewest({ cycle: cycle(2), response: newest })
   expect(held(kept)).toEqual([2, 3, 4])
   kept.dropUpTo(4)
   expect(held(kept)).toEqual([])
@@ -53,7 +53,7 @@ test('the newest response stays until the next one, whatever is read meanwhile',
 test('responses up to a position are dropped, and those of later cycles stay', () => {
   const kept = new StoredResponses(100)
   for (const position of [3, 1, 2]) kept.keep(cycle(position), bytes(10))
-  kept.keepNewest(cycle(4), bytes(10))
+  kept.keepNewest({ cycle: cycle(4), response: bytes(10) })
   kept.dropUpTo(2)
   expect([kept.bytes, held(kept)]).toEqual([10, [3, 4]])
   kept.dropUpTo(4)

@@ -50,8 +50,8 @@ export class StoredResponses {
    * Keeps the response of a new cycle until the next one. To keep all of them up to the limit would take new memory for each,
    * which costs 3 to 7 % of a cycle.
    */
-  keepNewest(cycle: StoredCycle, response: Uint8Array): void {
-    this.#newest = { cycle, response }
+  keepNewest(newest: StoredResponse): void {
+    this.#newest = newest
   }
 
   /** Drops the responses of the cycles up to a position. */

@@ -22,7 +22,7 @@ export class OwnCycles {
 
   /** In a transaction, before it writes. Throws a StoreError if another process has changed the file. */
   check(): void {
-    if (this.#lastStored > 0 && this.#idAt(this.#lastStored) === undefined)
+    if (this.#lastStored > 0 && !this.#cycles.doesExist(this.#lastStored))
       throw new StoreError(
         'failed',
         `the cycle at position ${this.#lastStored} is no longer in the file, which was overwritten while it was open; ` +

@@ -165,6 +165,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       for (const { key, value } of db.cycles.getRange({}))
         yield { position: key, ...records.readCycle(value) }
     },
+    beginHashing: () => hashing?.begin(),
     hashed: () => hashing?.done ?? Promise.resolve(),
     hashes(position) {
       access.checkOpen()

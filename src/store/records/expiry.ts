@@ -28,11 +28,10 @@ const afterAll = 0xff
 
 export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecords {
   const remove = <T>(apply: () => T): Promise<T> => access.writes.write(removalBytes, apply)
-  const oldest = (start: Position, limit: number): StoredCycle[] =>
-    Array.from(db.cycles.getRange({ start, limit }), ({ key, value }) => ({
-      position: key,
-      ...records.readCycle(value),
-    }))
+  function* oldest(start: Position, limit: number): Iterable<StoredCycle> {
+    for (const { key, value } of db.cycles.getRange({ start, limit }))
+      yield { position: key, ...records.readCycle(value) }
+  }
   return {
     isExpired(cycleId) {
       const key = cycleIdKey(cycleId)
