@@ -133,7 +133,7 @@ export class RequestHandler {
     const route = findRoute(exchange.method, exchange.path)
     if (!(route instanceof ServiceError)) exchange.operation = route.name
     const isPublic = !(route instanceof ServiceError) && !route.operation.needsKey
-    if (!isPublic && !this.#parts.apiKeys.accepts(exchange.headers.authorization)) throw unauthorized
+    if (!isPublic && !this.#isAuthorized(exchange)) return this.#errorResponse(exchange, unauthorized)
     if (exchange.headers.hasAmbiguousEnd)
       throw new ServiceError('bad_request', 'send one Content-Length or one Transfer-Encoding: chunked')
     if (route instanceof ServiceError) throw route
@@ -150,6 +150,11 @@ export class RequestHandler {
     return making instanceof Promise
       ? this.#completeLater(exchange, making, epoch)
       : this.#complete(exchange, making, epoch)
+  }
+
+  /** No key is empty, so a request without one needs no digest. */
+  #isAuthorized({ headers: { authorization } }: Exchange): boolean {
+    return authorization !== '' && this.#parts.apiKeys.accepts(authorization)
   }
 
   async #completeLater(

@@ -17,8 +17,8 @@ const freshMs = hourMs
 const imageKeyBatch = 1000
 
 export function imageRecords(db: Databases, access: RecordAccess): ImageRecords {
-  const readIdentity = (key: ImageKey): records.ImageIdentity | undefined =>
-    access.read(db.images, imageKeyOf(key), (record) => identityOf(record, key.gallId))
+  const readIdentity = ({ gallId }: ImageKey, imageKey: Uint8Array): records.ImageIdentity | undefined =>
+    access.read(db.images, imageKey, (record) => identityOf(record, gallId))
 
   return {
     async putImage(key, image) {
@@ -26,7 +26,7 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       const sha256 = new Uint8Array(image.sha256)
       const arrivedAtMs = image.arrivedAtMs ?? Date.now()
       // It is too recent to be removed, so no write is needed.
-      const known = readIdentity(key)
+      const known = readIdentity(key, imageKey)
       if (known !== undefined && isFresh(known, sha256, arrivedAtMs)) return 'same'
       const identity = records.packImageIdentity({ ...image, gallId: key.gallId, arrivedAtMs })
       const bytes = records.packBytes(image.normalised)
@@ -49,7 +49,7 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       const imageKey = imageKeyOf(key)
       const hash = new Uint8Array(sha256)
       const nowMs = Date.now()
-      const known = readIdentity(key)
+      const known = readIdentity(key, imageKey)
       if (known === undefined || Buffer.compare(known.sha256, hash) !== 0) return false
       if (isFresh(known, hash, nowMs)) return true
       const record = records.packImageIdentity({ ...known, arrivedAtMs: nowMs })
@@ -63,16 +63,15 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
       })
     },
     findImage(key) {
-      const identity = readIdentity(key)
+      const imageKey = imageKeyOf(key)
+      const identity = readIdentity(key, imageKey)
       if (identity === undefined) return undefined
       const { sha256, uploadedBytes, width, height } = identity
-      const normalised = access.read(db.imageBytes, imageKeyOf(key), (record) =>
-        records.readBytes(record, 'image'),
-      )
+      const normalised = access.read(db.imageBytes, imageKey, (record) => records.readBytes(record, 'image'))
       if (normalised === undefined) throw new StoreError('unusable', 'an image is stored without its bytes')
       return { sha256, uploadedBytes, width, height, normalised }
     },
-    readImageHash: (key) => readIdentity(key)?.sha256,
+    readImageHash: (key) => readIdentity(key, imageKeyOf(key))?.sha256,
     imagePositions(gallId, postNo) {
       access.checkOpen()
       const start = imageKeyOf({ gallId, postNo, position: 0 })

@@ -14,7 +14,7 @@
  *   weight time      8 bytes   2^63 − first_cycle_time in ms, big endian: the last time is first
  *   all others       4 bytes   an unsigned 32-bit number, in LMDB's own integer order
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { viewOf } from '../../base/index.js'
 import { cycleIdPattern } from '../../contract/index.js'
 import type { ImageKey } from '../store.js'
@@ -84,5 +84,5 @@ export function weightsTimeKey(ms: number): Uint8Array {
 
 /** The key of a placement, of a model version, and of a version of weights. */
 export function nameHash(name: string): Uint8Array {
-  return createHash('sha256').update(JSON.stringify(name), 'utf8').digest().subarray(0, nameHashBytes)
+  return hash('sha256', JSON.stringify(name), 'buffer').subarray(0, nameHashBytes)
 }
