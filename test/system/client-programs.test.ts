@@ -71,7 +71,7 @@ const programs: readonly Program[] = [
     name: 'Python',
     files: ['client.py'],
     command: [python, 'client.py'],
-    linesMax: 113,
+    linesMax: 99,
     responses: 'SELECT response FROM cycles WHERE response IS NOT NULL ORDER BY cycle_id',
     waitingCount: (queue) => countOf(queue, 'cycles WHERE body IS NOT NULL'),
   },
