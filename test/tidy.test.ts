@@ -18,7 +18,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   history: 5700,
   images: 500,
   model: 11800,
-  page: 7720,
+  page: 7765,
   pool: 1450,
   records: 550,
   server: 2820,

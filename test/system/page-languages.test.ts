@@ -100,6 +100,25 @@ describe.skipIf(browserMissing)('the page', () => {
     await leave(visitor)
   })
 
+  test('on a telephone, the names of the rows stay while a table scrolls sideways', async () => {
+    const visitor = await visit(browser, admin)
+    const { page } = visitor
+    await page.setViewportSize({ width: 390, height: 844 })
+    await open(page, 'report')
+    await page.getByRole('region', { name: /^Table: Means/ }).waitFor()
+    const [scrolled, ...gaps] = await page.evaluate<number[]>(
+      `(() => {
+        const box = document.querySelector('.wide-scroll[aria-label^="Table: Means"]')
+        const leftOf = (element) => Math.round(element.getBoundingClientRect().left)
+        box.scrollTo(1000, 0)
+        return [box.scrollLeft, ...[...box.querySelectorAll('tr > :first-child')].map((cell) => leftOf(cell) - leftOf(box))]
+      })()`,
+    )
+    expect(scrolled).toBeGreaterThan(100)
+    expect(new Set(gaps)).toEqual(new Set([0]))
+    await leave(visitor)
+  })
+
   test.each(['now', 'picks', 'posts', 'posts/baseball/1', 'report', 'models', 'cycles'])(
     'in Korean %s fits its frame, has a name for each control, and breaks no rule of accessibility',
     async (view) => {

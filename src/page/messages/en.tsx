@@ -285,8 +285,8 @@ export const en = {
     whyCaption: 'Inputs of the model, largest effect first',
     whyText: (cycle: string, score: string, weights: string) =>
       `Cycle ${cycle}, score ${score}. Weights: ${weights}. A bar shows what the value adds to the score, compared with the ` +
-      'median of the pool; the gallery is compared with an unknown one. To the right it raises the score. The last column is ' +
-      'what it adds compared with a missing value.',
+      'median of the pool; the gallery is compared with an unknown one. To the right it raises the score.',
+    whyMissing: 'The last column is what it adds compared with a missing value.',
     noEffects: 'The effects of the inputs cannot be computed:',
     input: 'Input',
     value: 'Value',

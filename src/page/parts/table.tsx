@@ -11,6 +11,8 @@ import { Guarded } from './guarded.js'
 export interface Column<Row> {
   readonly title: string
   readonly kind?: 'number' | 'interval' | 'effect'
+  /** A telephone has no room for it. */
+  readonly isWideOnly?: true
   /** Marks of the axis that all rows share, below the title. */
   readonly axis?: readonly AxisMark[]
   readonly axisScale?: Scale
@@ -45,8 +47,8 @@ export function Table<Row>(props: TableProps<Row>) {
         <caption class={isCaptionHidden ? 'sr-only' : ''}>{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ title, kind, axis, axisScale = shareScale }) => (
-              <th key={title} scope="col" class={kind}>
+            {columns.map(({ title, kind, isWideOnly, axis, axisScale = shareScale }) => (
+              <th key={title} scope="col" class={classOf(kind, isWideOnly)}>
                 {title}
                 {axis !== undefined && <Axis marks={axis} scale={axisScale} />}
               </th>
@@ -56,13 +58,13 @@ export function Table<Row>(props: TableProps<Row>) {
         <tbody>
           {rows.map((row) => (
             <tr key={rowKey(row)} class={rowClass?.(row)}>
-              {columns.map(({ title, kind, cell }, i) =>
+              {columns.map(({ title, kind, isWideOnly, cell }, i) =>
                 i === 0 ? (
                   <th key={title} scope="row">
                     <Guarded of={row} draw={() => cell(row)} />
                   </th>
                 ) : (
-                  <td key={title} class={kind}>
+                  <td key={title} class={classOf(kind, isWideOnly)}>
                     <Guarded of={row} draw={() => cell(row)} />
                   </td>
                 ),
@@ -73,6 +75,10 @@ export function Table<Row>(props: TableProps<Row>) {
       </table>
     </div>
   )
+}
+
+function classOf(kind = '', isWideOnly = false): string {
+  return isWideOnly ? `${kind} wide-only` : kind
 }
 
 export interface Scale {

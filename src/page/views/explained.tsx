@@ -46,7 +46,7 @@ const visitColumns = (): readonly Column<NumberedVisit>[] => [
       </>
     ),
   },
-  { title: t.post.decided, cell: ({ decided_at }) => dayClock(decided_at) },
+  { title: t.post.decided, isWideOnly: true, cell: ({ decided_at }) => dayClock(decided_at) },
 ]
 
 export function Visits({ explanation: { visits, visit } }: { readonly explanation: Explanation }) {
@@ -75,8 +75,8 @@ const cycleColumns = (): readonly Column<CycleSummary>[] => [
     kind: 'number',
     cell: ({ rank, scored }) => t.units.ofCount(integer(rank), integer(scored)),
   },
-  { title: t.post.model, cell: ({ model_version }) => <Text>{model_version}</Text> },
-  { title: t.post.weights, cell: ({ weights_version }) => <Text>{weights_version}</Text> },
+  { title: t.post.model, isWideOnly: true, cell: ({ model_version }) => <Text>{model_version}</Text> },
+  { title: t.post.weights, isWideOnly: true, cell: ({ weights_version }) => <Text>{weights_version}</Text> },
 ]
 
 export function VisitCycles({ cycles }: { readonly cycles: readonly CycleSummary[] }) {
@@ -120,9 +120,15 @@ function inputColumns(largest: number, gallery: string): readonly Column<Explain
     {
       title: t.post.median,
       kind: 'number',
+      isWideOnly: true,
       cell: ({ name, median }) => (median === null ? '–' : inputWords(name).value(median)),
     },
-    { title: t.post.percentile, kind: 'number', cell: ({ percentile }) => percent(percentile, 0) },
+    {
+      title: t.post.percentile,
+      kind: 'number',
+      isWideOnly: true,
+      cell: ({ percentile }) => percent(percentile, 0),
+    },
     {
       title: t.post.effect,
       kind: 'effect',
@@ -131,6 +137,7 @@ function inputColumns(largest: number, gallery: string): readonly Column<Explain
     {
       title: t.post.overMissing,
       kind: 'number',
+      isWideOnly: true,
       cell: ({ over_missing }) => (over_missing === null ? '–' : formatSigned(over_missing, 4)),
     },
   ]
@@ -149,7 +156,8 @@ export function Explained({ explanation: { gall_id, explained } }: { readonly ex
           Object.entries(weights)
             .map(([name, value]) => `${word(name)} ${String(value)}`)
             .join(', '),
-        )}
+        )}{' '}
+        <span class="wide-only">{t.post.whyMissing}</span>
       </p>
       {problem !== null && (
         <p class="notice warn">

@@ -151,10 +151,15 @@ function GroupTable({ kind, groups }: { readonly kind: GroupKind; readonly group
         },
         { title: t.report.precision, kind: 'number', cell: ({ precision }) => percent(precision, 0) },
         { title: t.report.recall, kind: 'number', cell: ({ recall }) => percent(recall, 0) },
-        { title: t.report.saved, kind: 'number', cell: ({ saved }) => integer(saved) },
-        { title: t.report.picked, kind: 'number', cell: ({ picks }) => integer(picks) },
-        { title: t.report.pickedSaved, kind: 'number', cell: ({ picked_saved }) => integer(picked_saved) },
-        { title: t.report.posts, kind: 'number', cell: ({ visits }) => integer(visits) },
+        { title: t.report.saved, kind: 'number', isWideOnly: true, cell: ({ saved }) => integer(saved) },
+        { title: t.report.picked, kind: 'number', isWideOnly: true, cell: ({ picks }) => integer(picks) },
+        {
+          title: t.report.pickedSaved,
+          kind: 'number',
+          isWideOnly: true,
+          cell: ({ picked_saved }) => integer(picked_saved),
+        },
+        { title: t.report.posts, kind: 'number', isWideOnly: true, cell: ({ visits }) => integer(visits) },
       ]}
     />
   )

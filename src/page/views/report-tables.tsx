@@ -117,10 +117,11 @@ export function DifferenceTable({
             </Badge>
           ),
         },
-        { title: t.report.posts, kind: 'number', cell: ({ n }) => integer(n) },
+        { title: t.report.posts, kind: 'number', isWideOnly: true, cell: ({ n }) => integer(n) },
         {
           title: t.report.moreDays,
           kind: 'number',
+          isWideOnly: true,
           cell: ({ verdict, more_days }) => integer(verdict === null ? null : more_days),
         },
       ]}
