@@ -71,7 +71,6 @@ const unused = [...purposes.keys()].filter((name) => !(name in direct) && name !
 if (unused.length > 0)
   throw new Error(`${purposesFile} lists packages that package.json lacks: ${unused.join(', ')}`)
 const deployed = entries.filter(([, entry]) => entry.dev !== true)
-const development = entries.filter(([, entry]) => entry.dev === true)
 const scripts = entries.filter(([, entry]) => entry.hasInstallScript === true)
 const text = `# Dependencies
 
@@ -90,8 +89,6 @@ With transitive dependencies, for all platforms: ${deployed.length} packages und
 ## Dependencies for building and testing
 
 ${listOf(devDependencies, purposes)}
-
-With transitive dependencies: ${development.length} packages under ${licencesOf(development)}.
 
 ## Install scripts
 
