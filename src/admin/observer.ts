@@ -10,7 +10,6 @@ import {
   outcomeCodes,
   removalReasonCodes,
   tierCodes,
-  warningText,
   type CallRecord,
   type CyclePoint,
   type CycleResponse,
@@ -48,7 +47,8 @@ const otherCallCountMax = 200
 /** Twice the cycles of a day at the usual interval. */
 const pointCountMax = 600
 const saveCountMax = 200
-const warningCharsMax = 300
+/** In a warning. */
+const detailCharsMax = 300
 const cyclesOperation = 'POST /v1/cycles'
 export const unauthorizedCode: ErrorKind = 'unauthorized'
 /** For cycles whose response takes longer to send. */
@@ -252,7 +252,10 @@ function callRecord(id: number, request: EndedRequest, result: CallRecord['resul
     ms: roundedMs(request.endedAt - request.startedAt),
     stages_ms: stages === null ? {} : stagesMs(stages),
     counts: summary?.counts ?? null,
-    warnings: warnings.map((warning) => warningText(warning).slice(0, warningCharsMax)),
+    warnings: warnings.map(({ detail, ...warning }) => ({
+      ...warning,
+      detail: detail.slice(0, detailCharsMax),
+    })),
     is_late: isLate(warnings),
     model_version: summary?.modelVersion ?? null,
     weights_version: summary?.weightsVersion ?? null,

@@ -3,7 +3,7 @@
  * `understudy status` read them. It is not part of the clients' interface.
  */
 import type { CounterName, HeadName } from './columns.js'
-import type { WarningCode } from './warnings.js'
+import type { Warning, WarningCode } from './warnings.js'
 import type { Candidate, Counts, CycleResponse } from './wire.js'
 
 /** One line of `/readyz`. A check that fails makes the service not ready; a warning does not. */
@@ -224,7 +224,7 @@ export interface CallRecord {
   readonly ms: number
   readonly stages_ms: Readonly<Record<string, number>>
   readonly counts: Counts | null
-  readonly warnings: readonly string[]
+  readonly warnings: readonly Warning[]
   readonly is_late: boolean
   readonly model_version: string | null
   readonly weights_version: string | null
@@ -261,7 +261,9 @@ export interface StoredPage extends ListPage<ListedCycle> {
 }
 
 /** `/api/cycles/{cycle_id}`: a stored response, its results counted by reason. */
-export interface StoredResponse extends Omit<CycleResponse, 'results'> {
+export interface StoredResponse extends Omit<CycleResponse, 'results' | 'warnings'> {
+  /** Lines are those of another version. */
+  readonly warnings: readonly (Warning | string)[]
   readonly reasons: readonly { readonly reason: string; readonly count: number }[]
 }
 

@@ -1,10 +1,10 @@
 /**
- * Warnings of a response: a code inside the service and as a label of metrics, a sentence on the wire. One warning per kind,
- * with its count and the first few posts that it concerns.
+ * Warnings of a response: a code inside the service, on the page and as a label of metrics, a sentence on the wire. One warning
+ * per kind, with its count and the first few posts that it concerns.
  */
 
-/** The sentence of each code. */
-const sentences = {
+/** The sentence of each code on the wire. */
+export const warningSentences = {
   candidate_changed: 'candidate sent again with another record, the first one stays',
   removal_not_pending: 'removal of a post that is not pending',
   duplicate_engagement: 'more than one engagement row, the latest counts',
@@ -16,10 +16,10 @@ const sentences = {
   unknown_field: 'unknown field',
   late_cycle: 'late cycle',
   transport_test: 'transport test',
-} as const
+}
 
-export type WarningCode = keyof typeof sentences
-export const warningCodes = Object.keys(sentences) as readonly WarningCode[]
+export type WarningCode = keyof typeof warningSentences
+export const warningCodes = Object.keys(warningSentences) as readonly WarningCode[]
 
 export interface Warning {
   readonly code: WarningCode
@@ -29,6 +29,21 @@ export interface Warning {
 }
 
 /** The line of a warning in `warnings` of a response. */
-export function warningText({ code, count, detail }: Warning): string {
+export function warningText(warning: Warning): string {
+  return warningLine(warning, warningSentences)
+}
+
+/** In the language of the sentences. */
+export function warningLine(
+  { code, count, detail }: Warning,
+  sentences: Record<WarningCode, string>,
+): string {
   return `${sentences[code]}${count === null ? '' : ` (${count})`}: ${detail}`
+}
+
+/** The warning of a line that `warningText` wrote: a stored response has lines only. Null for the line of another version. */
+export function parseWarning(line: string): Warning | null {
+  const [, sentence, count, detail = ''] = /^(.*?)(?: \((\d+)\))?: (.*)$/s.exec(line) ?? []
+  const code = warningCodes.find((one) => warningSentences[one] === sentence)
+  return code === undefined ? null : { code, count: count === undefined ? null : Number(count), detail }
 }

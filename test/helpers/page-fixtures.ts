@@ -120,7 +120,10 @@ export const callFixture: CallRecord = {
   ms: 234.5,
   stages_ms: { receive: 21, decode: 22, wait: 23, plan: 24, features: 25, infer: 26, encode: 27, commit: 28 },
   counts: countsFixture,
-  warnings: ['late cycle: w1', 'unknown field: w2'],
+  warnings: [
+    { code: 'late_cycle', count: null, detail: 'w1' },
+    { code: 'unknown_field', count: 3, detail: 'w2' },
+  ],
   is_late: true,
   model_version: 'model-5',
   weights_version: 'weights-6',
@@ -261,7 +264,7 @@ export const storedFixture: StoredResponse = {
   weights_version: 'weights-6',
   missing_feature_share: 0.083,
   counts: countsFixture,
-  warnings: ['late cycle: w1'],
+  warnings: [{ code: 'late_cycle', count: null, detail: 'w1' }, 'a line of another version'],
   reasons: [
     { reason: 'missing_title', count: 809 },
     { reason: 'missing_clock', count: 0 },

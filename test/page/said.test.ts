@@ -1,12 +1,11 @@
 /**
- * The Korean page has no English that the service could only have said in so many ways: each refusal of the admin listener, each
- * reason of a health check and each warning is in `ko-said.ts`, and nothing else is. Reads the sources.
+ * The Korean page has no English that the service could only have said in so many ways: each refusal of the admin listener and
+ * each reason of a health check is in `ko-said.ts`, and nothing else is. Reads the sources.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { warningCodes, warningText } from '../../src/contract/index.js'
 import { koreanOf, saidSentences } from '../../src/page/messages/ko-said.js'
 import { projectDir } from '../helpers/server-process.js'
 
@@ -92,13 +91,6 @@ describe('in Korean there is', () => {
     )
     expect(reasons.length).toBeGreaterThan(10)
     expect(reasons.filter((sentence) => !isOpen(sentence) && koreanOf(filled(sentence)) === null)).toEqual([])
-  })
-
-  test.each(warningCodes)('the warning %s, with and without a count', (code) => {
-    for (const count of [null, 3]) {
-      const korean = koreanOf(warningText({ code, count, detail: 'g/1, g/2' }))
-      expect(korean).toMatch(count === null ? /[가-힣].*[^)]: g\/1, g\/2$/ : /[가-힣].* \(3\): g\/1, g\/2$/)
-    }
   })
 })
 

@@ -5,7 +5,9 @@
 import {
   assert,
   outcomeCodes,
+  parseWarning,
   ServiceError,
+  type CycleResponse,
   type ListedCycle,
   type ListPage,
   type StoredPage,
@@ -85,11 +87,12 @@ export function storedCycle({ store }: ServerSources, cycleId: string): StoredRe
   const bytes = Buffer.from(response.buffer, response.byteOffset, response.length)
   const end = bytes.indexOf(',"results":[')
   assert(end > 0, 'a response has results')
-  const head = JSON.parse(`${bytes.toString('utf8', 0, end)}}`) as Omit<StoredResponse, 'reasons'>
+  const head = JSON.parse(`${bytes.toString('utf8', 0, end)}}`) as Omit<CycleResponse, 'results'>
   const reasons = outcomeCodes.flatMap(({ reason }) => reason ?? [])
   // Within a string of JSON the quotation marks are escaped.
   const count = (reason: string): number => occurrences(bytes, `,"reason":"${reason}"}`, end)
-  return { ...head, reasons: reasons.map((reason) => ({ reason, count: count(reason) })) }
+  const warnings = head.warnings.map((line) => parseWarning(line) ?? line)
+  return { ...head, warnings, reasons: reasons.map((reason) => ({ reason, count: count(reason) })) }
 }
 
 function occurrences(bytes: Buffer, text: string, start: number): number {

@@ -292,7 +292,7 @@ describe('a list', () => {
         is_late: true,
         cycle_id: '20240301T0105',
         counts: pointFixture(0).counts,
-        warnings: ['late cycle: w'],
+        warnings: [{ code: 'late_cycle', count: null, detail: 'w' }],
         model_version: 'm-1',
         weights_version: 'w-2',
         bytes_in: 71,
@@ -359,6 +359,7 @@ test('a point of the charts has the counts, the results, the quantiles and the v
   )
   expect(storedCycle(sources, '20240301T0000')).toMatchObject({
     counts: point.counts,
+    warnings: [{ code: 'removal_not_pending', count: 1 }],
     reasons: [
       { reason: 'missing_title', count: 1 },
       { reason: 'missing_clock', count: 0 },

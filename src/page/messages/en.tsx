@@ -1,5 +1,6 @@
 /** The English texts of the page by view, and with them the table that every language fills. */
 import type { ComponentChildren as Node } from 'preact'
+import { warningSentences } from '../../contract/warnings.js'
 import { inputsEn } from './en-inputs.js'
 import { reportEn } from './en-report.js'
 import { plural, serviceEn } from './en-service.js'
@@ -10,6 +11,7 @@ export const en = {
   report: reportEn,
   inputs: inputsEn,
   ...serviceEn,
+  warningKinds: warningSentences,
 
   /** Names of the language itself, and of the other one in the switch. */
   language: { tag: 'en', own: 'English', other: '한', change: 'Language: English. 한국어로 바꾸기' },

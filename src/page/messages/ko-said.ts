@@ -1,6 +1,6 @@
 /**
- * What the service itself says, in Korean: why it refuses a request of the page or of a client, what a health check says, the
- * warnings of a cycle. The key is the sentence of the service; `{}` stands for what it fills in. `test/page/said.test.ts`
+ * What the service itself says, in Korean: why it refuses a request of the page or of a client, what a health check says.
+ * The key is the sentence of the service; `{}` stands for what it fills in. `test/page/said.test.ts`
  * compares the table with the sources. A sentence that the table lacks is shown as it is.
  */
 const said: Readonly<Record<string, string>> = {
@@ -99,24 +99,6 @@ const said: Readonly<Record<string, string>> = {
   'the storage cannot be read': '저장소를 읽을 수 없습니다',
   'the weights are not usable': '쓸 수 없는 가중치입니다',
   'this version already exists with different weights': '같은 버전이 다른 가중치로 이미 있습니다',
-
-  // Warnings: the sentence, in brackets how many posts it is about, and which.
-  'candidate sent again with another record, the first one stays{}: {}':
-    '다시 보낸 글의 내용이 달라 처음 것을 유지{}: {}',
-  'removal of a post that is not pending{}: {}': '대기 중이 아닌 글의 제외 요청{}: {}',
-  'more than one engagement row, the latest counts{}: {}':
-    '같은 글의 반응 수치가 여럿이라 최신 것만 사용{}: {}',
-  'more than one candidate_scores row, the latest counts{}: {}':
-    '같은 글의 관리자 스냅숏이 여럿이라 최신 것만 사용{}: {}',
-  'engagement of a removed post, left out{}: {}': '제외한 글의 반응 수치는 사용 안 함{}: {}',
-  'text not encoded in time, scored without it{}: {}': '본문을 제때 인코딩하지 못해 본문 없이 채점{}: {}',
-  'text that the encoder cannot encode, scored without it{}: {}':
-    '인코딩할 수 없는 본문이라 본문 없이 채점{}: {}',
-  'expected images not all encoded, scored without them{}: {}':
-    '올 이미지를 모두 인코딩하지 못해 이미지 없이 채점{}: {}',
-  'unknown field{}: {}': '알 수 없는 필드{}: {}',
-  'late cycle{}: {}': '늦게 도착한 cycle{}: {}',
-  'transport test{}: {}': '전송 시험용 모델{}: {}',
 }
 
 export const saidSentences = Object.keys(said)

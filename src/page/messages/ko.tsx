@@ -1,5 +1,6 @@
 /** The Korean texts of the page, by view. Terms of the contract, such as cycle and model_version, stay as they are. */
 import type { Messages } from './en.js'
+import { warningKinds } from './ko-facts.js'
 import { inputsKo } from './ko-inputs.js'
 import { reportKo } from './ko-report.js'
 import { koreanOf } from './ko-said.js'
@@ -31,6 +32,7 @@ export const ko: Messages = {
   report: reportKo,
   inputs: inputsKo,
   ...serviceKo,
+  warningKinds,
 
   language: { tag: 'ko', own: '한국어', other: 'En', change: '언어: 한국어. Switch to English' },
 

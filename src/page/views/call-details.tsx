@@ -1,6 +1,7 @@
 /** One call of the flight recorder, or one stored cycle, with everything that is known of it. */
 import type { ComponentChildren } from 'preact'
 import type { Counts } from '../../contract/index.js'
+import { warningLine } from '../../contract/warnings.js'
 import type { Call, StoredResponse } from '../service/api.js'
 import { useQuery } from '../service/query.js'
 import { bytes, daySeconds, integer, milliseconds, percent } from '../format.js'
@@ -148,7 +149,7 @@ function Rows({ counts, reasons = [] }: RowsProps) {
   )
 }
 
-function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
+function Warnings({ warnings }: Pick<StoredResponse, 'warnings'>) {
   if (warnings.length === 0) return null
   return (
     <section>
@@ -156,7 +157,7 @@ function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
       <ul class="warnings">
         {warnings.map((warning, i) => (
           <li key={i}>
-            <Text>{t.errors.quoted(warning)}</Text>
+            <Text>{typeof warning === 'string' ? warning : warningLine(warning, t.warningKinds)}</Text>
           </li>
         ))}
       </ul>

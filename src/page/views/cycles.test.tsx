@@ -14,6 +14,7 @@ import {
   rowsOf,
   textOf,
 } from '../../../test/helpers/rendered-page.js'
+import { setLanguage } from '../messages/index.js'
 import type { Call } from '../service/api.js'
 import { CallDetails, StoredDetails } from './call-details.js'
 import { Cycles, filters } from './cycles.js'
@@ -27,7 +28,10 @@ vi.mock('../service/calls.js', () => ({
   useCalls: () => ({ instance: 'i', items: recorded.items, isRead: true, error: null }),
 }))
 
-beforeEach(() => responses.clear())
+beforeEach(() => {
+  responses.clear()
+  setLanguage('en')
+})
 
 /** The counts of both fixtures, as the page shows them. */
 const countFacts = {
@@ -114,7 +118,7 @@ describe('the calls', () => {
     const calls: Readonly<Record<string, Call>> = {
       scored: call({}),
       late: call({ is_late: true }),
-      warned: call({ warnings: ['w'] }),
+      warned: call({ warnings: [{ code: 'late_cycle', count: null, detail: 'w' }] }),
       ...Object.fromEntries(
         (['repeated', 'refused', 'failed', 'aborted'] as const).map((result) => [result, call({ result })]),
       ),
@@ -162,7 +166,15 @@ describe('the details of a call', () => {
       commit: '28.0 ms',
     })
     expect(factsOf(rows)).toEqual(countFacts)
-    expect(elementsOf(html(callFixture), 'li').map(textOf)).toEqual(callFixture.warnings)
+    expect(elementsOf(html(callFixture), 'li').map(textOf)).toEqual([
+      'late cycle: w1',
+      'unknown field (3): w2',
+    ])
+    setLanguage('ko')
+    expect(elementsOf(html(callFixture), 'li').map(textOf)).toEqual([
+      '늦게 도착한 cycle: w1',
+      '알 수 없는 필드 (3): w2',
+    ])
   })
 
   test('draw each stage in proportion to its time, in the colour of the charts', () => {
@@ -234,6 +246,6 @@ describe('stored cycles', () => {
       ...countFacts,
       '· missing title': '809',
     })
-    expect(elementsOf(html, 'li').map(textOf)).toEqual(['late cycle: w1'])
+    expect(elementsOf(html, 'li').map(textOf)).toEqual(['late cycle: w1', 'a line of another version'])
   })
 })
