@@ -13,7 +13,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   cli: 5700,
   client: 1200,
   codec: 4570,
-  contract: 2900,
+  contract: 2950,
   cycle: 4960,
   history: 5700,
   images: 500,

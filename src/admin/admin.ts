@@ -2,7 +2,7 @@
  * Assembles the observer and the admin listener of a server. Read `routesOf` for all routes.
  */
 import { inBackground } from '../base/index.js'
-import { openApiDocument, type Series } from '../contract/index.js'
+import { openApiDocument, reasonsText, type Series } from '../contract/index.js'
 import { lastCycleOf, type AdminSide, type ServerSources } from '../server/index.js'
 import { Access } from './access.js'
 import { HealthChecks } from './checks.js'
@@ -135,7 +135,12 @@ function routesOf(parts: Parts): Route[] {
       const lines = await checks.run(query.get('standbyok') === 'true')
       const isReady = lines.every(({ status }) => status !== 'fail')
       const status = isReady ? 'ready' : 'not ready'
-      return json({ status, role: sources.store.role, checks: lines }, isReady ? 200 : 503)
+      const printed = lines.map(({ check, status, reasons }) => ({
+        check,
+        status,
+        reason: reasonsText(reasons),
+      }))
+      return json({ status, role: sources.store.role, checks: printed }, isReady ? 200 : 503)
     }),
     route('open', '/metrics', async () => ({
       status: 200,

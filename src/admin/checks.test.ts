@@ -1,6 +1,7 @@
 /** The figures of the disk: shared by all callers, and a disk that hangs delays none of them for long. */
 import { expect, test } from 'vitest'
 import { DiskSpace, HealthChecks } from './checks.js'
+import { reasonsText } from '../contract/index.js'
 import type { ServiceProblem } from '../cycle/index.js'
 import { diskBytesFreeMin, type Store } from '../store/index.js'
 import type { ServerSources } from '../server/index.js'
@@ -29,7 +30,7 @@ test('the figures are those of the data directory; what cannot be read is null',
 })
 
 test('the disk check fails if the disk does not respond', async () => {
-  expect((await checksOf([]).run()).at(-1)).toMatchObject({ check: 'disk', status: 'fail' })
+  expect((await linesOf(checksOf([]))).at(-1)).toMatchObject({ check: 'disk', status: 'fail' })
 })
 
 test('the disk check warns below 2 GiB and fails below what the store needs, not at these sizes', async () => {
@@ -37,7 +38,7 @@ test('the disk check warns below 2 GiB and fails below what the store needs, not
   for (const freeBytes of [2 * 2 ** 30, 2 * 2 ** 30 - 1, diskBytesFreeMin, diskBytesFreeMin - 1]) {
     const checks = checksOf([])
     Object.assign(checks, { disk: { read: () => Promise.resolve({ freeBytes, fileBytes: 1 }) } })
-    const { status, reason } = (await checks.run()).at(-1)!
+    const { status, reason } = (await linesOf(checks)).at(-1)!
     states.push(`${status}: ${reason}`)
   }
   const free = 'MiB are free on the disk of the data directory'
@@ -50,7 +51,7 @@ test('the disk check warns below 2 GiB and fails below what the store needs, not
 test('the last cycle warns after more than 15 minutes, and has its age in seconds', async () => {
   const last = async (ageMs: number): Promise<object> => {
     const cycle = { cycleId: '20260302T1255', receivedAt: new Date(1e12 - ageMs).toISOString() }
-    return (await checksOf([], undefined, { clock: () => 1e12, lastCycle: () => cycle }).run())[3]!
+    return (await linesOf(checksOf([], undefined, { clock: () => 1e12, lastCycle: () => cycle })))[3]!
   }
   const reason = (seconds: number): string => `cycle 20260302T1255 arrived ${seconds} s ago`
   const check = 'last_cycle'
@@ -63,7 +64,7 @@ test('the last cycle warns after more than 15 minutes, and has its age in second
 test('a version that could not be loaded is a warning while another one serves, even while it is tried again', async () => {
   const serving = { version: 'v1', role: 'active', state: 'serving' }
   for (const state of ['failed', 'loading']) {
-    const found = await checksOf([serving, { version: 'v2', role: 'active', state }]).run()
+    const found = await linesOf(checksOf([serving, { version: 'v2', role: 'active', state }]))
     const [, model] = found
     expect(model).toEqual({
       check: 'model',
@@ -72,19 +73,23 @@ test('a version that could not be loaded is a warning while another one serves, 
     })
   }
   // It failed once, and serves now.
-  expect((await checksOf([{ ...serving, version: 'v2' }]).run())[1]).toMatchObject({ status: 'ok' })
+  expect((await linesOf(checksOf([{ ...serving, version: 'v2' }])))[1]).toMatchObject({ status: 'ok' })
   const shadow = { version: 's2', role: 'shadow', state: 'failed' }
   const reason = async (state: string): Promise<string | undefined> =>
-    (await checksOf([serving, { ...shadow, state }]).run())[1]?.reason
+    (await linesOf(checksOf([serving, { ...shadow, state }])))[1]?.reason
   expect(await reason('failed')).toBe('a model serves; s2 failed to load: no graph')
   expect(await reason('shadow')).toBe('a model serves')
 })
 
 test('a model that fails cycles is a warning, what stops the service is a failure, and a failure outweighs a warning', async () => {
-  const warn = { check: 'model', severity: 'warn', reason: 'v1 fails' } as const
-  const fail = { check: 'model', severity: 'fail', reason: 'no model is loaded' } as const
+  const warn = {
+    check: 'model',
+    severity: 'warn',
+    reason: { code: 'model_fails', problem: 'v1 fails', cycles: 1 },
+  } as const
+  const fail = { check: 'model', severity: 'fail', reason: { code: 'no_model' } } as const
   const modelCheck = async (...problems: (typeof warn | typeof fail)[]) =>
-    (await checksOf([], undefined, { problems: () => problems }).run())[1]
+    (await linesOf(checksOf([], undefined, { problems: () => problems })))[1]
   expect(await modelCheck()).toMatchObject({ status: 'ok', reason: 'a model serves' })
   expect(await modelCheck(warn)).toMatchObject({ status: 'warn', reason: 'v1 fails' })
   expect(await modelCheck(fail)).toMatchObject({ status: 'fail', reason: 'no model is loaded' })
@@ -99,7 +104,7 @@ test('the storage check names the role and the entry of a process with a journal
     const replication = { epoch: 3, entry: 812, problem, isSynchronous }
     const checks = checksOf([], { role, replication })
     expect((await checks.run(true))[2]).toEqual((await checks.run())[2])
-    return (await checks.run())[2]
+    return (await linesOf(checks))[2]
   }
   const place = 'standby of the environment, epoch 3, entry 812'
   expect(await storage(null)).toEqual({ check: 'storage', status: 'ok', reason: place })
@@ -111,11 +116,11 @@ test('the storage check names the role and the entry of a process with a journal
 })
 
 test('storage that refuses writes fails the storage check of an owner, which names what the journal lacks', async () => {
-  const refusing = { check: 'storage', severity: 'fail', reason: 'storage refuses writes' } as const
+  const refusing = { check: 'storage', severity: 'fail', reason: { code: 'storage_refuses' } } as const
   const reasonFor = async (problem: string | null) => {
     const replication = { epoch: 3, entry: 812, problem, isSynchronous: true }
     const checks = checksOf([], { role: 'owner', replication }, { problems: () => [refusing] })
-    return (await checks.run())[2]
+    return (await linesOf(checks))[2]
   }
   expect(await reasonFor(null)).toMatchObject({ status: 'fail', reason: 'storage refuses writes' })
   expect(await reasonFor('a row is left')).toMatchObject({
@@ -128,7 +133,9 @@ test('storage that refuses writes fails the storage check of an owner, which nam
 test('cycles that were refused for the future are a warning with their number and the last one', async () => {
   const refused = { count: 1, last: { cycleId: '20260302T0900', aheadMs: 5230, at: 0 } }
   const clockOf = async (found: object | null) =>
-    (await checksOf([], undefined, { refused: () => found }).run()).filter(({ check }) => check === 'clock')
+    (await linesOf(checksOf([], undefined, { refused: () => found }))).filter(
+      ({ check }) => check === 'clock',
+    )
   const rest =
     'refused in the last hour because cycle_time is in the future, the last one 20260302T0900 by 5.2 s: ' +
     'the clocks of client and service differ'
@@ -136,6 +143,15 @@ test('cycles that were refused for the future are a warning with their number an
   expect(await clockOf({ ...refused, count: 3 })).toMatchObject([{ reason: `3 cycles were ${rest}` }])
   expect(await clockOf(null)).toEqual([])
 })
+
+/** With the sentences of the reasons. */
+async function linesOf(checks: HealthChecks) {
+  return (await checks.run()).map(({ check, status, reasons }) => ({
+    check,
+    status,
+    reason: reasonsText(reasons),
+  }))
+}
 
 /** A service without problems, in which v2 and the shadow s2 could not be loaded. */
 function checksOf(

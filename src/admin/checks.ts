@@ -6,7 +6,7 @@
 import { stat, statfs } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gibibyte, mebibyte, minuteMs } from '../base/index.js'
-import type { Check } from '../contract/index.js'
+import type { Check, HealthReason } from '../contract/index.js'
 import { lastCycleOf, type ServerSources } from '../server/index.js'
 import { databasePath, diskBytesFreeMin } from '../store/index.js'
 import { failedVersions } from './failed-versions.js'
@@ -54,20 +54,16 @@ export class HealthChecks {
     const { replication, role } = this.#sources.store
     if (replication === null) return storage
     const { epoch, entry, problem, isSynchronous } = replication
-    const journalState = `${role} of the environment, epoch ${epoch}, entry ${entry}`
+    const state: HealthReason = { code: 'journal_state', role, epoch, entry }
     const hasFailed = storage.status === 'fail'
     if (problem !== null) {
-      const reason = `the journal cannot be used: ${problem}; ${journalState}`
-      if (hasFailed) return { ...storage, reason: [storage.reason, reason].join('; ') }
-      return { ...storage, status: role === 'standby' ? 'fail' : 'warn', reason }
+      const reasons: HealthReason[] = [{ code: 'journal_fails', problem }, state]
+      if (hasFailed) return { ...storage, reasons: [...storage.reasons, ...reasons] }
+      return { ...storage, status: role === 'standby' ? 'fail' : 'warn', reasons }
     }
     if (hasFailed) return storage
-    if (isSynchronous) return { ...storage, reason: journalState }
-    return {
-      ...storage,
-      status: 'warn',
-      reason: `PostgreSQL has no synchronous standby: if its disk fails, acknowledged cycles are lost; ${journalState}`,
-    }
+    if (isSynchronous) return { ...storage, reasons: [state] }
+    return { ...storage, status: 'warn', reasons: [{ code: 'no_synchronous_standby' }, state] }
   }
 
   /**
@@ -82,15 +78,12 @@ export class HealthChecks {
       const reasons = ofCheck.map(({ reason }) => reason)
       const hasFailed = ofCheck.some(({ severity }) => severity === 'fail')
       const status = hasFailed ? 'fail' : reasons.length > 0 ? 'warn' : 'ok'
-      if (reasons.length === 0) reasons.push(okReasons[check])
+      if (reasons.length === 0) reasons.push({ code: okCodes[check] })
       // A version that failed its cycles is among the problems.
       const failures = check === 'model' ? failedVersions(models).filter(({ kind }) => kind !== 'cycles') : []
-      for (const { version, problem } of failures) reasons.push(`${version} failed to load: ${problem}`)
-      return {
-        check,
-        reason: reasons.join('; '),
-        status: status === 'ok' && failures.length > 0 ? 'warn' : status,
-      }
+      for (const { version, problem } of failures)
+        reasons.push({ code: 'version_not_loaded', version, problem })
+      return { check, status: status === 'ok' && failures.length > 0 ? 'warn' : status, reasons }
     })
   }
 
@@ -98,10 +91,11 @@ export class HealthChecks {
     const { clock, cycles } = this.#sources
     const last = lastCycleOf(cycles)
     const check = 'last_cycle'
-    if (last === undefined) return { check, status: 'ok', reason: 'no cycle has arrived yet' }
+    if (last === undefined) return { check, status: 'ok', reasons: [{ code: 'no_cycle' }] }
     const ageMs = clock() - Date.parse(last.receivedAt)
-    const reason = `cycle ${last.cycleId} arrived ${Math.max(0, Math.round(ageMs / 1000))} s ago`
-    return { check, status: ageMs > lastCycleMsMax ? 'warn' : 'ok', reason }
+    const age_s = Math.max(0, Math.round(ageMs / 1000))
+    const reasons: HealthReason[] = [{ code: 'last_cycle', cycle_id: last.cycleId, age_s }]
+    return { check, status: ageMs > lastCycleMsMax ? 'warn' : 'ok', reasons }
   }
 
   /** Only a warning: the client sends a cycle again that was refused because its `cycle_time` is in the future. */
@@ -110,28 +104,21 @@ export class HealthChecks {
     const refused = cycles.clocks.refused(clock())
     if (refused === null) return []
     const { count, last } = refused
-    const cyclesText = count === 1 ? 'a cycle was' : `${count} cycles were`
-    const reason =
-      `${cyclesText} refused in the last hour because cycle_time is in the future, the last one ${last.cycleId} by ` +
-      `${seconds(last.aheadMs)} s: the clocks of client and service differ`
-    return [{ check: 'clock', status: 'warn', reason }]
+    const ahead_s = Math.round(last.aheadMs / 100) / 10
+    const reasons: HealthReason[] = [
+      { code: 'clocks_differ', cycles: count, cycle_id: last.cycleId, ahead_s },
+    ]
+    return [{ check: 'clock', status: 'warn', reasons }]
   }
 }
 
-const seconds = (ms: number): string => (ms / 1000).toFixed(1)
-
-const okReasons = {
-  service: 'the service accepts cycles',
-  model: 'a model serves',
-  storage: 'storage accepts writes',
-} as const
+const okCodes = { service: 'accepts_cycles', model: 'model_serves', storage: 'storage_writable' } as const
 
 function diskCheck(free: number | null): Check {
   const check = 'disk'
-  if (free === null)
-    return { check, status: 'fail', reason: 'the disk of the data directory does not respond' }
-  const reason = `${Math.round(free / mebibyte)} MiB are free on the disk of the data directory`
-  return { check, status: free < diskBytesFreeMin ? 'fail' : free < diskBytesWarn ? 'warn' : 'ok', reason }
+  if (free === null) return { check, status: 'fail', reasons: [{ code: 'disk_silent' }] }
+  const reasons: HealthReason[] = [{ code: 'disk_free', free_mib: Math.round(free / mebibyte) }]
+  return { check, status: free < diskBytesFreeMin ? 'fail' : free < diskBytesWarn ? 'warn' : 'ok', reasons }
 }
 
 /** Null: it cannot be read, or not in time. */

@@ -278,7 +278,7 @@ describe('/metrics', () => {
   })
 
   const found: readonly Check[] = (['service', 'model', 'storage', 'last_cycle', 'disk'] as const).map(
-    (check) => ({ check, status: 'ok', reason: 'r' }),
+    (check) => ({ check, status: 'ok', reasons: [] }),
   )
   test.each([
     ['ok', 1, 1],

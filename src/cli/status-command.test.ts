@@ -26,7 +26,7 @@ interface State {
   /** As health reports them. */
   readonly problems?: readonly {
     readonly check: string
-    readonly reason: string
+    readonly reason: object
     readonly severity: string
   }[]
   readonly journalProblem?: string
@@ -90,7 +90,10 @@ async function shown(state: State) {
   const url = `http://127.0.0.1:${admin.port}`
   try {
     const readyz = await fetch(`${url}/readyz`)
-    const { status, checks } = (await readyz.json()) as { status: string; checks: Check[] }
+    const { status, checks } = (await readyz.json()) as {
+      status: string
+      checks: (Check & { reason: string })[]
+    }
     const metrics = await (await fetch(`${url}/metrics`)).text()
     let text = ''
     const context = {
@@ -108,6 +111,7 @@ async function shown(state: State) {
     return {
       readyz: `${readyz.status} ${status}`,
       checks: Object.fromEntries(checks.map(({ check, status: found }) => [check, found])),
+      reasons: Object.fromEntries(checks.map(({ check, reason }) => [check, reason])),
       ready: Number(/^understudy_ready (\S+)$/m.exec(metrics)?.[1]),
       values: Object.fromEntries(
         [...metrics.matchAll(/^understudy_check_ok\{check="(\w+)"\} (\S+)$/gm)].map(
@@ -145,7 +149,15 @@ describe('a server', () => {
     [
       'a model that fails its cycles',
       'model',
-      { problems: [{ check: 'model', reason: 'it fails', severity: 'warn' }] },
+      {
+        problems: [
+          {
+            check: 'model',
+            reason: { code: 'model_fails', problem: 'it fails', cycles: 1 },
+            severity: 'warn',
+          },
+        ],
+      },
     ],
     ['a journal that cannot be used', 'storage', { journalProblem: 'refused' }],
     ['no cycle for more than 15 minutes', 'last_cycle', { lastCycleAgeMs: 15 * minute + 1 }],
@@ -164,7 +176,9 @@ describe('a server', () => {
 
   test.each(['service', 'model', 'storage'])('with a problem of %s is not ready anywhere', async (check) => {
     const found = await shown({
-      problems: [{ check, reason: 'the reason', severity: 'fail' }],
+      problems: [
+        { check, reason: { code: 'model_fails', problem: 'the reason', cycles: 1 }, severity: 'fail' },
+      ],
       lastCycleAgeMs: 15 * minute,
     })
     expect(found).toMatchObject({
@@ -172,6 +186,7 @@ describe('a server', () => {
       ready: 0,
       code: 1,
       checks: { ...fine, [check]: 'fail' },
+      reasons: { [check]: 'the reason' },
       values: { ...fineValues, [check]: 0 },
       problem: 'understudy: not ready: the reason\n',
       text: expect.stringMatching(new RegExp(`^${check} +fail +the reason$`, 'm')) as string,
@@ -180,13 +195,13 @@ describe('a server', () => {
 
   test('that warns and fails is not ready, and names what fails', async () => {
     const problems = [
-      { check: 'service', reason: 'first', severity: 'fail' },
-      { check: 'storage', reason: 'second', severity: 'fail' },
+      { check: 'service', reason: { code: 'shutting_down' }, severity: 'fail' },
+      { check: 'storage', reason: { code: 'storage_refuses' }, severity: 'fail' },
     ]
     expect(await shown({ problems, failedVersion: 'v-2' })).toMatchObject({
       readyz: '503 not ready',
       code: 1,
-      problem: 'understudy: not ready: first; second\n',
+      problem: 'understudy: not ready: the service is shutting down; storage refuses writes\n',
       checks: { service: 'fail', model: 'warn', storage: 'fail', last_cycle: 'ok' },
     })
   })

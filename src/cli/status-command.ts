@@ -11,7 +11,7 @@ import { connect, type TLSSocket } from 'node:tls'
 import type { Command } from 'commander'
 import { inBackground, minuteMs, sizeText } from '../base/index.js'
 import { reasonOf } from '../client/index.js'
-import type { Now } from '../contract/index.js'
+import { reasonsText, type Now } from '../contract/index.js'
 import { adminTokenVariable, type SettingName, type Settings } from '../settings/index.js'
 import { findAdminToken, tlsOf } from './admin-listener.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
@@ -60,7 +60,8 @@ async function status(flags: Flags, context: CommandContext): Promise<void> {
   const now = await readNow(address, token)
   print(asText(now))
   const failed = now.checks.filter((check) => check.status === 'fail')
-  if (failed.length > 0) throw new CommandError(`not ready: ${failed.map(({ reason }) => reason).join('; ')}`)
+  if (failed.length > 0)
+    throw new CommandError(`not ready: ${failed.map(({ reasons }) => reasonsText(reasons)).join('; ')}`)
 }
 
 /** Shows what `read` returns until a signal, or until nobody reads it. An error is shown too: the service may become available again. */
@@ -186,7 +187,7 @@ export function statusText(now: Now, columns?: number): string {
     ['storage', `${sizeOf(storage.size_bytes)}, ${sizeOf(storage.free_bytes)} free`],
     ['memory', sizeOf(memory.resident_bytes)],
   ]
-  const checks = now.checks.map(({ check, status, reason }) => [check, status, reason])
+  const checks = now.checks.map(({ check, status, reasons }) => [check, status, reasonsText(reasons)])
   const limits = { cellsMax: columns }
   const facts = formatTable(['', ''], rows, { ...limits, column: 1 })
   return `${facts}\n${formatTable(['check', 'status', 'reason'], checks, { ...limits, column: 2 })}`

@@ -8,7 +8,7 @@ const ready: Now = {
   started_at: '2026-03-01T15:00:00.000Z',
   version: '1.0.0',
   status: 'ok',
-  checks: [{ check: 'model', status: 'ok', reason: 'a model serves' }],
+  checks: [{ check: 'model', status: 'ok', reasons: [{ code: 'model_serves' }] }],
   model: { version: 'v1', kind: 'trained', provider: 'cpu' },
   loading_version: null,
   shadows: [],
@@ -29,7 +29,7 @@ const starting: Now = {
   status: 'degraded',
   model: null,
   loading_version: 'v1',
-  checks: [{ check: 'model', status: 'fail', reason: 'no model is loaded' }],
+  checks: [{ check: 'model', status: 'fail', reasons: [{ code: 'no_model' }] }],
 }
 
 /** The value of a row. */
@@ -63,7 +63,7 @@ test('no cycle of a repeated past is overdue', () => {
 test('a service that loads its first model is loading; with another problem, or after a failure, it is degraded', () => {
   expect(shown(starting, 'status')).toBe('loading')
   expect(shown(starting, 'model')).toBe('none; v1 is being loaded')
-  const full = { check: 'disk', status: 'fail', reason: 'full' } as const
+  const full = { check: 'disk', status: 'fail', reasons: [{ code: 'disk_silent' }] } as const
   expect(shown({ ...starting, checks: [...starting.checks, full] }, 'status')).toBe('degraded')
   expect(shown({ ...starting, loading_version: null }, 'status')).toBe('degraded')
   expect(shown({ ...ready, loading_version: 'v2' }, 'status')).toBe('ok')

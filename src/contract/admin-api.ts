@@ -3,14 +3,15 @@
  * `understudy status` read them. It is not part of the clients' interface.
  */
 import type { CounterName, HeadName } from './columns.js'
+import type { HealthReason } from './health.js'
 import type { Warning, WarningCode } from './warnings.js'
 import type { Candidate, Counts, CycleResponse } from './wire.js'
 
-/** One line of `/readyz`. A check that fails makes the service not ready; a warning does not. */
+/** A health check. One that fails makes the service not ready; a warning does not. */
 export interface Check {
   readonly check: 'service' | 'model' | 'storage' | 'last_cycle' | 'clock' | 'disk'
   readonly status: 'ok' | 'warn' | 'fail'
-  readonly reason: string
+  readonly reasons: readonly HealthReason[]
 }
 
 /** Posts by when they got their first score. */

@@ -163,17 +163,16 @@ describe('a failure', () => {
     model.failing = true
     await refusal(submit(first()))
     const reason = `fake-1, cycle ${first().cycle_id}: the fake model fails on purpose`
-    expect(service.problems()).toEqual([{ check: 'model', severity: 'warn', reason }])
+    const fails = (cycles: number) => ({ code: 'model_fails', problem: reason, cycles })
+    expect(service.problems()).toEqual([{ check: 'model', severity: 'warn', reason: fails(1) }])
     await refusal(submit(first()))
-    expect(service.problems()).toEqual([
-      { check: 'model', severity: 'warn', reason: `${reason} (2 cycles in a row)` },
-    ])
+    expect(service.problems()).toEqual([{ check: 'model', severity: 'warn', reason: fails(2) }])
     // The process restarts: still the same problem, and no other one.
     const { failures } = service
     const fake = model
     serving = () => null
     absence = { version: 'fake-1', reason: 'its process restarts', isRestarting: true }
-    expect(service.problems()).toMatchObject([{ severity: 'warn', reason: `${reason} (2 cycles in a row)` }])
+    expect(service.problems()).toMatchObject([{ severity: 'warn', reason: fails(2) }])
     // A repeat of the cycle meanwhile is no other failure, another cycle is.
     await refusal(submit(first()))
     expect(failures.current?.cycleCount).toBe(2)
@@ -188,13 +187,12 @@ describe('a failure', () => {
 
   test('to load a version counts each cycle once, and the service is not ready', async () => {
     serving = () => null
-    expect(service.problems()).toEqual([{ check: 'model', severity: 'fail', reason: 'no model is loaded' }])
+    expect(service.problems()).toEqual([{ check: 'model', severity: 'fail', reason: { code: 'no_model' } }])
     absence = { version: 'v9', reason: 'v9 failed to load: no file', isRestarting: false }
     for (const body of [first(), first(), second()]) await refusal(submit(body))
     expect(service.failures.current).toMatchObject({ version: 'v9', cycleCount: 2 })
-    expect(service.problems()).toEqual([
-      { check: 'model', severity: 'fail', reason: 'v9 failed to load: no file (2 cycles in a row)' },
-    ])
+    const reason = { code: 'model_fails', problem: 'v9 failed to load: no file', cycles: 2 }
+    expect(service.problems()).toEqual([{ check: 'model', severity: 'fail', reason }])
     // A version is loaded now: what another one has not loaded is no problem of it.
     serving = () => model
     expect(service.problems()).toEqual([])
@@ -210,7 +208,7 @@ describe('a failure', () => {
     const { message } = await refusal(submit(all))
     expect(message).toBe('the model failed')
     const reason = `fake-1, cycle ${all.cycle_id}, post g/213: the process of the model has crashed`
-    await vi.waitUntil(() => service.problems()[0]?.reason === reason)
+    await vi.waitUntil(() => service.failures.current?.reason === reason)
     expect(model.crashCount).toBeLessThan(12)
     model.crashingViews = null
     model.isDown = false
@@ -223,7 +221,7 @@ describe('a failure', () => {
     await refusal(submit(first()))
     await vi.waitUntil(() => model.seen.length > 0)
     expect(service.problems()).toMatchObject([
-      { reason: `fake-1, cycle ${first().cycle_id}: the process of the model has crashed` },
+      { reason: { problem: `fake-1, cycle ${first().cycle_id}: the process of the model has crashed` } },
     ])
     await submit(first())
     expect(service.problems()).toEqual([])

@@ -4,7 +4,7 @@
  */
 import { inBackground, type Log } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
-import { ServiceError } from '../contract/index.js'
+import { ServiceError, type HealthReason } from '../contract/index.js'
 import { ModelError, type Model, type ModelAbsence } from '../model/index.js'
 import type { PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
 import type { FollowedChanges, ImageKey, Store, StoredCycle } from '../store/index.js'
@@ -19,7 +19,7 @@ import {
   type NewCycle,
   type StoredResponse,
 } from './intake/index.js'
-import { ModelFailures, type ModelFailure } from './model-failures.js'
+import { ModelFailures } from './model-failures.js'
 import { findContradictions, type Contradictions } from './outcome-check.js'
 import { CyclePipeline, type CycleStored } from './pipeline.js'
 import { Retention, type RetentionLimits } from './retention.js'
@@ -57,7 +57,7 @@ export interface ServiceProblem {
    * again, and a load balancer must not keep that cycle away.
    */
   readonly severity: 'warn' | 'fail'
-  readonly reason: string
+  readonly reason: HealthReason
 }
 
 /** The version that served before has taken over. */
@@ -200,13 +200,11 @@ export class CycleService {
   problems(isStandbyOk = false): ServiceProblem[] {
     const { store } = this.#parts
     const found = this.#modelProblems()
-    const fail = (check: ServiceProblem['check'], reason: string): void => {
-      found.push({ check, severity: 'fail', reason })
-    }
-    if (store.role === 'standby' && !isStandbyOk)
-      fail('service', 'this process is a standby of its environment')
-    if (!store.healthy) fail('storage', 'storage refuses writes')
-    if (this.#closing) fail('service', 'the service is shutting down')
+    const fail = (check: ServiceProblem['check'], code: 'standby' | 'storage_refuses' | 'shutting_down') =>
+      found.push({ check, severity: 'fail', reason: { code } })
+    if (store.role === 'standby' && !isStandbyOk) fail('service', 'standby')
+    if (!store.healthy) fail('storage', 'storage_refuses')
+    if (this.#closing) fail('service', 'shutting_down')
     return found
   }
 
@@ -215,14 +213,16 @@ export class CycleService {
     const found: ServiceProblem[] = []
     const failure = this.failures.current
     const isLoaded = model() !== null || (failure !== null && modelAbsence?.()?.isRestarting === true)
-    if (failure !== null)
-      found.push({ check: 'model', severity: isLoaded ? 'warn' : 'fail', reason: failureText(failure) })
-    else if (!isLoaded) found.push({ check: 'model', severity: 'fail', reason: 'no model is loaded' })
+    if (failure !== null) {
+      const { reason: problem, cycleCount: cycles } = failure
+      const severity = isLoaded ? 'warn' : 'fail'
+      found.push({ check: 'model', severity, reason: { code: 'model_fails', problem, cycles } })
+    } else if (!isLoaded) found.push({ check: 'model', severity: 'fail', reason: { code: 'no_model' } })
     const replaced = fallback?.() ?? null
     if (replaced !== null) {
-      const { version, failed, reason } = replaced
-      const text = `${version} serves instead of ${failed} until ACTIVE changes: ${reason}`
-      found.push({ check: 'model', severity: 'warn', reason: text })
+      const { version, failed, reason: problem } = replaced
+      const reason = { code: 'model_replaced', version, failed, problem } as const
+      found.push({ check: 'model', severity: 'warn', reason })
     }
     return found
   }
@@ -335,10 +335,6 @@ export class CycleService {
     await this.retention.done()
     await this.#snapshots.close()
   }
-}
-
-function failureText({ reason, cycleCount }: ModelFailure): string {
-  return cycleCount === 1 ? reason : `${reason} (${cycleCount} cycles in a row)`
 }
 
 /** Turns a `ModelError` into 503. */

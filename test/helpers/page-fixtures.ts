@@ -56,11 +56,18 @@ export const nowFixture: Now = {
   version: '0.9.1',
   status: 'degraded',
   checks: [
-    { check: 'service', status: 'ok', reason: 'accepts cycles' },
-    { check: 'model', status: 'warn', reason: 'v-bad failed' },
-    { check: 'storage', status: 'ok', reason: 'accepts writes' },
-    { check: 'last_cycle', status: 'fail', reason: 'too old' },
-    { check: 'disk', status: 'ok', reason: '5 GiB' },
+    { check: 'service', status: 'ok', reasons: [{ code: 'accepts_cycles' }] },
+    {
+      check: 'model',
+      status: 'warn',
+      reasons: [
+        { code: 'model_serves' },
+        { code: 'version_not_loaded', version: 'v-bad', problem: 'no file' },
+      ],
+    },
+    { check: 'storage', status: 'ok', reasons: [{ code: 'storage_writable' }] },
+    { check: 'last_cycle', status: 'fail', reasons: [{ code: 'no_cycle' }] },
+    { check: 'disk', status: 'ok', reasons: [{ code: 'disk_free', free_mib: 5120 }] },
   ],
   model: { version: 'serving-7', kind: 'trained', provider: 'cpu' },
   loading_version: null,

@@ -1,6 +1,6 @@
 /**
- * The Korean page has no English that the service could only have said in so many ways: each refusal of the admin listener and
- * each reason of a health check is in `ko-said.ts`, and nothing else is. Reads the sources.
+ * The Korean page has no English that the service could only have said in so many ways: each refusal of the admin listener is
+ * in `ko-said.ts`, and nothing else is. Reads the sources.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -50,22 +50,12 @@ function sentencesIn(isWanted: (node: ts.Node, file: string) => boolean): string
 
 const roomsOfThePage = /^(admin|history)\//
 
-/** The second argument of `new ServiceError` or `new HistoryError`, and of `fail` in `CycleService.problems`. */
+/** The second argument of `new ServiceError` or `new HistoryError`. */
 function isMessageOf(callee: RegExp, node: ts.Node): boolean {
   // The compiler's types lack that a source file has no parent.
   const parent = node.parent as ts.Node | undefined
   if (parent === undefined || !(ts.isNewExpression(parent) || ts.isCallExpression(parent))) return false
   return callee.test(parent.expression.getText()) && parent.arguments?.[1] === node
-}
-
-/** What is given as a reason of a health check: as a member, through a variable, or in a list. */
-function isReason(node: ts.Node): boolean {
-  const parent = node.parent as ts.Node | undefined
-  if (parent !== undefined && ts.isCallExpression(parent))
-    return parent.expression.getText() === 'reasons.push' && parent.arguments[0] === node
-  if (parent === undefined || !(ts.isPropertyAssignment(parent) || ts.isVariableDeclaration(parent)))
-    return false
-  return parent.name.getText() === 'reason' && parent.initializer === node
 }
 
 const filled = (sentence: string): string => sentence.replaceAll('{}', 'x')
@@ -81,16 +71,6 @@ describe('in Korean there is', () => {
     expect(refusals.filter((sentence) => !isOpen(sentence) && koreanOf(filled(sentence)) === null)).toEqual(
       [],
     )
-  })
-
-  test('each reason of a health check', () => {
-    const reasons = sentencesIn(
-      (node, file) =>
-        (file === 'admin/checks.ts' && isReason(node)) ||
-        (file === 'cycle/service.ts' && (isReason(node) || isMessageOf(/^fail$/, node))),
-    )
-    expect(reasons.length).toBeGreaterThan(10)
-    expect(reasons.filter((sentence) => !isOpen(sentence) && koreanOf(filled(sentence)) === null)).toEqual([])
   })
 })
 
@@ -117,15 +97,4 @@ test('what the service fills in is kept, and translated where it is a sentence o
   expect(koreanOf('limit must be an integer from 1 to 500')).toBe(
     'limit 값은 1에서 500 사이의 정수여야 합니다',
   )
-})
-
-test('of several sentences, those that the table lacks stay', () => {
-  expect(koreanOf('storage refuses writes; no model is loaded')).toBe(
-    '저장소가 쓰기를 거부합니다; 불러온 모델이 없습니다',
-  )
-  expect(koreanOf('storage refuses writes; v1, cycle 20260302T1255: something new (3 cycles in a row)')).toBe(
-    '저장소가 쓰기를 거부합니다; v1, cycle 20260302T1255: something new (cycle 3건 연속)',
-  )
-  expect(koreanOf('v2 failed to load: something; new')).toBe('v2 버전을 불러오지 못했습니다(something; new)')
-  expect(koreanOf('something new; and more')).toBeNull()
 })

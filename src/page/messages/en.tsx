@@ -1,5 +1,6 @@
 /** The English texts of the page by view, and with them the table that every language fills. */
 import type { ComponentChildren as Node } from 'preact'
+import { healthSentences } from '../../contract/health.js'
 import { warningSentences } from '../../contract/warnings.js'
 import { inputsEn } from './en-inputs.js'
 import { reportEn } from './en-report.js'
@@ -12,6 +13,7 @@ export const en = {
   inputs: inputsEn,
   ...serviceEn,
   warningKinds: warningSentences,
+  health: healthSentences,
 
   /** Names of the language itself, and of the other one in the switch. */
   language: { tag: 'en', own: 'English', other: '한', change: 'Language: English. 한국어로 바꾸기' },

@@ -14,3 +14,28 @@ export const warningKinds: Messages['warningKinds'] = {
   late_cycle: '늦게 도착한 cycle',
   transport_test: '전송 시험용 모델',
 }
+
+export const health: Messages['health'] = {
+  accepts_cycles: () => 'cycle을 받고 있음',
+  shutting_down: () => '서비스가 종료하는 중입니다',
+  standby: () => '이 프로세스는 대기(standby) 상태입니다',
+  model_serves: () => '모델이 점수를 내고 있음',
+  no_model: () => '불러온 모델이 없습니다',
+  model_fails: ({ problem, cycles }) => (cycles === 1 ? problem : `${problem} (cycle ${cycles}건 연속)`),
+  model_replaced: ({ version, failed, problem }) =>
+    `ACTIVE를 바꿀 때까지 ${version} 버전이 ${failed} 버전을 대신합니다(${problem})`,
+  version_not_loaded: ({ version, problem }) => `${version} 버전을 불러오지 못했습니다(${problem})`,
+  storage_writable: () => '저장 가능',
+  storage_refuses: () => '저장소가 쓰기를 거부합니다',
+  journal_fails: ({ problem }) => `저널을 쓸 수 없습니다: ${problem}`,
+  no_synchronous_standby: () =>
+    'PostgreSQL에 동기 대기 서버가 없어, 디스크가 고장 나면 응답한 cycle을 잃습니다',
+  journal_state: ({ role, epoch, entry }) => `역할 ${role}, epoch ${epoch}, entry ${entry}`,
+  no_cycle: () => '받은 cycle 없음',
+  last_cycle: ({ cycle_id, age_s }) => `cycle ${cycle_id} 도착(${age_s}초 전)`,
+  clocks_differ: ({ cycles, cycle_id, ahead_s }) =>
+    `최근 1시간에 cycle ${cycles}건이 cycle_time이 미래여서 거부됨(마지막 ${cycle_id}, ${ahead_s}초 앞섬). ` +
+    '클라이언트와 서비스의 시계를 확인하세요',
+  disk_silent: () => '데이터 디렉터리의 디스크가 응답하지 않습니다',
+  disk_free: ({ free_mib }) => `데이터 디렉터리의 디스크 여유 ${free_mib}MiB`,
+}

@@ -1,5 +1,5 @@
 /**
- * What the service itself says, in Korean: why it refuses a request of the page or of a client, what a health check says.
+ * What the service itself says, in Korean: why it refuses a request of the page or of a client.
  * The key is the sentence of the service; `{}` stands for what it fills in. `test/page/said.test.ts`
  * compares the table with the sources. A sentence that the table lacks is shown as it is.
  */
@@ -38,31 +38,6 @@ const said: Readonly<Record<string, string>> = {
   'the files of {} differ from those that a server has loaded as {}; rename the new package to another version':
     '{} 패키지의 파일이 서버가 불러온 {} 버전과 다릅니다. 새 패키지의 버전 이름을 바꾸세요',
 
-  // Health checks.
-  'the service accepts cycles': 'cycle을 받고 있음',
-  'a model serves': '모델이 점수를 내고 있음',
-  'storage accepts writes': '저장 가능',
-  'the service is shutting down': '서비스가 종료하는 중입니다',
-  'this process is a standby of its environment': '이 프로세스는 대기(standby) 상태입니다',
-  'storage refuses writes': '저장소가 쓰기를 거부합니다',
-  'no model is loaded': '불러온 모델이 없습니다',
-  '{} serves instead of {} until ACTIVE changes: {}':
-    'ACTIVE를 바꿀 때까지 {} 버전이 {} 버전을 대신합니다({})',
-  '{} failed to load: {}': '{} 버전을 불러오지 못했습니다({})',
-  '{} ({} cycles in a row)': '{} (cycle {}건 연속)',
-  'no cycle has arrived yet': '받은 cycle 없음',
-  'cycle {} arrived {} s ago': 'cycle {} 도착({}초 전)',
-  '{} refused in the last hour because cycle_time is in the future, the last one {} by {} s: the clocks of client and service differ':
-    '최근 1시간에 {} cycle_time이 미래여서 거부됨(마지막 {}, {}초 앞섬). 클라이언트와 서비스의 시계를 확인하세요',
-  'a cycle was': 'cycle 1건이',
-  '{} cycles were': 'cycle {}건이',
-  'the disk of the data directory does not respond': '데이터 디렉터리의 디스크가 응답하지 않습니다',
-  '{} MiB are free on the disk of the data directory': '데이터 디렉터리의 디스크 여유 {}MiB',
-  'the journal cannot be used: {}; {}': '저널을 쓸 수 없습니다: {} ({})',
-  'PostgreSQL has no synchronous standby: if its disk fails, acknowledged cycles are lost; {}':
-    'PostgreSQL에 동기 대기 서버가 없어, 디스크가 고장 나면 응답한 cycle을 잃습니다({})',
-  '{} of the environment, epoch {}, entry {}': '역할 {}, epoch {}, entry {}',
-
   // Why a call failed.
   'the client disconnected': '클라이언트가 연결을 끊었습니다',
   'timed out while receiving the request body': '요청 본문을 받다가 시간이 초과되었습니다',
@@ -94,6 +69,9 @@ const said: Readonly<Record<string, string>> = {
   'too many large bodies are arriving': '큰 본문이 너무 많이 들어오고 있습니다',
   'this process is a standby; send the request again':
     '이 프로세스는 대기(standby) 상태입니다. 요청을 다시 보내야 합니다',
+  'the service is shutting down': '서비스가 종료하는 중입니다',
+  'storage refuses writes': '저장소가 쓰기를 거부합니다',
+  'no model is loaded': '불러온 모델이 없습니다',
   'the model failed': '모델이 채점에 실패했습니다',
   'the storage failed': '저장소 오류입니다',
   'the storage cannot be read': '저장소를 읽을 수 없습니다',
@@ -103,10 +81,7 @@ const said: Readonly<Record<string, string>> = {
 
 export const saidSentences = Object.keys(said)
 
-/**
- * A sentence of the service, or several joined by semicolons, in Korean; null if the table lacks all. One that it lacks, such as the
- * message of a model, stays.
- */
+/** A sentence of the service in Korean; null if the table lacks it. */
 export function koreanOf(text: string): string | null {
   for (const [sentence, korean] of Object.entries(said)) {
     const filled = filledIn(sentence, text)
@@ -114,11 +89,7 @@ export function koreanOf(text: string): string | null {
     const parts = filled.map((part) => koreanOf(part) ?? part)
     return parts.reduce((whole, part) => whole.replace('{}', () => part), korean)
   }
-  const clauses = text.split('; ')
-  if (clauses.length === 1) return null
-  const translated = clauses.map(koreanOf)
-  if (translated.every((korean) => korean === null)) return null
-  return translated.map((korean, index) => korean ?? clauses[index]).join('; ')
+  return null
 }
 
 /** What stands in the places of `{}`; null if `text` is another sentence. */

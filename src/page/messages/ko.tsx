@@ -1,6 +1,6 @@
 /** The Korean texts of the page, by view. Terms of the contract, such as cycle and model_version, stay as they are. */
 import type { Messages } from './en.js'
-import { warningKinds } from './ko-facts.js'
+import { health, warningKinds } from './ko-facts.js'
 import { inputsKo } from './ko-inputs.js'
 import { reportKo } from './ko-report.js'
 import { koreanOf } from './ko-said.js'
@@ -33,6 +33,7 @@ export const ko: Messages = {
   inputs: inputsKo,
   ...serviceKo,
   warningKinds,
+  health,
 
   language: { tag: 'ko', own: '한국어', other: 'En', change: '언어: 한국어. Switch to English' },
 
@@ -163,8 +164,7 @@ export const ko: Messages = {
 
   now: {
     checks: '상태 점검',
-    checkSays: (check, status, reason) => {
-      const korean = koreanOf(reason) ?? reason
+    checkSays: (check, status, korean) => {
       const meaning = unwell[check]
       return status === 'ok' || meaning === undefined ? korean : `${meaning}: ${korean}`
     },

@@ -3,6 +3,7 @@
  * the next one, so that nothing is green while a cycle is overdue.
  */
 import { minuteMs } from '../../base/units.js'
+import { reasonsText } from '../../contract/health.js'
 import { ago, bytes, duration } from '../format.js'
 import { t, word } from '../messages/index.js'
 import type { Check, Now } from '../service/api.js'
@@ -38,13 +39,13 @@ export interface ShownCheck {
 }
 
 export function shownChecks(now: Now, nowMs: number): ShownCheck[] {
-  return now.checks.map(({ check, status, reason }) => {
+  return now.checks.map(({ check, status, reasons }) => {
     if (check === 'last_cycle') return lastCycleCheck(now, status, nowMs)
     const { free_bytes } = now.storage
     const text =
       check === 'disk' && free_bytes !== null
         ? t.now.diskFree(bytes(free_bytes))
-        : t.now.checkSays(check, status, reason)
+        : t.now.checkSays(check, status, reasonsText(reasons, t.health))
     return { check, status, text }
   })
 }

@@ -4,6 +4,7 @@ import { renderToString } from 'preact-render-to-string'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { badgesOf, elementsOf, labelled, textOf, tileOf } from '../../../test/helpers/rendered-page.js'
 import { nowFixture, pointFixture } from '../../../test/helpers/page-fixtures.js'
+import { setLanguage } from '../messages/index.js'
 import type { Now } from '../service/api.js'
 import { setServerTime } from '../service/clock.js'
 import { PointCharts } from './now-charts.js'
@@ -17,6 +18,7 @@ const timeMs = Date.parse(nowFixture.time)
 beforeEach(() => {
   vi.useFakeTimers({ now: 0 })
   setServerTime(timeMs)
+  setLanguage('en')
   return () => vi.useRealTimers()
 })
 
@@ -70,12 +72,16 @@ test('each tile has its figures', () => {
 test('each check has its state and its reason', () => {
   const checks = elementsOf(labelled(render(), 'Health checks'), 'li')
   expect(checks.map((html) => [textOf(html), ...badgesOf(html)])).toEqual([
-    ['service ok accepts cycles', 'ok ok'],
-    ['model warning v-bad failed', 'warn warning'],
-    ['storage ok accepts writes', 'ok ok'],
+    ['service ok the service accepts cycles', 'ok ok'],
+    ['model warning a model serves; v-bad failed to load: no file', 'warn warning'],
+    ['storage ok storage accepts writes', 'ok ok'],
     ['last cycle failed arrived 4 min ago', 'fail failed'],
     ['disk ok 5.0 GiB free', 'ok ok'],
   ])
+  setLanguage('ko')
+  expect(textOf(elementsOf(labelled(render(), '상태 점검'), 'li')[1] ?? '')).toBe(
+    '모델 주의 모델 이상: 모델이 점수를 내고 있음; v-bad 버전을 불러오지 못했습니다(no file)',
+  )
 })
 
 test('a cycle that is overdue is a warning of the last cycle, before the service warns; a worse state stays', () => {

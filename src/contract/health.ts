@@ -1,0 +1,60 @@
+/**
+ * Reasons of health checks: a code and its values in the service, the admin API and the page; a sentence at the edges, such as
+ * `/readyz`. The English sentences are here, the Korean ones in the page.
+ */
+
+type Texts<Name extends string> = Readonly<Record<Name, string>>
+type Numbers<Name extends string> = Readonly<Record<Name, number>>
+
+export const healthSentences = {
+  accepts_cycles: () => 'the service accepts cycles',
+  shutting_down: () => 'the service is shutting down',
+  standby: () => 'this process is a standby of its environment',
+
+  model_serves: () => 'a model serves',
+  no_model: () => 'no model is loaded',
+  /** `problem` is the message of the model, with the cycle. */
+  model_fails: ({ problem, cycles }: Texts<'problem'> & Numbers<'cycles'>) =>
+    cycles === 1 ? problem : `${problem} (${cycles} cycles in a row)`,
+  model_replaced: ({ version, failed, problem }: Texts<'version' | 'failed' | 'problem'>) =>
+    `${version} serves instead of ${failed} until ACTIVE changes: ${problem}`,
+  version_not_loaded: ({ version, problem }: Texts<'version' | 'problem'>) =>
+    `${version} failed to load: ${problem}`,
+
+  storage_writable: () => 'storage accepts writes',
+  storage_refuses: () => 'storage refuses writes',
+  journal_fails: ({ problem }: Texts<'problem'>) => `the journal cannot be used: ${problem}`,
+  no_synchronous_standby: () =>
+    'PostgreSQL has no synchronous standby: if its disk fails, acknowledged cycles are lost',
+  journal_state: ({ role, epoch, entry }: Texts<'role'> & Numbers<'epoch' | 'entry'>) =>
+    `${role} of the environment, epoch ${epoch}, entry ${entry}`,
+
+  no_cycle: () => 'no cycle has arrived yet',
+  last_cycle: ({ cycle_id, age_s }: Texts<'cycle_id'> & Numbers<'age_s'>) =>
+    `cycle ${cycle_id} arrived ${age_s} s ago`,
+  /** Of the last hour; `cycle_id` and `ahead_s` are of the last one. */
+  clocks_differ: ({ cycles, cycle_id, ahead_s }: Texts<'cycle_id'> & Numbers<'cycles' | 'ahead_s'>) =>
+    `${cycles === 1 ? 'a cycle was' : `${cycles} cycles were`} refused in the last hour because cycle_time is in the ` +
+    `future, the last one ${cycle_id} by ${ahead_s} s: the clocks of client and service differ`,
+
+  disk_silent: () => 'the disk of the data directory does not respond',
+  disk_free: ({ free_mib }: Numbers<'free_mib'>) =>
+    `${free_mib} MiB are free on the disk of the data directory`,
+}
+
+type Sentences = typeof healthSentences
+type ValuesOf<Sentence> = Sentence extends (values: infer Values) => string ? Values : never
+
+export type HealthReason = {
+  readonly [Code in keyof Sentences]: { readonly code: Code } & ValuesOf<Sentences[Code]>
+}[keyof Sentences]
+
+/** In the language of the sentences. */
+export function reasonsText(
+  reasons: readonly HealthReason[],
+  sentences: Sentences = healthSentences,
+): string {
+  return reasons
+    .map((reason) => (sentences[reason.code] as (values: HealthReason) => string)(reason))
+    .join('; ')
+}
