@@ -41,7 +41,7 @@ const onlyFrom = {
 const singleFiles = {
   client: 'base/(errors|flock|flush-directory|json|units)\\.js$|contract/(errors|operations|wire)\\.js$|',
   contract: 'base/(json|units)\\.js$|',
-  page: 'base/units\\.js$|contract/(health|warnings)\\.js$|',
+  page: 'base/units\\.js$|contract/(health|refusals|sentences|warnings)\\.js$|',
 }
 
 /** Packages that one folder alone may import: what it wraps can then be replaced in one place. */
@@ -185,7 +185,8 @@ export default defineConfig(
           message: 'No text is interpreted as HTML.',
         },
         {
-          selector: 'ImportDeclaration[importKind!="type"][source.value=/contract.(?!health|warnings)/]',
+          selector:
+            'ImportDeclaration[importKind!="type"][source.value=/contract.(?!health|refusals|sentences|warnings)/]',
           message: 'The page imports only types and sentences of the contract.',
         },
       ],

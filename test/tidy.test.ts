@@ -13,7 +13,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   cli: 5700,
   client: 1200,
   codec: 4570,
-  contract: 2950,
+  contract: 3050,
   cycle: 4960,
   history: 5700,
   images: 500,

@@ -49,8 +49,8 @@ async function textOf(replies: HistoryReplies, program: string, name?: string): 
 }
 
 /** A program that fails as the worker does. */
-function failing(kind: string, message: string): string {
-  const line = JSON.stringify(JSON.stringify({ kind, message }))
+function failing(kind: string, message: string, reason: object | null = null): string {
+  const line = JSON.stringify(JSON.stringify({ kind, message, reason }))
   return `console.error('a warning'); console.error(${line}); process.exit(1)`
 }
 
@@ -102,6 +102,8 @@ test('a failure is that of the worker; every other end is an error of the server
     kind: 'not_found',
     message: 'no such post',
   })
+  const reason = { code: 'no_cycles' } as const
+  await expect(reply(failing('not_found', 'in words', reason))).rejects.toMatchObject({ reason })
   await expect(reply(failing('failed', 'damaged'))).rejects.toMatchObject({
     kind: 'server_error',
     message: 'damaged',

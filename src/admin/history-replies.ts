@@ -8,6 +8,7 @@ import { gibibyte, mebibyte, minuteMs, type ChildProcess, type Log } from '../ba
 import { assert, ServiceError } from '../contract/index.js'
 import type { HistoryRequest, StartWorker, WorkerEnd } from '../history/index.js'
 import { watchMemory } from '../model/index.js'
+import { AdminRefusal } from './admin-refusal.js'
 import { json, type Reply } from './routes.js'
 
 export interface HistoryRepliesOptions {
@@ -128,7 +129,7 @@ export class HistoryReplies {
     if (result.waitingCount + result.repeatingCount > 0) return
     clearTimeout(result.repeatTimer)
     for (const [key, known] of this.#results) if (known === result) this.#results.delete(key)
-    result.abandoned.abort(new ServiceError('unavailable', 'no client waits for the result'))
+    result.abandoned.abort(new AdminRefusal('unavailable', { code: 'abandoned' }))
   }
 
   #resultOf(request: HistoryRequest): Result {
@@ -137,7 +138,7 @@ export class HistoryReplies {
     if (known !== undefined && this.#isFresh(known)) return known
     const unfinished = [...this.#results.values()].filter(({ ended }) => ended === null)
     if (unfinished.length > waitingCountMax)
-      throw new ServiceError('unavailable', 'too many reports are in progress')
+      throw new AdminRefusal('unavailable', { code: 'too_many_reports' })
     const abandoned = new AbortController()
     const result: Result = {
       json: this.#runNext(request, abandoned.signal, () => this.#end(result)),
@@ -189,7 +190,7 @@ export class HistoryReplies {
 
   async #run(request: HistoryRequest, abandoned: AbortSignal): Promise<Uint8Array> {
     assert(this.#running === null, 'one worker runs at a time')
-    if (this.#isClosed) throw new ServiceError('unavailable', 'the service is stopping')
+    if (this.#isClosed) throw new AdminRefusal('unavailable', { code: 'stopping' })
     abandoned.throwIfAborted()
     const { log } = this.#options
     const startedAt = performance.now()
@@ -201,10 +202,10 @@ export class HistoryReplies {
     }
     abandoned.throwIfAborted()
     const problem = end.state === 'failed' ? end.failure.message : `the ${request.kind} worker ${end.how}`
-    if (end.state === 'failed' && end.failure.kind === 'not_found')
-      throw new ServiceError('not_found', problem)
-    log.warn({ ...fields, problem }, 'a history worker failed')
-    throw new ServiceError('server_error', problem)
+    const { kind = 'failed', reason = null } = end.state === 'failed' ? end.failure : {}
+    if (kind === 'failed') log.warn({ ...fields, problem }, 'a history worker failed')
+    const errorKind = kind === 'failed' ? 'server_error' : kind
+    throw reason === null ? new ServiceError(errorKind, problem) : new AdminRefusal(errorKind, reason)
   }
 
   /** The end of a worker. It is ended when it is abandoned, and when it holds too much memory. */

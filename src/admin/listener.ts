@@ -10,9 +10,10 @@ import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { inBackground, kibibyte, type Log, mebibyte } from '../base/index.js'
-import { assert, ServiceError } from '../contract/index.js'
+import { assert, ServiceError, type AdminErrorRecord } from '../contract/index.js'
 import { acceptsCoding, gzipResponse } from '../server/index.js'
 import { securityHeaders, type Access } from './access.js'
+import { AdminRefusal } from './admin-refusal.js'
 import { loginPage } from './login-page.js'
 import { json, Router, type Reply, type Route } from './routes.js'
 
@@ -166,17 +167,13 @@ export class AdminListener {
       )
     if (path === loginPath && request.method === 'POST') return this.#logInByForm(request, hosts[0] ?? '')
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      throw new ServiceError('method_not_allowed', 'allowed methods: GET, HEAD', { allow: 'GET, HEAD' })
+      throw new AdminRefusal('method_not_allowed', { code: 'read_only' }, { allow: 'GET, HEAD' })
     const token = query.get('token')
     if (path === '/' && token !== null) return this.#logIn(token)
     const found = this.#router.find(path)
     if (found?.route.access !== 'open' && !access.accepts(request, this.port))
-      throw new ServiceError(
-        'unauthorized',
-        'the admin token is missing or wrong: open the address that the service prints at startup, or send ' +
-          'Authorization: Bearer with the content of admin-token in the data directory',
-      )
-    if (found === null) throw new ServiceError('not_found', 'unknown path')
+      throw new AdminRefusal('unauthorized', { code: 'signed_out' })
+    if (found === null) throw new AdminRefusal('not_found', { code: 'unknown_path' })
     const acceptEncoding = request.headers['accept-encoding'] ?? ''
     return found.route.handle({ parameters: found.parameters, query, acceptEncoding, gone })
   }
@@ -184,7 +181,7 @@ export class AdminListener {
   /** Exchanges the token for a cookie and removes it from the address. */
   #logIn(token: string): Reply {
     const { access } = this.#options
-    if (!access.isToken(token)) throw new ServiceError('unauthorized', 'this is not the admin token')
+    if (!access.isToken(token)) throw new AdminRefusal('unauthorized', { code: 'wrong_token' })
     return { status: 303, headers: { Location: '/', 'Set-Cookie': access.cookie(this.port) }, body: empty }
   }
 
@@ -194,7 +191,7 @@ export class AdminListener {
     if (!URL.canParse(origin) || new URL(origin).host !== host.toLowerCase())
       return json(errorRecord('forbidden', 'the form is not of this listener'), 403)
     const form = await formOf(request)
-    if (form === null) throw new ServiceError('bad_request', 'the form cannot be read')
+    if (form === null) throw new AdminRefusal('bad_request', { code: 'unreadable_form' })
     return this.#logIn(form.get('token') ?? '')
   }
 
@@ -271,9 +268,12 @@ function pemOf({ certFile, keyFile }: TlsFiles): { cert: Buffer; key: Buffer; mi
 }
 
 function errorReply(error: unknown): Reply {
-  const refusal = error instanceof ServiceError ? error : new ServiceError('server_error', 'internal error')
+  const refusal =
+    error instanceof ServiceError ? error : new AdminRefusal('server_error', { code: 'internal' })
   const { kind, allow, retryAfterS } = refusal
-  return json(refusal.toRecord(), refusal.status, {
+  const { error: record } = refusal.toRecord()
+  const reason = refusal instanceof AdminRefusal ? { reason: refusal.reason } : {}
+  return json({ error: { ...record, ...reason } } satisfies AdminErrorRecord, refusal.status, {
     ...(kind === 'unauthorized' ? { 'WWW-Authenticate': 'Bearer' } : {}),
     ...(allow === undefined ? {} : { Allow: allow }),
     ...(retryAfterS === undefined ? {} : { 'Retry-After': String(retryAfterS) }),

@@ -2,7 +2,7 @@
  * A route of the admin listener, and how it is found. `admin.ts` has the table of all routes.
  */
 import type { ServerResponse } from 'node:http'
-import { ServiceError } from '../contract/index.js'
+import { AdminRefusal } from './admin-refusal.js'
 import { PathTable, Semaphore } from '../base/index.js'
 import { decodeSegment, type OutgoingResponse } from '../server/index.js'
 
@@ -59,8 +59,8 @@ export function limitConcurrency(
   activeMax: number,
   waitingMax: number,
 ): (gone: AbortSignal, work: () => Promise<Reply>) => Promise<Reply> {
-  const refusal = (): ServiceError =>
-    new ServiceError('unavailable', 'too many requests for stored cycles', { retryAfterS: 5 })
+  const refusal = (): AdminRefusal =>
+    new AdminRefusal('unavailable', { code: 'too_many_requests' }, { retryAfterS: 5 })
   const semaphore = new Semaphore(activeMax, { waitingMax, refusal })
   return (gone, work) => semaphore.run(work, gone)
 }

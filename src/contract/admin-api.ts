@@ -4,6 +4,7 @@
  */
 import type { CounterName, HeadName } from './columns.js'
 import type { HealthReason } from './health.js'
+import type { Refusal } from './refusals.js'
 import type { Warning, WarningCode } from './warnings.js'
 import type { Candidate, Counts, CycleResponse } from './wire.js'
 
@@ -22,6 +23,12 @@ export interface FirstScores {
   readonly never: number
   /** Posts that are pending without a score although their deadline has passed. */
   readonly overdue: number
+}
+
+/** A response that is not 200. */
+export interface AdminErrorRecord {
+  /** `reason` is missing if the message has a text that is not of this program. */
+  readonly error: { readonly code: string; readonly message: string; readonly reason?: Refusal }
 }
 
 /** One cycle, as a point of the charts. */

@@ -2,9 +2,7 @@
  * Reasons of health checks: a code and its values in the service, the admin API and the page; a sentence at the edges, such as
  * `/readyz`. The English sentences are here, the Korean ones in the page.
  */
-
-type Texts<Name extends string> = Readonly<Record<Name, string>>
-type Numbers<Name extends string> = Readonly<Record<Name, number>>
+import { sentenceOf, type FactOf, type Numbers, type Texts } from './sentences.js'
 
 export const healthSentences = {
   accepts_cycles: () => 'the service accepts cycles',
@@ -43,18 +41,9 @@ export const healthSentences = {
 }
 
 type Sentences = typeof healthSentences
-type ValuesOf<Sentence> = Sentence extends (values: infer Values) => string ? Values : never
-
-export type HealthReason = {
-  readonly [Code in keyof Sentences]: { readonly code: Code } & ValuesOf<Sentences[Code]>
-}[keyof Sentences]
+export type HealthReason = FactOf<Sentences>
 
 /** In the language of the sentences. */
-export function reasonsText(
-  reasons: readonly HealthReason[],
-  sentences: Sentences = healthSentences,
-): string {
-  return reasons
-    .map((reason) => (sentences[reason.code] as (values: HealthReason) => string)(reason))
-    .join('; ')
+export function reasonsText(reasons: readonly HealthReason[], sentences = healthSentences): string {
+  return reasons.map((reason) => sentenceOf(reason, sentences)).join('; ')
 }

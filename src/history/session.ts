@@ -96,11 +96,7 @@ export function checkIdentity(
   known: string | undefined,
 ): void {
   if (known !== undefined && known !== identity)
-    throw new HistoryError(
-      'failed',
-      `the files of ${version} differ from those that a server has loaded as ${version}; rename the new package to ` +
-        'another version',
-    )
+    throw new HistoryError('failed', { code: 'files_differ', version })
 }
 
 /** The position of a cycle in the order of arrival. Throws a `HistoryError` for a cycle that is not stored. */
@@ -108,9 +104,13 @@ export function positionOf(store: Store, cycleId: string): Position {
   const position = store.findCycle(cycleId)?.position
   if (position !== undefined) return position
   const [first] = store.tail(1)
-  const stored =
-    first === undefined
-      ? 'it has no cycles'
-      : `the first to arrive was ${first.cycleId}, the last ${store.lastCycle()?.cycleId ?? first.cycleId}`
-  throw new HistoryError('not_found', `the data directory has no cycle ${cycleId}: ${stored}`)
+  if (first === undefined) throw new HistoryError('not_found', { code: 'not_in_empty', cycle_id: cycleId })
+  const last = store.lastCycle() ?? first
+  const reason = {
+    code: 'not_in_directory',
+    cycle_id: cycleId,
+    first: first.cycleId,
+    last: last.cycleId,
+  } as const
+  throw new HistoryError('not_found', reason)
 }

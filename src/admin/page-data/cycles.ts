@@ -6,7 +6,6 @@ import {
   assert,
   outcomeCodes,
   parseWarning,
-  ServiceError,
   type CycleResponse,
   type ListedCycle,
   type ListPage,
@@ -15,6 +14,7 @@ import {
 } from '../../contract/index.js'
 import { unpackRequest } from '../../cycle/index.js'
 import type { ServerSources } from '../../server/index.js'
+import { AdminRefusal } from '../admin-refusal.js'
 import type { Observer } from '../observer.js'
 import type { Reply } from '../routes.js'
 import { integerOf } from './picks.js'
@@ -47,7 +47,7 @@ export function cycleLists(
     case 'stored':
       return { instance, ...storedCycles(store, before, limit) }
     default:
-      throw new ServiceError('bad_request', 'list must be calls, other or stored')
+      throw new AdminRefusal('bad_request', { code: 'unknown_list' })
   }
 }
 
@@ -115,6 +115,6 @@ function download(body: Uint8Array, name: string): Reply {
   return { status: 200, headers, body }
 }
 
-function notStored(): ServiceError {
-  return new ServiceError('not_found', 'the store has no such cycle')
+function notStored(): AdminRefusal {
+  return new AdminRefusal('not_found', { code: 'not_stored' })
 }

@@ -54,7 +54,7 @@ export async function explainPost(
   const index = chosenVisit(store, visits, cycleId)
   const visit = visits[index]
   if (visit === undefined)
-    throw new HistoryError('not_found', `no stored cycle has the post ${gall_id}/${post_no} as a candidate`)
+    throw new HistoryError('not_found', { code: 'never_candidate', post: `${gall_id}/${post_no}` })
   const load = loadOnce((version) => loadScorer(history, version))
   const likely = store.findCycle(cycleId ?? store.lastCycle()?.cycleId ?? '')
   // The process of the model starts while the responses are read.

@@ -28,11 +28,9 @@ export function scoredCycle(store: Store, cycleId: string, key: PostKey): CycleS
   const cycle = store.findCycle(cycleId)
   const summary = cycle === undefined ? null : cycleSummary(store, cycle, key)
   if (summary?.status === 'scored') return summary
-  const why = summary === null ? 'it was not pending' : (summary.reason ?? summary.status)
-  throw new HistoryError(
-    'not_found',
-    `the post cannot be explained: cycle ${cycleId} has no score of ${key.gall_id}/${key.post_no}: ${why}`,
-  )
+  const post = `${key.gall_id}/${key.post_no}`
+  const why = summary === null ? null : (summary.reason ?? summary.status)
+  throw new HistoryError('not_found', { code: 'no_score', cycle_id: cycleId, post, why })
 }
 
 /** Null if the cycle has no result for the post. */

@@ -9,7 +9,8 @@ import type { HistoryFailure, HistoryTask } from './start.js'
 
 function failureOf(error: unknown): HistoryFailure {
   const message = error instanceof Error ? error.message : String(error)
-  return { kind: error instanceof HistoryError ? error.kind : 'failed', message }
+  const { kind, reason } = error instanceof HistoryError ? error : { kind: 'failed' as const, reason: null }
+  return { kind, reason, message }
 }
 
 function write(stream: NodeJS.WriteStream, value: object): Promise<void> {

@@ -8,6 +8,7 @@ import {
   type ChildProcess,
   type ExecFileException,
 } from '../../base/index.js'
+import type { HistoryError } from '../history-error.js'
 import { historySettingNames, type HistorySettings } from '../session.js'
 import type { HistoryRequest } from './requests.js'
 
@@ -18,7 +19,8 @@ export interface HistoryTask {
 }
 
 export interface HistoryFailure {
-  readonly kind: 'not_found' | 'failed'
+  readonly kind: HistoryError['kind']
+  readonly reason: HistoryError['reason']
   readonly message: string
 }
 

@@ -1,6 +1,7 @@
 /** The English texts of the page by view, and with them the table that every language fills. */
 import type { ComponentChildren as Node } from 'preact'
 import { healthSentences } from '../../contract/health.js'
+import { refusalSentences } from '../../contract/refusals.js'
 import { warningSentences } from '../../contract/warnings.js'
 import { inputsEn } from './en-inputs.js'
 import { reportEn } from './en-report.js'
@@ -14,6 +15,7 @@ export const en = {
   ...serviceEn,
   warningKinds: warningSentences,
   health: healthSentences,
+  refusals: refusalSentences,
 
   /** Names of the language itself, and of the other one in the switch. */
   language: { tag: 'en', own: 'English', other: '한', change: 'Language: English. 한국어로 바꾸기' },
@@ -138,7 +140,7 @@ export const en = {
     silent: 'the service does not respond',
     silentWithin: (seconds: string) => `the service does not respond within ${seconds} s`,
     status: (status: number) => `the service responded with status ${status}`,
-    /** What the service says, which is English: as an error, and quoted. */
+    /** A message without a reason; and why a call failed. Both are English. */
     said: (_code: string, message: string) => message,
     quoted: (sentence: string) => sentence,
   },

@@ -39,3 +39,34 @@ export const health: Messages['health'] = {
   disk_silent: () => '데이터 디렉터리의 디스크가 응답하지 않습니다',
   disk_free: ({ free_mib }) => `데이터 디렉터리의 디스크 여유 ${free_mib}MiB`,
 }
+
+export const refusals: Messages['refusals'] = {
+  unknown_path: () => '없는 주소입니다',
+  read_only: () => '허용되지 않는 메서드입니다(허용: GET, HEAD)',
+  wrong_token: () => '관리자 토큰이 아닙니다',
+  signed_out: () => '로그인이 만료되었습니다. 서비스가 시작할 때 출력한, 토큰이 든 주소로 다시 접속하세요',
+  unreadable_form: () => '입력한 내용을 읽을 수 없습니다',
+  too_many_streams: () => '열려 있는 화면이 너무 많습니다',
+  too_many_requests: () => '저장된 cycle을 읽는 요청이 너무 많습니다',
+  too_many_reports: () => '처리 중인 보고서가 너무 많습니다. 잠시 뒤 다시 시도하세요',
+  abandoned: () => '결과를 기다리는 화면이 없어 중단했습니다',
+  stopping: () => '서비스가 종료하는 중입니다',
+  internal: () => '서비스 내부 오류입니다. 자세한 내용은 서비스 로그에 있습니다',
+  not_pending: () => '대기 중인 글이 아닙니다',
+  no_package: () => '그런 모델 패키지가 없습니다',
+  no_other_version: () => '비교할 다른 버전이 없습니다',
+  no_image: () => '그런 이미지가 없습니다',
+  not_stored: () => '저장된 cycle 중에 없습니다',
+  unknown_list: () => 'list는 calls, other, stored 중 하나여야 합니다',
+  out_of_range: ({ name, min, max }) => `${name} 값은 ${min}에서 ${max} 사이의 정수여야 합니다`,
+  no_cycle_id: ({ name }) => `${name} 값은 cycle_id여야 합니다`,
+  no_cycles: () => '저장된 cycle이 없습니다',
+  not_in_empty: ({ cycle_id }) => `저장되지 않은 cycle입니다: ${cycle_id}(저장된 cycle이 없음)`,
+  not_in_directory: ({ cycle_id, first, last }) =>
+    `저장되지 않은 cycle입니다: ${cycle_id}(처음 ${first}, 마지막 ${last})`,
+  never_candidate: ({ post }) => `저장된 cycle 중에 이 글(${post})이 들어온 것이 없습니다`,
+  no_score: ({ cycle_id, post, why }) =>
+    `cycle ${cycle_id}에 이 글(${post})의 점수가 없어 이유를 보여 줄 수 없습니다(${why ?? '대기 중이 아니었음'})`,
+  files_differ: ({ version }) =>
+    `${version} 패키지의 파일이 서버가 불러온 ${version} 버전과 다릅니다. 새 패키지의 버전 이름을 바꾸세요`,
+}

@@ -1,44 +1,8 @@
-/**
- * What the service itself says, in Korean: why it refuses a request of the page or of a client.
- * The key is the sentence of the service; `{}` stands for what it fills in. `test/page/said.test.ts`
- * compares the table with the sources. A sentence that the table lacks is shown as it is.
- */
+/** Why a call of a client failed, in Korean, by the sentence of the service; `{}` stands for what it fills in. */
 const said: Readonly<Record<string, string>> = {
-  // Requests of the page.
   'unknown path': '없는 주소입니다',
-  'this is not the admin token': '관리자 토큰이 아닙니다',
-  'the admin token is missing or wrong: open the address that the service prints at startup, or send Authorization: Bearer with the content of admin-token in the data directory':
-    '로그인이 만료되었습니다. 서비스가 시작할 때 출력한, 토큰이 든 주소로 다시 접속하세요',
-  'the form cannot be read': '입력한 내용을 읽을 수 없습니다',
   'allowed methods: {}': '허용되지 않는 메서드입니다(허용: {})',
-  'too many event streams are open': '열려 있는 화면이 너무 많습니다',
-  'too many requests for stored cycles': '저장된 cycle을 읽는 요청이 너무 많습니다',
-  'too many reports are in progress': '처리 중인 보고서가 너무 많습니다. 잠시 뒤 다시 시도하세요',
-  'no client waits for the result': '결과를 기다리는 화면이 없어 중단했습니다',
-  'the service is stopping': '서비스가 종료하는 중입니다',
-  'this post is not pending': '대기 중인 글이 아닙니다',
-  'there is no such package': '그런 모델 패키지가 없습니다',
-  'there is no other version to compare with': '비교할 다른 버전이 없습니다',
-  'there is no such image': '그런 이미지가 없습니다',
-  'the store has no such cycle': '저장된 cycle 중에 없습니다',
-  'list must be calls, other or stored': 'list는 calls, other, stored 중 하나여야 합니다',
-  '{} must be an integer from {} to {}': '{} 값은 {}에서 {} 사이의 정수여야 합니다',
-  '{} must be a cycle_id': '{} 값은 cycle_id여야 합니다',
   'internal error': '서비스 내부 오류입니다. 자세한 내용은 서비스 로그에 있습니다',
-
-  // Stored cycles.
-  'the data directory has no cycles': '저장된 cycle이 없습니다',
-  'the data directory has no cycle {}: {}': '저장되지 않은 cycle입니다: {}({})',
-  'it has no cycles': '저장된 cycle이 없음',
-  'the first to arrive was {}, the last {}': '처음 {}, 마지막 {}',
-  'no stored cycle has the post {} as a candidate': '저장된 cycle 중에 이 글({})이 들어온 것이 없습니다',
-  'the post cannot be explained: cycle {} has no score of {}: {}':
-    'cycle {}에 이 글({})의 점수가 없어 이유를 보여 줄 수 없습니다({})',
-  'it was not pending': '대기 중이 아니었음',
-  'the files of {} differ from those that a server has loaded as {}; rename the new package to another version':
-    '{} 패키지의 파일이 서버가 불러온 {} 버전과 다릅니다. 새 패키지의 버전 이름을 바꾸세요',
-
-  // Why a call failed.
   'the client disconnected': '클라이언트가 연결을 끊었습니다',
   'timed out while receiving the request body': '요청 본문을 받다가 시간이 초과되었습니다',
   'the body is larger than {} bytes': '본문이 {}바이트보다 큽니다',
@@ -86,8 +50,7 @@ export function koreanOf(text: string): string | null {
   for (const [sentence, korean] of Object.entries(said)) {
     const filled = filledIn(sentence, text)
     if (filled === null) continue
-    const parts = filled.map((part) => koreanOf(part) ?? part)
-    return parts.reduce((whole, part) => whole.replace('{}', () => part), korean)
+    return filled.reduce<string>((whole, part) => whole.replace('{}', () => part), korean)
   }
   return null
 }

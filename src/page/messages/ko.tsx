@@ -1,6 +1,6 @@
 /** The Korean texts of the page, by view. Terms of the contract, such as cycle and model_version, stay as they are. */
 import type { Messages } from './en.js'
-import { health, warningKinds } from './ko-facts.js'
+import { health, refusals, warningKinds } from './ko-facts.js'
 import { inputsKo } from './ko-inputs.js'
 import { reportKo } from './ko-report.js'
 import { koreanOf } from './ko-said.js'
@@ -17,7 +17,7 @@ const unwell: Readonly<Record<string, string>> = {
   disk: '디스크 공간 부족',
 }
 
-/** What an error code means, with a message that `ko-said.ts` lacks. */
+/** What an error code means, with a message that has no reason. */
 const errors: Readonly<Record<string, string>> = {
   bad_request: '잘못된 요청입니다',
   unauthorized: '로그인이 필요합니다',
@@ -34,6 +34,7 @@ export const ko: Messages = {
   ...serviceKo,
   warningKinds,
   health,
+  refusals,
 
   language: { tag: 'ko', own: '한국어', other: 'En', change: '언어: 한국어. Switch to English' },
 
@@ -157,7 +158,7 @@ export const ko: Messages = {
     status: (status) => `서비스가 상태 코드 ${status}로 응답했습니다`,
     said: (code, message) => {
       const meaning = errors[code]
-      return koreanOf(message) ?? (meaning === undefined ? message : `${meaning} (${message})`)
+      return meaning === undefined ? message : `${meaning} (${message})`
     },
     quoted: (sentence) => koreanOf(sentence) ?? sentence,
   },

@@ -1,6 +1,8 @@
 /**
  * Requests to the admin listener. `src/contract/admin-api.ts` has the types of its responses.
  */
+import type { AdminErrorRecord } from '../../contract/index.js'
+import { sentenceOf } from '../../contract/sentences.js'
 import { t } from '../messages/index.js'
 
 export type {
@@ -77,8 +79,9 @@ export async function getJson<T>(path: string, signal: AbortSignal): Promise<T> 
 
 async function messageOf(response: Response): Promise<string> {
   try {
-    const { error } = (await response.json()) as { readonly error: Record<'code' | 'message', string> }
-    return t.errors.said(error.code, error.message)
+    const { error } = (await response.json()) as AdminErrorRecord
+    const { code, message, reason } = error
+    return reason === undefined ? t.errors.said(code, message) : sentenceOf(reason, t.refusals)
   } catch {
     return t.errors.status(response.status)
   }

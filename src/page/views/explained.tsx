@@ -161,7 +161,7 @@ export function Explained({ explanation: { gall_id, explained } }: { readonly ex
       </p>
       {problem !== null && (
         <p class="notice warn">
-          <strong>{t.post.noEffects}</strong> <Text>{t.errors.quoted(problem)}</Text>
+          <strong>{t.post.noEffects}</strong> <Text>{problem}</Text>
         </p>
       )}
       <Table

@@ -76,8 +76,7 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
       </header>
       {failure !== null && (
         <p class="notice fail">
-          <strong>{t.models.failedAt(dayClock(failure.at))}</strong>{' '}
-          <Text>{t.errors.quoted(failure.problem)}</Text>
+          <strong>{t.models.failedAt(dayClock(failure.at))}</strong> <Text>{failure.problem}</Text>
         </p>
       )}
       {data.fallback?.version === version && (
@@ -85,7 +84,7 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
           {t.models.fallback(
             <Text>{data.fallback.failed}</Text>,
             dayClock(data.fallback.at),
-            <Text>{t.errors.quoted(data.fallback.problem)}</Text>,
+            <Text>{data.fallback.problem}</Text>,
           )}
         </p>
       )}
@@ -94,7 +93,7 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
         <Facts facts={factsOf(model)} isLong />
       ) : (
         <p class="notice fail">
-          <strong>{t.models.unreadable}</strong> <Text>{t.errors.quoted(problem)}</Text>
+          <strong>{t.models.unreadable}</strong> <Text>{problem}</Text>
         </p>
       )}
       {features.length > 0 && (

@@ -75,7 +75,7 @@ function Failed({ failed, serving }: FailedProps) {
   return (
     <section class="notice fail" aria-label={t.now.failedLabel(version, kind)}>
       <p>
-        <strong>{t.now.failed(what, version, dayClock(at))}</strong> <Text>{t.errors.quoted(problem)}</Text>
+        <strong>{t.now.failed(what, version, dayClock(at))}</strong> <Text>{problem}</Text>
       </p>
       {role === 'active' && <p>{insteadOf(kind, serving)}</p>}
       <p>{role === 'active' && serving !== null ? t.now.seeChecksOrStay : t.now.seeChecks}</p>
