@@ -218,7 +218,9 @@ describe('the login form', () => {
       redirect: 'manual',
     })
     expect(response.status).toBe(400)
-    expect(await response.json()).toMatchObject({ error: { message: 'the form cannot be read' } })
+    expect(await response.json()).toMatchObject({
+      error: { message: 'the form cannot be read', reason: { code: 'unreadable_form' } },
+    })
   })
 
   test.each(['https://evil.example', 'http://127.0.0.1', 'null', ''])(

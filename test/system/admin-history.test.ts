@@ -114,6 +114,12 @@ describe('the history of a post', () => {
     expect(status, text).toBe(404)
   })
 
+  test('an error has the reason that the worker gives', async () => {
+    const { text } = await get('posts/g/3/history?cycle=20300101T0000')
+    const reason = { code: 'no_score', cycle_id: '20300101T0000', post: 'g/3', why: null }
+    expect(JSON.parse(text)).toMatchObject({ error: { code: 'not_found', reason } })
+  })
+
   test.each(['cycle=x', 'against=--help', 'cycle='])('%s is 400', async (query) => {
     expect((await get(`posts/g/3/history?${query}`)).status).toBe(400)
   })
