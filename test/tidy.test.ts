@@ -8,7 +8,7 @@ import { projectDir } from './helpers/server-process.js'
 
 /** Lines of each folder of src without tests: what it has, up to the next fifty. Growth is a decision. */
 const folderLinesMax: Readonly<Record<string, number>> = {
-  admin: 3500,
+  admin: 3520,
   base: 660,
   cli: 5700,
   client: 1200,
@@ -21,10 +21,10 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   page: 7765,
   pool: 1450,
   records: 550,
-  server: 2820,
+  server: 2850,
   settings: 500,
   simulator: 2400,
-  store: 6610,
+  store: 6620,
 }
 const fileLinesMax = 400
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { Access } from './access.js'
-import { json, limitConcurrency, Router, type Reply, type Route } from './routes.js'
+import { JobLimiter, json, Router, type Reply, type Route } from './routes.js'
 
 const options = { token: 'token-of-the-tests', host: 'admin.example', isTls: false }
 const port = 8081
@@ -69,22 +69,23 @@ test('a route matches whole paths, and its parameters are decoded', () => {
 })
 
 test('work beyond a limit waits, and beyond a second one it is refused', async () => {
-  const limit = limitConcurrency(2, 1)
+  const limiter = new JobLimiter(2, 1)
   const stays = (): AbortSignal => new AbortController().signal
   const ends: ((reply: Reply) => void)[] = []
   const work = () => new Promise<Reply>((resolve) => ends.push(resolve))
-  const replies = [limit(stays(), work), limit(stays(), work), limit(stays(), work)]
-  await expect(limit(stays(), work)).rejects.toThrow('too many requests')
-  expect(ends).toHaveLength(2)
+  const replies = [limiter.run(stays(), work), limiter.run(stays(), work), limiter.run(stays(), work)]
+  await expect(limiter.run(stays(), work)).rejects.toThrow('too many requests')
+  expect([ends.length, limiter.count]).toEqual([2, 3])
   ends[0]?.(json({}))
   await replies[0]
   await expect.poll(() => ends.length).toBe(3)
   for (const end of ends) end(json({}))
   await Promise.all(replies)
+  expect(limiter.count).toBe(0)
 })
 
 test('work whose client has disconnected leaves the queue and does not start', async () => {
-  const limit = limitConcurrency(1, 1)
+  const limiter = new JobLimiter(1, 1)
   const clients = [0, 1, 2].map(() => new AbortController())
   const started: number[] = []
   let end = (): void => undefined
@@ -93,9 +94,9 @@ test('work whose client has disconnected leaves the queue and does not start', a
       started.push(client)
       end = () => resolve(json({}))
     })
-  const [first, second] = [0, 1].map((n) => limit(clients[n]!.signal, work(n)))
+  const [first, second] = [0, 1].map((n) => limiter.run(clients[n]!.signal, work(n)))
   clients[1]?.abort()
-  const third = limit(clients[2]!.signal, work(2))
+  const third = limiter.run(clients[2]!.signal, work(2))
   await expect(second).rejects.toBe(clients[1]?.signal.reason)
   end()
   await first

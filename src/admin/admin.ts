@@ -22,7 +22,7 @@ import { explainRequest, numberOfPath, post } from './page-data/post.js'
 import { Titles } from './page-data/titles.js'
 import { pageRoutes } from './page-files.js'
 import { loginStyle } from './login-page.js'
-import { json, limitConcurrency, type Route } from './routes.js'
+import { JobLimiter, json, type Route } from './routes.js'
 import { Tracing } from './tracing.js'
 
 export interface AdminOptions {
@@ -55,7 +55,8 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
   const checks = new HealthChecks(sources)
   const tracing = new Tracing(version)
   const observer = new Observer(sources)
-  const metrics = new ServiceMetrics({ sources, observer, checks, streams, version })
+  const limiter = new JobLimiter(unpackCountMax, unpackWaitingMax)
+  const metrics = new ServiceMetrics({ sources, observer, checks, streams, limiter, version })
   const history = new HistoryReplies({
     start: options.startWorker,
     lastCycleId: () => lastCycleOf(sources.cycles)?.cycleId ?? null,
@@ -63,7 +64,18 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
   })
   const titles = new Titles(sources)
   const left = new LeftPostLists(sources, titles)
-  const parts: Parts = { sources, observer, checks, streams, metrics, titles, left, history, version }
+  const parts: Parts = {
+    sources,
+    observer,
+    checks,
+    streams,
+    limiter,
+    metrics,
+    titles,
+    left,
+    history,
+    version,
+  }
   const close = (): void => {
     observer.close()
     metrics.close()
@@ -114,6 +126,7 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
 
 interface Parts extends NowParts {
   readonly streams: EventStreams
+  readonly limiter: JobLimiter
   readonly metrics: ServiceMetrics
   readonly titles: Titles
   readonly left: LeftPostLists
@@ -121,14 +134,13 @@ interface Parts extends NowParts {
 }
 
 function routesOf(parts: Parts): Route[] {
-  const { sources, observer, checks, streams, metrics, history } = parts
+  const { sources, observer, checks, streams, limiter, metrics, history } = parts
   const route = (access: Route['access'], path: string, handle: Route['handle']): Route => ({
     path,
     access,
     handle,
   })
   const openApi = json(openApiDocument())
-  const limited = limitConcurrency(unpackCountMax, unpackWaitingMax)
   return [
     route('open', '/livez', () => json({ status: 'ok' })),
     route('open', '/readyz', async ({ query }) => {
@@ -153,13 +165,13 @@ function routesOf(parts: Parts): Route[] {
     route('token', '/api/now', async () => json(await now(parts))),
     route('token', '/api/series', () => json({ points: observer.points.items } satisfies Series)),
     route('token', '/api/picks', ({ query, gone }) =>
-      limited(gone, () => picks(parts, picksQuery(query), gone).then(json)),
+      limiter.run(gone, () => picks(parts, picksQuery(query), gone).then(json)),
     ),
     route('token', '/api/left', ({ query, gone }) =>
-      limited(gone, () => parts.left.find(leftQuery(query), gone).then(json)),
+      limiter.run(gone, () => parts.left.find(leftQuery(query), gone).then(json)),
     ),
     route('token', '/api/posts/{gall_id}/{post_no}', ({ parameters: [gallId = '', postNo = ''], gone }) =>
-      limited(gone, () => post(parts, gallId, numberOfPath(postNo)).then(json)),
+      limiter.run(gone, () => post(parts, gallId, numberOfPath(postNo)).then(json)),
     ),
     route(
       'token',
@@ -185,13 +197,13 @@ function routesOf(parts: Parts): Route[] {
     ),
     route('token', '/api/cycles', ({ query }) => json(cycleLists(sources, observer, query))),
     route('token', '/api/cycles/{cycle_id}', ({ parameters: [cycleId = ''], gone }) =>
-      limited(gone, () => Promise.resolve(json(storedCycle(sources, cycleId)))),
+      limiter.run(gone, () => Promise.resolve(json(storedCycle(sources, cycleId)))),
     ),
     route('token', '/api/cycles/{cycle_id}/request', ({ parameters: [cycleId = ''], gone }) =>
-      limited(gone, () => requestOf(sources, cycleId)),
+      limiter.run(gone, () => requestOf(sources, cycleId)),
     ),
     route('token', '/api/cycles/{cycle_id}/response', ({ parameters: [cycleId = ''], gone }) =>
-      limited(gone, () => Promise.resolve(responseOf(sources, cycleId))),
+      limiter.run(gone, () => Promise.resolve(responseOf(sources, cycleId))),
     ),
     route('token', '/api/events', () => streams.open()),
   ]

@@ -10,6 +10,7 @@ import type { EndedRequest, ServerSources } from '../server/index.js'
 import { commitChannel } from '../store/index.js'
 import { HealthChecks } from './checks.js'
 import type { EventStreams } from './event-streams.js'
+import type { JobLimiter } from './routes.js'
 import { ServiceMetrics } from './metrics/metrics.js'
 import type { Observer, ObserverEvents } from './observer.js'
 import { now } from './page-data/now.js'
@@ -55,11 +56,15 @@ function partsOf(problems: readonly object[] = [], found?: readonly Check[]) {
         coalesced: 90,
         weights: 91,
         image: 92,
+        decompressing: 93,
+        parsing: 94,
+        reading: 95,
       },
     }),
     settings: () => ({ cyclesWaitingMax: 4, dataDir: '/data', modelsDir: '/models' }),
     store: {
       role: 'standby',
+      queuedWrites: 96,
       replication: { epoch: 61, entry: 62, problem: null, isSynchronous: false },
     },
     models: {
@@ -97,7 +102,8 @@ function partsOf(problems: readonly object[] = [], found?: readonly Check[]) {
       if (event.call !== undefined) onRequest?.(endedRequest(event.call), event.call.result)
     }
   }
-  return { sources, observer, checks, streams, version: '0.9.1', emit }
+  const limiter = { count: 97 } as unknown as JobLimiter
+  return { sources, observer, checks, streams, limiter, version: '0.9.1', emit }
 }
 
 /** The request that a call was made of. */
@@ -181,6 +187,11 @@ describe('/metrics', () => {
       'understudy_calls_held{kind="coalesced"}': 90,
       'understudy_calls_held{kind="weights"}': 91,
       'understudy_calls_held{kind="image"}': 92,
+      'understudy_calls_held{kind="decompressing"}': 93,
+      'understudy_calls_held{kind="parsing"}': 94,
+      'understudy_calls_held{kind="reading"}': 95,
+      understudy_storage_writes_queued: 96,
+      understudy_admin_requests_queued: 97,
       understudy_owner: 0,
       understudy_journal_usable: 1,
       understudy_journal_synchronous: 0,

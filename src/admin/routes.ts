@@ -55,12 +55,21 @@ export function json(value: unknown, status = 200, headers: Reply['headers'] = {
 }
 
 /** Limits how many jobs run at a time; refuses a job while `waitingMax` are waiting. A job whose client has gone does not start. */
-export function limitConcurrency(
-  activeMax: number,
-  waitingMax: number,
-): (gone: AbortSignal, work: () => Promise<Reply>) => Promise<Reply> {
-  const refusal = (): AdminRefusal =>
-    new AdminRefusal('unavailable', { code: 'too_many_requests' }, { retryAfterS: 5 })
-  const semaphore = new Semaphore(activeMax, { waitingMax, refusal })
-  return (gone, work) => semaphore.run(work, gone)
+export class JobLimiter {
+  readonly #semaphore: Semaphore
+
+  constructor(activeMax: number, waitingMax: number) {
+    const refusal = (): AdminRefusal =>
+      new AdminRefusal('unavailable', { code: 'too_many_requests' }, { retryAfterS: 5 })
+    this.#semaphore = new Semaphore(activeMax, { waitingMax, refusal })
+  }
+
+  /** Jobs that run and that wait. */
+  get count(): number {
+    return this.#semaphore.count
+  }
+
+  run(gone: AbortSignal, work: () => Promise<Reply>): Promise<Reply> {
+    return this.#semaphore.run(work, gone)
+  }
 }

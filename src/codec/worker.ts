@@ -32,6 +32,7 @@ export class WorkerRunner {
   readonly #taskMsMax: number
   #thread: Worker | null = null
   #idleTimer: NodeJS.Timeout | undefined
+  /** Bounded by the bytes that may wait. */
   readonly #tasks = new Semaphore(1)
   #waitingBytes = 0
 
@@ -40,7 +41,12 @@ export class WorkerRunner {
     this.#taskMsMax = options.taskMsMax ?? taskMsMax
   }
 
-  /** Bytes of the bodies of all tasks in progress and waiting. */
+  /** Tasks in progress and waiting. */
+  get count(): number {
+    return this.#tasks.count
+  }
+
+  /** Bytes of their bodies. */
   get waitingBytes(): number {
     return this.#waitingBytes
   }

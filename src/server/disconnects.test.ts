@@ -11,6 +11,7 @@ import { FakeExchange, type FakeCall } from '../../test/helpers/fake-exchange.js
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { smallJpeg } from '../../test/helpers/jpegs.js'
 import { poison } from '../../test/helpers/poisoned-bodies.js'
+import { mebibyte } from '../base/index.js'
 import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
@@ -26,6 +27,7 @@ import { RequestHandler, type EndedRequest } from './request-handler.js'
 const authorization = 'key-of-these-tests-0123456789'
 const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
 const nowMs = cycleMs(1e6)
+type HeldCalls = keyof HeldResources['calls']
 
 // A call that reads its body after the release fails or stores garbage.
 poison(GrowingBody)
@@ -351,3 +353,31 @@ test('weights that wait behind a cycle leave the queue when their client disconn
   await until(() => held().calls.open === 0)
   nothingHeld()
 })
+
+test.each<[HeldCalls, () => FakeCall]>([
+  ['decompressing', () => post(gzipSync(bytesOf(cycle(2))), { 'content-encoding': 'gzip' })],
+  ['parsing', () => ({ method: 'POST', path: '/v1/outcomes', body: Buffer.alloc(mebibyte, ' ') })],
+  ['reading', () => ({ method: 'GET', path: '/v1/scores/20240301T0000' })],
+])(
+  'calls that wait in the queue %s are counted, and leave it when their clients disconnect',
+  async (kind, callOf) => {
+    // The response to the first cycle is no longer in memory.
+    for (const index of [0, 1]) expect(await statusOf(post(bytesOf(cycle(index))))).toBe('200 OK')
+    await until(() => held().calls.open === 0)
+    const clients = Array.from({ length: 6 }, () => new Client(callOf()))
+    const sending = clients.map((client) => client.send())
+    if (kind !== 'reading') await Promise.all(sending)
+    await microtasks()
+    expect(held().calls[kind]).toBe(6)
+    clients.at(-1)?.exchange.disconnect()
+    await microtasks()
+    expect(held().calls[kind]).toBe(5)
+    await until(() => held().calls.open === 0)
+    nothingHeld()
+  },
+)
+
+/** Reactions to what has happened in this turn of the event loop. */
+async function microtasks(): Promise<void> {
+  for (let i = 0; i < 50; i++) await Promise.resolve()
+}

@@ -2,10 +2,13 @@
  * What all calls together hold at this moment. Every number is 0 when no call is open: one that does not return to 0 shows
  * a resource that was not released.
  */
+import { parsingCount } from '../codec/index.js'
 import type { CycleService } from '../cycle/index.js'
 import type { ImageSemaphore } from '../images/index.js'
 import type { BodyAdmission } from './body-admission.js'
 import { sendingCount } from './exchange.js'
+import { decompressingCount } from './json-body.js'
+import { readingCount } from './operations.js'
 import type { RequestHandler } from './request-handler.js'
 
 export interface HeldResourcesParts {
@@ -22,6 +25,9 @@ export const heldCallsKinds = [
   'open',
   'large_body',
   'sending',
+  'decompressing',
+  'parsing',
+  'reading',
   'cycle_slot',
   'decoding',
   'comparing',
@@ -48,6 +54,9 @@ export function heldResources(parts: HeldResourcesParts): HeldResources {
       open: handler.openCount,
       large_body: requestBodies.largeCount,
       sending: sendingCount(),
+      decompressing: decompressingCount(),
+      parsing: parsingCount(),
+      reading: readingCount(),
       cycle_slot: slots,
       image: imageSemaphore.count,
       ...waiting,

@@ -9,9 +9,15 @@ import type { BodyReading } from './incoming-body.js'
 
 /**
  * One per thread of libuv's pool. The decompressed bytes are admitted when their number is known, so this limits the bytes
- * that are not admitted yet: a thousand gzip bombs decompressed at the same time would take 16 GiB.
+ * that are not admitted yet: a thousand gzip bombs decompressed at the same time would take 16 GiB. Any number may wait: each
+ * is an open connection, whose number is limited, and the admission has its bytes.
  */
 const decompressionSemaphore = new Semaphore(4)
+
+/** Bodies that are decompressed and that wait. */
+export function decompressingCount(): number {
+  return decompressionSemaphore.count
+}
 
 /** A body after decompression, and the gzip in which it arrived, if any. */
 export interface JsonBody {

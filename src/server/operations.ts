@@ -106,8 +106,16 @@ async function readScores({ exchange, parts: { cycles } }: Call, cycleId: string
   }, exchange.signal)
 }
 
-/** To read a large response from the store takes milliseconds: each has a separate turn of the event loop. */
+/**
+ * To read a large response from the store takes milliseconds: each has a separate turn of the event loop. Any number may wait:
+ * each is an open connection, whose number is limited, and holds nothing yet.
+ */
 const readTurns = new Semaphore(1)
+
+/** Calls that read a stored response and that wait to. */
+export function readingCount(): number {
+  return readTurns.count
+}
 
 async function putImage({ exchange, parameters, parts }: Call): Promise<OutgoingResponse> {
   const { images, settings } = parts

@@ -297,6 +297,8 @@ export interface Store extends EnvironmentRole, CycleRecords, ImageRecords, Weig
    * once the store refuses all writes until a restart.
    */
   readonly healthy: boolean
+  /** Writes that wait and that are being committed; their bytes are bounded. */
+  readonly queuedWrites: number
   readonly closed: boolean
   /** Waits for writes under way, then closes. No call is allowed after it. */
   close(): Promise<void>

@@ -231,6 +231,10 @@ export class SimStore implements Store {
     return this.#healthy
   }
 
+  get queuedWrites(): number {
+    return this.#memory.queuedWrites
+  }
+
   get closed(): boolean {
     return this.#memory.closed
   }

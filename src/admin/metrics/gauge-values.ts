@@ -4,12 +4,14 @@
 import type { Now } from '../../contract/index.js'
 import type { ServerSources } from '../../server/index.js'
 import type { EventStreams } from '../event-streams.js'
+import type { JobLimiter } from '../routes.js'
 import { processRoles, type metricTable, type MetricName } from './table.js'
 
 export interface MetricState {
   readonly now: Now
   readonly sources: ServerSources
   readonly streams: EventStreams
+  readonly limiter: JobLimiter
 }
 
 type GaugeName = {
@@ -27,7 +29,7 @@ export type GaugeValue =
 const checkValues = { ok: 1, warn: 0.5, fail: 0 } as const
 const noScores = { p10: NaN, p50: NaN, p90: NaN, p99: NaN }
 
-export function gaugeValues({ now, sources, streams }: MetricState): Record<ReadName, GaugeValue> {
+export function gaugeValues({ now, sources, streams, limiter }: MetricState): Record<ReadName, GaugeValue> {
   const { cycles, models, store } = sources
   const held = sources.held()
   const { replication } = store
@@ -72,6 +74,8 @@ export function gaugeValues({ now, sources, streams }: MetricState): Record<Read
     textsInProgress: now.queue.texts,
     imagesQueued: now.queue.images,
     quarantined: cycles.embeddingBacklog.quarantined,
+    writesQueued: store.queuedWrites,
+    adminQueued: limiter.count,
     storageBytes: now.storage.size_bytes,
     freeBytes: now.storage.free_bytes,
     streams: streams.count,

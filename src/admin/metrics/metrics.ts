@@ -9,6 +9,7 @@ import type { EndedRequest } from '../../server/index.js'
 import { outputDroppedChannel, type OutputDropped } from '../../model/index.js'
 import { commitChannel, type CommitMessage } from '../../store/index.js'
 import type { EventStreams } from '../event-streams.js'
+import type { JobLimiter } from '../routes.js'
 import { isCycleCall } from '../observer.js'
 import { now, type NowParts } from '../page-data/now.js'
 import { gaugeValues } from './gauge-values.js'
@@ -17,6 +18,7 @@ import { rowKinds, statusLabel } from './table.js'
 
 export interface ServiceMetricsParts extends NowParts {
   readonly streams: EventStreams
+  readonly limiter: JobLimiter
 }
 
 /** A scrape that comes sooner gets the text of the last one: many scrapers cost no more than one. */
@@ -104,8 +106,8 @@ export class ServiceMetrics {
   }
 
   async #collect(): Promise<string> {
-    const { sources, streams } = this.#parts
-    setGaugeValues(this.#metrics, gaugeValues({ now: await now(this.#parts), sources, streams }))
+    const { sources, streams, limiter } = this.#parts
+    setGaugeValues(this.#metrics, gaugeValues({ now: await now(this.#parts), sources, streams, limiter }))
     return this.#registry.metrics()
   }
 }

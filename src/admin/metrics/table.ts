@@ -125,7 +125,7 @@ export const metricTable = {
   ),
   heldCalls: gauge(
     'understudy_calls_held',
-    'Calls in progress by what they hold or wait for; open: all calls; cycle_slot: cycles admitted; coalesced: calls that wait for a cycle in progress with the same id.',
+    'Calls in progress by what they hold or wait for; open: all calls; parsing: large bodies that a thread reads; reading: responses read from the store; cycle_slot: cycles admitted; coalesced: calls that wait for a cycle in progress with the same id.',
     { kind: heldCallsKinds },
   ),
   ready: gauge('understudy_ready', '1 if no health check fails.'),
@@ -201,6 +201,14 @@ export const metricTable = {
     'understudy_storage_commit_duration_seconds',
     'Time of the transactions of the store, write and flush: cycles, images, outcomes, weights.',
     { result: workResults },
+  ),
+  writesQueued: gauge(
+    'understudy_storage_writes_queued',
+    'Writes of the store that wait for a commit or are being committed.',
+  ),
+  adminQueued: gauge(
+    'understudy_admin_requests_queued',
+    'Requests of the admin listener that read stored cycles or wait to; those that exceed the limit return 503.',
   ),
   storageBytes: gauge('understudy_storage_size_bytes', 'Size of the data file.'),
   freeBytes: gauge('understudy_storage_free_bytes', 'Free space of the disk of the data directory.'),

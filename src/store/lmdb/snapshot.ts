@@ -64,6 +64,7 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
     databases,
     writes: {
       write: () => Promise.reject(new StoreError('failed', 'the store is open for reading only')),
+      count: 0,
       isHealthy: true,
     },
     close: () => {

@@ -9,7 +9,7 @@ import type { WriteQueue } from './write-queue.js'
 type Readable<Key> = Pick<RecordDatabase<Key>, 'getBinary'>
 
 /** How databases are written: `WriteQueue` documents the members. */
-export type Writes = Pick<WriteQueue, 'write' | 'isHealthy'>
+export type Writes = Pick<WriteQueue, 'write' | 'count' | 'isHealthy'>
 
 /** Databases, wherever they are. */
 export interface RecordStoreParts {

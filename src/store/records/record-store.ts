@@ -56,6 +56,9 @@ export function createRecordStore(parts: RecordStoreParts, environment = ownEnvi
     get healthy() {
       return writes.isHealthy
     },
+    get queuedWrites() {
+      return writes.count
+    },
     get closed() {
       return closing !== undefined
     },

@@ -52,3 +52,12 @@ test('a cycle does not wait for other writers', async () => {
   expect(queue.commits).toEqual([4, 1])
   await cycle
 })
+
+test('writes are counted until they are settled', async () => {
+  const queue = new RecordedQueue()
+  const writes = [1, 2, 3].map((value) => queue.write(1, () => value))
+  expect(queue.count).toBe(3)
+  await Promise.all(writes)
+  await queue.idle()
+  expect(queue.count).toBe(0)
+})

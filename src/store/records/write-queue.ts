@@ -28,6 +28,7 @@ const waitingBytesMax = 256 * mebibyte
 
 export abstract class WriteQueue {
   readonly #batchBytesMax: number
+  #count = 0
   #waiting: Write[] = []
   #waitingBytes = 0
   #draining: Promise<void> | undefined
@@ -40,6 +41,11 @@ export abstract class WriteQueue {
   /** `batchBytesMax`: one commit takes writes of up to this many bytes together, or a single larger one. */
   constructor(batchBytesMax: number) {
     this.#batchBytesMax = batchBytesMax
+  }
+
+  /** Writes that wait and that are being committed. */
+  get count(): number {
+    return this.#count
   }
 
   /**
@@ -60,6 +66,7 @@ export abstract class WriteQueue {
       return Promise.reject(new StoreError('busy', 'the write queue is full'))
     assert(bytes >= 0, 'a write has no less than no bytes')
     this.#waitingBytes += bytes
+    this.#count++
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ bytes, isCycle, apply, resolve: resolve as (value: unknown) => void, reject })
       this.#draining ??= this.#drain()
@@ -98,11 +105,12 @@ export abstract class WriteQueue {
       await this.#gather()
       const batch = this.#takeBatch()
       await this.commit(batch)
+      this.#count -= batch.length
       this.#writersCount = batch.length + this.#waiting.length
       for (const { bytes } of batch) this.#waitingBytes -= bytes
       assert(this.#waitingBytes >= 0, 'the queue never holds less than no bytes')
     }
-    assert(this.#waitingBytes === 0, 'an empty queue holds no bytes')
+    assert(this.#waitingBytes === 0 && this.#count === 0, 'an empty queue holds no writes')
     this.#draining = undefined
   }
 
