@@ -2,7 +2,7 @@
  * Vectors of posts' images for one encoder. A post's vector is pooled over its encoded images in the order of their
  * positions. Nothing waits for an image: the queue encodes it in the background.
  */
-import { nextTurn } from '../../base/index.js'
+import { inBackground, nextTurn } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { poolVectors, type EmbeddingColumn, type ImageEncoder } from '../../model/index.js'
 import { PostMap, type PoolState } from '../../pool/index.js'
@@ -37,11 +37,12 @@ export class ImageCache {
   #postCount = 0
   #lastId = 0
 
-  constructor(encoder: ImageEncoder, store: Store, parts: CacheParts) {
+  constructor(encoder: ImageEncoder, store: Store, parts: CacheParts, waitingMax?: number) {
     this.#store = store
-    this.#queue = new ImageQueue(encoder, store, parts, ({ gallId, postNo }) => {
+    const onEncoded = ({ gallId, postNo }: Omit<ImageKey, 'position'>): void => {
       this.#pool(gallId, postNo)
-    })
+    }
+    this.#queue = new ImageQueue(encoder, store, parts, onEncoded, waitingMax)
     this.#vectors = new VectorTable(encoder.dim)
   }
 
@@ -123,11 +124,22 @@ export class ImageCache {
   cycleStored(state: PoolState): void {
     this.#queue.resume()
     this.sweep(state)
+    if (!this.#queue.mustSearch()) return
+    // A post of which an image was left out before it was pending is pooled, and its images queued, when it enters.
+    this.#retain(state)
+    const search = this.complete(
+      () => state,
+      () => false,
+    )
+    inBackground('image encoding', search)
   }
 
   /** Removes posts that are no longer pending, once they are the majority. Their stored vectors stay. */
-  sweep({ galleries, gallery, postNo, count }: PoolState): void {
-    if (this.#postCount < Math.max(sweepCountMin, 2 * count)) return
+  sweep(state: PoolState): void {
+    if (this.#postCount >= Math.max(sweepCountMin, 2 * state.count)) this.#retain(state)
+  }
+
+  #retain({ galleries, gallery, postNo, count }: PoolState): void {
     const pending = new PostMap<string, PostEntry>()
     const ids = new Set<number>()
     for (let slot = 0; slot < count; slot++) {

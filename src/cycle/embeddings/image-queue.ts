@@ -8,8 +8,10 @@ import type { ImageKey, Store } from '../../store/index.js'
 import { imageBatchEncoder } from './batch-encoder.js'
 import type { CacheParts } from './text-cache.js'
 
-/** Images per call of the encoder. */
+/** Images per call of the encoder. The queue has names alone: only those of a batch are in memory. */
 const batchSize = 8
+/** Images that may wait, about 30 MB of names. Those beyond are found again in the store: see `mustSearch`. */
+const imagesWaitingMax = 100_000
 
 interface ImageContent {
   readonly key: ImageKey
@@ -23,8 +25,10 @@ export class ImageQueue {
   readonly #store: Store
   readonly #parts: CacheParts
   readonly #onEncoded: (post: Omit<ImageKey, 'position'>) => void
+  readonly #waitingMax: number
   /** Images that wait by name, in order of arrival. */
   readonly #queue = new Map<string, ImageKey>()
+  #leftOut = false
   #isWorking = false
   #working: Promise<void> = Promise.resolve()
   #batch: Promise<unknown> = Promise.resolve()
@@ -36,11 +40,13 @@ export class ImageQueue {
     store: Store,
     parts: CacheParts,
     onEncoded: (post: Omit<ImageKey, 'position'>) => void,
+    waitingMax = imagesWaitingMax,
   ) {
     this.encoder = encoder
     this.#store = store
     this.#parts = parts
     this.#onEncoded = onEncoded
+    this.#waitingMax = waitingMax
   }
 
   /** Images that wait, without those of the batch in progress. */
@@ -56,8 +62,16 @@ export class ImageQueue {
     // A standby receives the vectors from the owner.
     if (this.#closed || !this.#store.mayWrite) return
     const name = imageName(key)
-    if (!this.#queue.has(name)) this.#queue.set(name, key)
+    if (this.#queue.has(name) || this.#queue.size < this.#waitingMax) this.#queue.set(name, key)
+    else this.#leftOut = true
     this.resume()
+  }
+
+  /** True once when images were left out and half of the queue is free again: they must be added again. */
+  mustSearch(): boolean {
+    if (!this.#leftOut || this.#queue.size > this.#waitingMax / 2) return false
+    this.#leftOut = false
+    return true
   }
 
   /** Continues after a failure. */

@@ -1,0 +1,55 @@
+/** The queue of images is bounded: those beyond its limit are found again in the store, also for posts that enter later. */
+import { expect, test, vi } from 'vitest'
+import { FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
+import { silentLog } from '../../base/index.js'
+import type { PoolState } from '../../pool/index.js'
+import { createMemoryContents, createMemoryStore } from '../../store/index.js'
+import { ImageCache } from './image-cache.js'
+import { Quarantine } from './quarantine.js'
+
+const waitingMax = 4
+/** A batch that failed waits again, beside the images that have arrived since. */
+const batchSize = 8
+
+/** A pool of posts, as far as the cache reads it. */
+function poolOf(posts: readonly number[]): PoolState {
+  const gallery = new Uint32Array(posts.length)
+  return { galleries: ['g'], gallery, postNo: Float64Array.from(posts), count: posts.length } as never
+}
+
+test('images beyond the limit of the queue are encoded after later cycles, or when their post enters', async () => {
+  const contents = createMemoryContents()
+  const store = createMemoryStore({ contents })
+  const encoder = new FakeImageEncoder('a'.repeat(64))
+  const parts = { quarantine: new Quarantine(), log: silentLog }
+  const cache = new ImageCache(encoder, store, parts, waitingMax)
+  encoder.failing = true
+  for (let grey = 0; grey < 40; grey++) {
+    const key = { gallId: 'g', postNo: 1 + (grey >> 1), position: 1 + (grey & 1) }
+    const sha256 = new Uint8Array(32).fill(grey)
+    await store.putImage(key, {
+      sha256,
+      uploadedBytes: 1,
+      width: 1,
+      height: 1,
+      normalised: Uint8Array.of(grey),
+    })
+    cache.add(key)
+    expect(cache.queuedCount).toBeLessThanOrEqual(waitingMax + batchSize)
+  }
+  encoder.failing = false
+  const pending = Array.from({ length: 19 }, (_, index) => index + 1)
+  await vi.waitUntil(
+    () => {
+      cache.cycleStored(poolOf(pending))
+      return contents.embeddings.size === 38
+    },
+    { timeout: 20_000, interval: 5 },
+  )
+  expect(cache.columns(poolOf(pending), new Uint32Array(19).fill(2)).encoded).toEqual(
+    new Uint32Array(19).fill(2),
+  )
+  cache.columns(poolOf([...pending, 20]), new Uint32Array(20).fill(2))
+  await vi.waitUntil(() => contents.embeddings.size === 40, { timeout: 20_000, interval: 5 })
+  await cache.close()
+})
