@@ -55,7 +55,7 @@ export class Exchange {
   /** Set for a cycle. */
   stages: CycleLog | null = null
   /** Set for a cycle: its `reading` may go on when the work has ended. */
-  cycleBody: Pick<RequestBody, 'reading'> | null = null
+  cycleBody: Pick<RequestBody, 'reading' | 'release'> | null = null
   bytesSent = 0
   status = 0
   /** Of an error response, for the log: its code on the wire, and what is wrong. */
@@ -143,6 +143,7 @@ export class Exchange {
     // Nobody waits any longer: to abort it would cost an event.
     this.#abortController = null
     const release = (): void => {
+      this.cycleBody?.release()
       this.body.release()
       this.#resources.workEnded()
     }

@@ -23,3 +23,12 @@ test('an announced length of 16 MiB takes no memory until the bytes arrive', () 
   body.append(new ArrayBuffer(1))
   expect(body.bytes().buffer.byteLength).toBeLessThan(100_000)
 })
+
+test('a body is neither read nor extended nor released after its release', () => {
+  const body = new GrowingBody(10)
+  body.append(new ArrayBuffer(1))
+  body.release()
+  expect(() => body.bytes()).toThrow('after its release')
+  expect(() => body.append(new ArrayBuffer(1))).toThrow('after its release')
+  expect(() => body.release()).toThrow('released once')
+})

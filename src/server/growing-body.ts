@@ -29,6 +29,7 @@ export class GrowingBody {
   readonly #bytesMax: number
   #buffer: Buffer = none
   #length = 0
+  #isReleased = false
 
   /** `bytesMax`: the announced length of the body, or its limit if none is announced. */
   constructor(bytesMax: number) {
@@ -36,6 +37,7 @@ export class GrowingBody {
   }
 
   append(chunk: ArrayBuffer): void {
+    assert(!this.#isReleased, 'nothing is added to a body after its release')
     const needed = this.#length + chunk.byteLength
     if (bodyBufferBytes(needed) > this.#buffer.length) {
       const roomy = Math.max(needed * growth, smallBytesMax)
@@ -49,11 +51,14 @@ export class GrowingBody {
   }
 
   bytes(): Uint8Array {
+    assert(!this.#isReleased, 'a body is not read after its release')
     return this.#buffer.subarray(0, this.#length)
   }
 
   /** Must be called once, when the bytes are no longer read. */
   release(): void {
+    assert(!this.#isReleased, 'a body is released once')
+    this.#isReleased = true
     if (this.#buffer.length > Math.max(smallBytesMax, spare?.length ?? 0)) spare = this.#buffer
   }
 }

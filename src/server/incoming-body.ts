@@ -4,7 +4,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import { kibibyte } from '../base/index.js'
-import { ServiceError } from '../contract/index.js'
+import { assert, ServiceError } from '../contract/index.js'
 import type { BodyReservation } from './body-admission.js'
 import type { BodyHash } from './body-hash.js'
 import { GrowingBody } from './growing-body.js'
@@ -45,6 +45,7 @@ export class IncomingBody {
   #refuse: ((error: Error) => void) | null = null
   #endDrain: (() => void) | null = null
   #body: GrowingBody | null = null
+  #isReleased = false
 
   constructor(announced: AnnouncedBody, response: HttpResponse, reservation: BodyReservation) {
     this.#announced = announced
@@ -58,6 +59,7 @@ export class IncomingBody {
    * the error of `refuse`. Closes the connection of a client whose body takes longer than `timeMsMax`.
    */
   read(bytesMax: number, timeMsMax: number, reading: BodyReading = {}): Promise<Uint8Array> {
+    assert(!this.#isReleased, 'a body is not read after its release')
     const { bytes: announcedBytes, isPresent } = this.#announced
     if (announcedBytes > bytesMax) return Promise.reject(tooLarge(bytesMax))
     return new Promise((resolve, reject) => {
@@ -99,8 +101,11 @@ export class IncomingBody {
     })
   }
 
-  /** Must be called when the body is no longer read: the next body reuses its memory. */
+  /** Must be called once, when the body is no longer read: the next body reuses its memory. */
   release(): void {
+    assert(this.#refuse === null, 'a body is not released while it is received')
+    assert(!this.#isReleased, 'a body is released once')
+    this.#isReleased = true
     this.#body?.release()
     this.#body = null
   }

@@ -4,7 +4,7 @@
  */
 import { kibibyte, mebibyte, nextTurn, RecentBytes, Semaphore } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
-import { ServiceError, type CycleColumns } from '../../contract/index.js'
+import { assert, ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Position, Store, StoredCycle, StoredRequest } from '../../store/index.js'
 import { peekCycleId } from '../peek-cycle-id.js'
 import { packRequest, threadBytesMin, type RequestBody } from '../request-body.js'
@@ -230,6 +230,7 @@ class Call {
   /** Its bytes were compared with those of the cycle whose id it shows: only the values are left to compare. */
   hasOtherBytes = false
   #packing: Promise<StoredRequest> | null = null
+  #hasEnded = false
 
   constructor(body: RequestBody, slot: CallSlot) {
     this.body = body
@@ -238,6 +239,7 @@ class Call {
 
   /** The body as the store keeps it, compressed when this is called first. */
   packed(): Promise<StoredRequest> {
+    assert(!this.#hasEnded, 'a body is packed before the end of its call')
     return (this.#packing ??= packRequest(this.body))
   }
 
@@ -248,6 +250,8 @@ class Call {
 
   /** Resolves when no thread reads the body, also that of a refused cycle. */
   async end(): Promise<void> {
+    assert(!this.#hasEnded, 'a call ends once')
+    this.#hasEnded = true
     await this.#packing?.catch(() => undefined)
     this.slot.release()
   }
