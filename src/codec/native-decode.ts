@@ -41,12 +41,13 @@ function cycleColumns(
     root as unknown as RootColumns
   const text = ([start]: Uint32Array, [end]: Uint32Array): string =>
     asBuffer(body).toString('latin1', start, end)
+  assert(texts.length === candidates?.['count'], 'each candidate has one title')
   return {
     cycleId: text(cycleIdStart, cycleIdEnd),
     cycleTime: text(cycleTimeStart, cycleTimeEnd),
     cycleAt: { ms: cycleAtMs[0]!, fraction: cycleAtFraction[0]! },
     memberOrder: memberOrder.map((member) => bodyMembers[member]!),
-    // Of a cycle, only titles are measured without markup, and each candidate has one.
+    // Of a cycle, only titles are measured without markup.
     candidates: { ...candidates, titles: texts } as unknown as CandidateColumns,
     engagement: engagement as unknown as EngagementColumns,
     candidateScores: candidateScores as unknown as CandidateScoreColumns,
