@@ -102,6 +102,15 @@ describe('a cycle', () => {
     expect(isStored(5 * perDay)).toBe(false)
   })
 
+  test('that is old is kept while one before it is recent', async () => {
+    await submit(cycleBody(0), cycleMs(5 * perDay))
+    await submit(cycleBody(1))
+    await submit(cycleBody((retainCyclesDays + 1) * perDay))
+    expect([isStored(0), isStored(1)]).toEqual([true, true])
+    await submit(cycleBody((retainCyclesDays + 6) * perDay))
+    expect([isStored(0), isStored(1)]).toEqual([false, false])
+  })
+
   test('is kept while the newest cycle is not past the limit by its arrival and by its cycle_time', async () => {
     await submit(cycleBody(0))
     await submit(cycleBody(1), cycleMs((retainCyclesDays + 1) * perDay))

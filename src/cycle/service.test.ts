@@ -15,6 +15,7 @@ import {
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { callsOf, nowMs, refusal, serviceParts } from '../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
+import { nextTurn } from '../base/index.js'
 import { loadCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
 import type { PoolState } from '../pool/index.js'
@@ -87,6 +88,27 @@ describe('a cycle', () => {
     json.fill(0)
     await hashing.intake.submit(new RequestBody(bytesOf(cycleBody(1))), nowMs, new StageClock(0))
     expect(store.hashes(1)).toMatchObject({ requestSha256: expected, responseSha256 })
+  })
+
+  test('is hashed, at the latest, while the model computes the next one', async () => {
+    const { store } = parts()
+    const order: string[] = []
+    const beginHashing = store.beginHashing.bind(store)
+    store.beginHashing = () => {
+      order.push('hashing')
+      beginHashing()
+    }
+    const predict = model.predict.bind(model)
+    model.predict = async (inputs) => {
+      order.push('model begins')
+      // The turns of a prediction in a process.
+      for (let turns = 0; turns < 3; turns++) await nextTurn()
+      order.push('model ends')
+      return predict(inputs)
+    }
+    const hashed = await CycleService.open(parts({ store }))
+    await hashed.intake.submit(new RequestBody(bytesOf(first())), nowMs, new StageClock(0))
+    expect(order).toEqual(['model begins', 'hashing', 'model ends'])
   })
 
   test('has its response in memory for those who read the newest scores', async () => {

@@ -300,6 +300,16 @@ test('a cycle whose client disconnects is reported when it is scored, as scored,
   expect(ended).toMatchObject([{ status: 0 }, { status: 200, stages: { summary: null } }])
 })
 
+test('a call without a key, or with an unknown one, is reported as such', async () => {
+  for (const key of ['', 'unknown']) {
+    expect(await statusOf({ method: 'GET', path: '/v1/weights', headers: { authorization: key } })).toMatch(
+      '401',
+    )
+    expect(logged.at(-1)).toMatchObject({ status: 401, code: 'unauthorized' })
+    expect(ended.at(-1)).toMatchObject({ status: 401, code: 'unauthorized' })
+  }
+})
+
 test('a cycle is reported when its response is sent, although its body is held for the hashes', async () => {
   const { exchange } = await sent(post(bytesOf(cycle(0))))
   await until(() => exchange.ended)

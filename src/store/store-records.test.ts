@@ -3,7 +3,7 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hourMs } from '../base/index.js'
+import { hourMs, nextTurn } from '../base/index.js'
 import { poisonRecords } from '../../test/helpers/poisoned-records.js'
 import { storeImplementations } from '../../test/helpers/store-implementations.js'
 import { bytesOf, cycleSample, imageSample, weightsSample } from '../../test/helpers/store-samples.js'
@@ -273,6 +273,25 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.readOutcome('p')).toEqual(bytesOf(3))
       expect(await store.putOutcomes([outcome('q', 4), outcome('r', 5)])).toEqual({ created: 1, updated: 1 })
       expect(store.readOutcome('q')).toEqual(bytesOf(4))
+    })
+
+    test('and what else a range has stays as it was read', async () => {
+      const store = await newStore()
+      const outcome = { placementId: 'p', record: bytesOf(1, 2, 3), arrivedAtMs: 1000 }
+      const image = { gallId: 'g', postNo: 1, position: 1 }
+      await store.putOutcomes([outcome])
+      await store.putImage(image, { ...imageSample(1), arrivedAtMs: 1000 })
+      const ranges = (): unknown[] => [
+        store.expiry.outcomesAfter(null, 10).rows,
+        [...store.outcomes()],
+        store.expiry.imagesAfter(null, 10).rows,
+        [...store.imageKeys()],
+      ]
+      const read = ranges()
+      // Lent memory is poisoned by then.
+      await nextTurn()
+      await nextTurn()
+      expect(read).toEqual([[outcome], [outcome], [{ key: image, arrivedAtMs: 1000 }], [image]])
     })
 
     test('concurrent calls count each placement as created once', async () => {

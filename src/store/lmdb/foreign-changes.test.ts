@@ -72,6 +72,17 @@ describe('a store whose file was changed by another process refuses writes until
   test('when the lock file is deleted, without which another process can open the directory', () =>
     expectStop(() => rm(join(dataDir, directoryLockName)), /understudy\.lock was deleted while it was open/))
 
+  test('when a copy without any cycle is written over the file', async () => {
+    const copy = join(dataDir, 'copy')
+    await (await openLmdbStore({ dataDir })).close()
+    await copyFile(databasePath(dataDir), copy)
+    await expectStop(
+      () => writeFile(databasePath(dataDir), readFileSync(copy)),
+      /the cycle at position 1 is no longer in the file/,
+      null,
+    )
+  })
+
   test('when an older copy is written over the file', async () => {
     const copy = join(dataDir, 'copy')
     const store = await openLmdbStore({ dataDir })
