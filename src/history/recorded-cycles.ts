@@ -4,7 +4,7 @@
  */
 import { assert, outcome } from '../contract/index.js'
 import { scoreRows } from '../pool/index.js'
-import { readCycleHeader, readCycleTable, type CycleRows } from '../records/index.js'
+import { readCycleHeader, readCycleTable, tookEffect, type CycleRows } from '../records/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { RecordedEntries } from './recorded-entries.js'
 
@@ -116,10 +116,9 @@ export class RecordedCycles {
     const [post, entry] = [new Int32Array(count), new Int32Array(count).fill(-1)]
     for (let row = 0; row < count; row++) {
       const name = [gall_id[row] ?? '', post_no[row]!] as const
-      const position = entered_position[row]!
-      if (Number.isNaN(position)) post[row] = this.entries.postOf(...name)
+      if (!tookEffect(removals, row)) post[row] = this.entries.postOf(...name)
       else {
-        entry[row] = this.entries.at(position, entered_row[row]!)
+        entry[row] = this.entries.at(entered_position[row]!, entered_row[row]!)
         post[row] = this.entries.name(entry[row]!, ...name)
       }
     }

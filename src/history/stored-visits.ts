@@ -5,6 +5,7 @@ import { assert, type Candidate } from '../contract/index.js'
 import { readCandidates } from '../cycle/index.js'
 import type { CycleRows } from '../records/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
+import type { Departure } from './departures.js'
 import type { PostKey } from './pool-list.js'
 import { RecordedCycles } from './recorded-cycles.js'
 import { Visits } from './visits.js'
@@ -19,14 +20,6 @@ export interface StoredVisit {
   readonly begin: StoredCycle | null
   /** Null while the post is pending. */
   readonly left: Departure | null
-}
-
-export interface Departure {
-  readonly cycle: StoredCycle
-  /** Indexes in `removalReasonCodes` and `tierCodes`. */
-  readonly reason: number
-  readonly tier: number
-  readonly decidedMs: number
 }
 
 export class StoredVisits {

@@ -4,7 +4,7 @@
 import { headNames, type CycleColumns, type CycleResponse } from '../contract/index.js'
 import { plannedTables } from '../cycle/index.js'
 import { scoreRows, type CyclePlan } from '../pool/index.js'
-import { readCycleHeader, readCycleTable, type CycleRows } from '../records/index.js'
+import { readCycleHeader, readCycleTable, tookEffect, type CycleRows } from '../records/index.js'
 import { outcomeCodeOf, pendingResults, postName } from './records.js'
 
 export interface RecordChecks {
@@ -87,7 +87,7 @@ function isSameList(a: ArrayLike<unknown>, b: ArrayLike<unknown>): boolean {
 }
 
 function departures(removals: CycleRows<'removals'>): string[] {
-  return namesOf(removals, (row) => !Number.isNaN(removals.entered_position[row]))
+  return namesOf(removals, (row) => tookEffect(removals, row))
 }
 
 function namesOf(

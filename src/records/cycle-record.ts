@@ -65,6 +65,11 @@ export function readCycleTable<Name extends CycleTableName>(record: Uint8Array, 
   return rowsOf(table, partAt(decompress(partAt(record, 2)), place))
 }
 
+/** Whether a removal took effect: its post was pending. */
+export function tookEffect({ entered_position }: CycleRows<'removals'>, row: number): boolean {
+  return !Number.isNaN(entered_position[row])
+}
+
 function headerOf(part: Uint8Array): CycleRecordHeader {
   const header = JSON.parse(Buffer.from(part).toString()) as CycleRecordHeader
   if (header.layout !== cycleRecordLayout)

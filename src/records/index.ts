@@ -6,6 +6,7 @@ export {
   packCycleRecord,
   readCycleHeader,
   readCycleTable,
+  tookEffect,
   type CycleRecordHeader,
   type CycleRows,
   type CycleTables,

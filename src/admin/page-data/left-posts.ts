@@ -3,14 +3,8 @@
  * gallery or number, even after a restart. Each record is read once.
  */
 import { nextTurn } from '../../base/index.js'
-import {
-  formatInstant,
-  removalReasonCodes,
-  tierCodes,
-  type LeftPost,
-  type LeftPosts,
-} from '../../contract/index.js'
-import { readCycleTable } from '../../records/index.js'
+import type { LeftPost, LeftPosts } from '../../contract/index.js'
+import { departedPosts, endOf } from '../../history/index.js'
 import type { ServerSources } from '../../server/index.js'
 import { integerOf } from './picks.js'
 import type { Entry, Titles } from './titles.js'
@@ -89,24 +83,15 @@ export class LeftPostLists {
   }
 }
 
-/** The removals of a cycle that took effect, the last one first. */
+/** The last removal first. */
 function leftAt(store: ServerSources['store'], position: number): LeftEntry[] {
-  const [cycle] = store.tail(position)
-  const record = store.readColumns(position)
-  if (cycle?.position !== position || record === undefined) return []
-  const { count, gall_id, post_no, reason, tier, decided_at, entered_position, entered_row } = readCycleTable(
-    record,
-    'removals',
-  )
-  return Array.from({ length: count }, (_, i) => count - 1 - i)
-    .filter((row) => Number.isFinite(entered_position[row]))
-    .map((row) => ({
-      cycle_id: cycle.cycleId,
-      gall_id: gall_id[row] ?? '',
-      post_no: post_no[row]!,
-      reason: removalReasonCodes[reason[row]!] ?? '',
-      tier: tierCodes[tier[row]!] ?? null,
-      decided_at: formatInstant(decided_at[row]!),
-      entry: { position: entered_position[row]!, row: entered_row[row]! },
+  return departedPosts(store, position)
+    .reverse()
+    .map(({ gallId, postNo, entered, left }) => ({
+      cycle_id: left.cycle.cycleId,
+      gall_id: gallId,
+      post_no: postNo,
+      ...endOf(left),
+      entry: entered,
     }))
 }

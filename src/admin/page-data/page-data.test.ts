@@ -134,6 +134,18 @@ describe('the posts that left', () => {
       expect(await find(`q=${search}`)).toEqual({ posts: [], matching: 0, searched: 1 })
   })
 
+  test('are those that were pending when they were removed, the last one first', async () => {
+    const { sources, post } = await twoCycles()
+    await post(cycleBody(2, { removals: [removal('g', 1), removal('h', 3), removal('g', 2)] }))
+    const left = new LeftPostLists(sources, new Titles(sources))
+    const { posts } = await left.find(leftQuery(new URLSearchParams()), stays)
+    expect(posts.map(({ cycle_id, post_no }) => [cycle_id, post_no])).toEqual([
+      ['20240301T0010', 2],
+      ['20240301T0010', 1],
+      ['20240301T0005', 3],
+    ])
+  })
+
   test('are read no further once the client has gone, and the next one reads the rest', async () => {
     const { sources } = await twoCycles()
     const left = new LeftPostLists(sources, new Titles(sources))

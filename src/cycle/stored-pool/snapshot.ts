@@ -21,7 +21,7 @@ import {
   type PoolState,
   type PostKeys,
 } from '../../pool/index.js'
-import { readCycleHeader, readCycleTable, type CycleRows } from '../../records/index.js'
+import { readCycleHeader, readCycleTable, tookEffect, type CycleRows } from '../../records/index.js'
 import { StoreError, type Position, type Store } from '../../store/index.js'
 
 const layout = 1
@@ -105,8 +105,9 @@ function* departuresBefore(store: Store, last: Position): Iterable<Departure> {
 }
 
 /** The posts of the removals that took effect. */
-function departedPosts({ gall_id, post_no, entered_position }: CycleRows<'removals'>): PostKeys {
-  const rows = Uint32Array.from(post_no.keys()).filter((row) => !Number.isNaN(entered_position[row]))
+function departedPosts(removals: CycleRows<'removals'>): PostKeys {
+  const { gall_id, post_no } = removals
+  const rows = Uint32Array.from(post_no.keys()).filter((row) => tookEffect(removals, row))
   const table = new GalleryTable()
   return {
     galleries: table.ids,

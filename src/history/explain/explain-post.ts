@@ -5,8 +5,6 @@
 import type { Codec } from '../../codec/index.js'
 import {
   formatInstant,
-  removalReasonCodes,
-  tierCodes,
   type CycleSummary,
   type ExplainedAgainst,
   type ExplainedCycle,
@@ -22,6 +20,7 @@ import {
   readManifest,
 } from '../../model/index.js'
 import type { Store } from '../../store/index.js'
+import { endOf } from '../departures.js'
 import { HistoryError } from '../history-error.js'
 import { positionOf, type History } from '../session.js'
 import { candidateOf, isPendingAt, StoredVisits, type StoredVisit } from '../stored-visits.js'
@@ -212,12 +211,13 @@ function withoutKey<Row extends PostKey, Name extends keyof Row>(
 }
 
 function visitSummary({ begin, left }: StoredVisit): VisitSummary {
+  const end = left && endOf(left)
   return {
     entered_cycle: begin?.cycleId ?? null,
     left_cycle: left?.cycle.cycleId ?? null,
-    fate: left === null ? 'open' : (removalReasonCodes[left.reason] ?? 'unknown'),
-    tier: left === null ? null : (tierCodes[left.tier] ?? null),
-    decided_at: left === null ? null : formatInstant(left.decidedMs),
+    fate: end?.reason ?? 'open',
+    tier: end?.tier ?? null,
+    decided_at: end?.decided_at ?? null,
     known_at: left === null ? null : formatInstant(Date.parse(left.cycle.receivedAt)),
   }
 }
