@@ -91,6 +91,20 @@ export const textMeasureNames = [
 ] as const
 export type TextMeasureName = (typeof textMeasureNames)[number]
 
+/** Columns of posts, by the type of their values; `imagePositionsFingerprint` and the texts are uint32. */
+export const postFloatNames = [
+  'createdAtMs',
+  'createdAtFraction',
+  'extractedAtMs',
+  'extractedAtFraction',
+  'imagesInPost',
+  'imagesExpected',
+  'categoryId',
+] as const
+export const postByteNames = ['source', 'manualFlag', 'galleryType', 'bodyPresent'] as const
+export const readingNames = ['observedAtMs', 'observedAtFraction', ...counterNames] as const
+export const snapshotColumnNames = ['snapshotAtMs', 'snapshotAtFraction', ...snapshotNames] as const
+
 // ---- columns of rows
 
 export type CounterColumns = Readonly<Record<CounterName, Float64Array>>

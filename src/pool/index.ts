@@ -1,14 +1,6 @@
 /**
  * The pending pool and the weights: pure state machines over columns, without a clock, a disk or randomness.
  */
-export {
-  listPostColumns,
-  postColumnCount,
-  postColumnsOf,
-  readingNames,
-  snapshotColumnNames,
-  type Column,
-} from './post-columns.js'
 export type { CyclePlan } from './plan.js'
 export { Pool } from './pool.js'
 export { gallIdAt, PostMap, type PostKeys } from './post-map.js'

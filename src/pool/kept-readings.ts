@@ -2,9 +2,15 @@
  * The last two `ok` readings of each post after a cycle's engagement. A reading of a late cycle never replaces a newer
  * one (docs/contract.md, The pending pool).
  */
-import { assert, statusOk, type EngagementColumns, type ReadingColumns } from '../contract/index.js'
+import {
+  assert,
+  readingNames,
+  statusOk,
+  type EngagementColumns,
+  type ReadingColumns,
+} from '../contract/index.js'
 import { noSource, secondRow, Sources } from './gather.js'
-import { copyFloats, gatherFloats, readingNames } from './post-columns.js'
+import { copyFloats, gatherFloats } from './post-columns.js'
 import type { PoolState } from './state.js'
 
 export interface KeptReadings {

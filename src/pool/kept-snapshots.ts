@@ -1,9 +1,15 @@
 /**
  * The latest admin snapshot of each post after a cycle's `candidate_scores`.
  */
-import { assert, type CandidateScoreColumns, type Instant, type SnapshotColumns } from '../contract/index.js'
+import {
+  assert,
+  snapshotColumnNames,
+  type CandidateScoreColumns,
+  type Instant,
+  type SnapshotColumns,
+} from '../contract/index.js'
 import { noSource, secondRow, Sources } from './gather.js'
-import { copyFloats, gatherFloats, snapshotColumnNames } from './post-columns.js'
+import { copyFloats, gatherFloats } from './post-columns.js'
 import type { PoolState } from './state.js'
 
 export interface KeptSnapshots {

@@ -4,8 +4,10 @@
  */
 import { uninitializedBuffer } from '../base/index.js'
 import {
-  counterNames,
-  snapshotNames,
+  postByteNames,
+  postFloatNames,
+  readingNames,
+  snapshotColumnNames,
   textMeasureNames,
   type PostColumns,
   type ReadingColumns,
@@ -19,20 +21,6 @@ export type Column = Float64Array | Uint32Array | Uint8Array
 /** A flat group of columns, such as a reading. */
 type FloatGroup<Name extends string> = Readonly<Record<Name, Float64Array>>
 
-export const readingNames = ['observedAtMs', 'observedAtFraction', ...counterNames] as const
-export const snapshotColumnNames = ['snapshotAtMs', 'snapshotAtFraction', ...snapshotNames] as const
-
-const postFloatNames = [
-  'createdAtMs',
-  'createdAtFraction',
-  'extractedAtMs',
-  'extractedAtFraction',
-  'imagesInPost',
-  'imagesExpected',
-  'categoryId',
-] as const
-const postByteNames = ['source', 'manualFlag', 'galleryType', 'bodyPresent'] as const
-
 export const noReadings: ReadingColumns = group(readingNames, () => new Float64Array(0))
 export const noSnapshots: SnapshotColumns = group(snapshotColumnNames, () => new Float64Array(0))
 export const noPosts: PostColumns = {
@@ -43,7 +31,7 @@ export const noPosts: PostColumns = {
   body: group(textMeasureNames, () => new Uint32Array(0)),
 }
 
-/** The columns of posts in a fixed order, which is also their order on disk. */
+/** The columns of posts in a fixed order. */
 export function listPostColumns(posts: PostColumns): Column[] {
   return [
     ...postFloatNames.map((name) => posts[name]),
@@ -52,25 +40,6 @@ export function listPostColumns(posts: PostColumns): Column[] {
     ...textMeasureNames.map((name) => posts.title[name]),
     ...textMeasureNames.map((name) => posts.body[name]),
   ]
-}
-
-export const postColumnCount = listPostColumns(noPosts).length
-
-/** The inverse of `listPostColumns`; doubles become columns of the right width. */
-export function postColumnsOf(list: readonly Column[]): PostColumns {
-  const queue = [...list]
-  const next = (): Column => {
-    const column = queue.shift()
-    if (column === undefined) throw new Error('too few columns of posts')
-    return column
-  }
-  return {
-    ...group(postFloatNames, () => Float64Array.from(next())),
-    ...group(postByteNames, () => Uint8Array.from(next())),
-    imagePositionsFingerprint: Uint32Array.from(next()),
-    title: group(textMeasureNames, () => Uint32Array.from(next())),
-    body: group(textMeasureNames, () => Uint32Array.from(next())),
-  }
 }
 
 /** Columns of posts from rows of two groups; see gather.ts. */

@@ -1,5 +1,5 @@
 /**
- * What a cycle is on disk: each table declared once, packed and read by the names of its columns. It knows nothing of
+ * What a cycle and the pool are on disk: each table declared once, packed and read by the names of its columns. It knows nothing of
  * storage, models or HTTP.
  */
 export {
@@ -11,6 +11,7 @@ export {
   type CycleRows,
   type CycleTables,
 } from './cycle-record.js'
+export { packPoolSnapshot, poolTable, readPoolSnapshot, type PoolRows } from './pool-snapshot.js'
 export { packRows, unpackRows, type ColumnType, type Rows, type TableDeclaration } from './table.js'
 export {
   cycleColumn,

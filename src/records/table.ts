@@ -10,7 +10,7 @@
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { viewOf } from '../base/index.js'
-import { packTable, unpackTable } from '../codec/index.js'
+import { packTable, unpackTable, type PackedTable } from '../codec/index.js'
 import { assert } from '../contract/index.js'
 
 /**
@@ -75,16 +75,10 @@ export function decompress(packed: Uint8Array): Uint8Array {
 
 /** A table before compression. */
 export function rowBytes<Table extends TableDeclaration>(table: Table, rows: Rows<Table>): Uint8Array {
-  const { count } = rows
-  if (count === 0) return new Uint8Array(0)
-  const columns = table.columns.map(({ name, type }) => ({
-    name,
-    type,
-    values: (rows as unknown as Record<string, Values>)[name] as Values,
-  }))
-  for (const { name, values } of columns)
-    assert(values === null || values.length === count, `each row has a value in ${name}`)
-  return isFloats(table) ? packFloats(columns, count) : packNumbers(columns, count)
+  if (rows.count === 0) return new Uint8Array(0)
+  if (isFloats(table)) return packFloats(valuesOf(table, rows), rows.count)
+  const { header, rowCount, columns } = numbersOf(table, rows)
+  return packTable(header, rowCount, columns)
 }
 
 /** The inverse of `rowBytes`. Throws for bytes that it did not make of this table. */
@@ -94,8 +88,19 @@ export function rowsOf<Table extends TableDeclaration>(table: Table, bytes: Uint
       ? noRows(table)
       : isFloats(table)
         ? unpackFloats(table, bytes)
-        : unpackNumbers(table, bytes)
+        : rowsOfNumbers(table, unpackTable(bytes))
   return rows as unknown as Rows<Table>
+}
+
+function valuesOf<Table extends TableDeclaration>(table: Table, rows: Rows<Table>): NamedValues[] {
+  const columns = table.columns.map(({ name, type }) => ({
+    name,
+    type,
+    values: (rows as unknown as Record<string, Values>)[name] as Values,
+  }))
+  for (const { name, values } of columns)
+    assert(values === null || values.length === rows.count, `each row has a value in ${name}`)
+  return columns
 }
 
 function isFloats({ columns }: TableDeclaration): boolean {
@@ -121,21 +126,27 @@ interface NumbersHeader {
   readonly texts: Readonly<Record<string, readonly string[]>>
 }
 
-function packNumbers(columns: readonly NamedValues[], count: number): Uint8Array {
+/** The columns as numbers, and the header with which they are packed. */
+export function numbersOf<Table extends TableDeclaration>(
+  table: Table,
+  rows: Rows<Table>,
+): PackedTable & { readonly header: NumbersHeader } {
   const texts: Record<string, string[]> = {}
-  const numbers = columns.map(({ name, type, values }) => {
-    if (type === 'sequence') return differencesOf(values as Float64Array, count)
+  const columns = valuesOf(table, rows).map(({ name, type, values }) => {
+    if (type === 'sequence') return differencesOf(values as Float64Array, rows.count)
     if (type !== 'text') return values as Float64Array
     const { distinct, codes } = codesOf(values as readonly (string | null)[])
     texts[name] = distinct
     return codes
   })
-  const header: NumbersHeader = { texts }
-  return packTable(header, count, numbers)
+  return { header: { texts }, rowCount: rows.count, columns }
 }
 
-function unpackNumbers(table: TableDeclaration, bytes: Uint8Array): Record<string, Values | number> {
-  const { header, rowCount, columns } = unpackTable(bytes)
+/** The inverse of `numbersOf`. Throws for another number of columns. */
+export function rowsOfNumbers<Table extends TableDeclaration>(
+  table: Table,
+  { header, rowCount, columns }: PackedTable,
+): Rows<Table> {
   const { texts } = header as NumbersHeader
   if (columns.length !== table.columns.length)
     throw new Error(`a stored table has ${columns.length} columns instead of ${table.columns.length}`)
@@ -145,7 +156,7 @@ function unpackNumbers(table: TableDeclaration, bytes: Uint8Array): Record<strin
     if (type === 'sequence') sumUp(numbers)
     rows[name] = type === 'text' ? textsOf(numbers, texts[name] ?? []) : numbers
   }
-  return rows
+  return rows as unknown as Rows<Table>
 }
 
 function differencesOf(values: Float64Array, count: number): Float64Array {

@@ -148,6 +148,14 @@ describe('of a pool with two snapshots', () => {
     ])
   })
 
+  test('one of another layout is not used', async () => {
+    const packed = Buffer.from(memory.store.readPoolSnapshot(3)!).toString('latin1')
+    const other = Buffer.from(packed.replace('"layout":1,', '"layout":2,'), 'latin1')
+    await memory.store.putPoolSnapshot(3, other, 1)
+    await expectRestored()
+    expect(warnings).toEqual([expect.stringContaining('has layout 2, not 1')])
+  })
+
   test('one of another cycle is not used', async () => {
     memory.contents.pool.putSync(3, memory.contents.pool.getBinary(1)!)
     await expectRestored()

@@ -1,85 +1,82 @@
 /**
- * A snapshot of the pool: all columns of its state after one cycle. Posts that have left are not in it: the records of
- * their cycles name them.
- *
- *   header    layout, position of the cycle, newest cycle_time, gallery ids
- *   columns   gallery, post_no, where the post entered, what never changes of it, both readings, admin snapshot
+ * Snapshots of the pool: from its state to the table that `src/records` declares, and back.
  */
-import { packTable, unpackTable } from '../../codec/index.js'
-import { assert, GalleryTable, type GalleryIds } from '../../contract/index.js'
 import {
-  listPostColumns,
-  Pool,
-  postColumnCount,
-  postColumnsOf,
+  assert,
+  GalleryTable,
+  postByteNames,
+  postFloatNames,
   readingNames,
-  SlotIndex,
   snapshotColumnNames,
+  textMeasureNames,
+} from '../../contract/index.js'
+import {
+  Pool,
+  SlotIndex,
   stateProblem,
   Tombstones,
   type Departure,
   type PoolState,
   type PostKeys,
 } from '../../pool/index.js'
-import { readCycleHeader, readCycleTable, tookEffect, type CycleRows } from '../../records/index.js'
+import {
+  packPoolSnapshot,
+  readCycleHeader,
+  readCycleTable,
+  readPoolSnapshot,
+  tookEffect,
+  type CycleRows,
+  type PoolRows,
+} from '../../records/index.js'
 import { StoreError, type Position, type Store } from '../../store/index.js'
 
-const layout = 1
-
-interface Header {
-  readonly layout: number
-  readonly position: Position
-  readonly newestCycleMs: number
-  readonly galleries: GalleryIds
-}
-
 export function packPool(state: PoolState): Uint8Array {
-  const { position, newestCycleMs, galleries } = state
+  const { position, newestCycleMs, galleries, posts } = state
   assert(position > 0, 'a snapshot has a cycle')
-  const columns = [
-    state.gallery,
-    state.postNo,
-    state.enteredPosition,
-    state.enteredRow,
-    ...listPostColumns(state.posts),
-    ...readingNames.map((name) => state.latest[name]),
-    ...readingNames.map((name) => state.previous[name]),
-    ...snapshotColumnNames.map((name) => state.snapshot[name]),
-  ]
-  const header: Header = { layout, position, newestCycleMs, galleries }
-  const doubles = columns.map((column) =>
-    column instanceof Float64Array ? column : Float64Array.from(column),
-  )
-  return packTable(header, state.count, doubles)
+  const postNames = [...postFloatNames, ...postByteNames, 'imagePositionsFingerprint'] as const
+  const rows: PoolRows = {
+    count: state.count,
+    gallery: Float64Array.from(state.gallery),
+    postNo: state.postNo,
+    enteredPosition: state.enteredPosition,
+    enteredRow: state.enteredRow,
+    ...rowsOf('posts', postNames, posts),
+    ...rowsOf('posts.title', textMeasureNames, posts.title),
+    ...rowsOf('posts.body', textMeasureNames, posts.body),
+    ...rowsOf('latest', readingNames, state.latest),
+    ...rowsOf('previous', readingNames, state.previous),
+    ...rowsOf('snapshot', snapshotColumnNames, state.snapshot),
+  }
+  return packPoolSnapshot({ position, newestCycleMs, galleries }, rows)
 }
 
-/** The pool as it was after the cycle at `position`. Throws a StoreError `unusable` for a snapshot that is not usable. */
+/** The pool as it was after the cycle at `position`. Throws for a snapshot that is not usable. */
 export function readPool(store: Store, position: Position): Pool {
-  const packed = store.readPoolSnapshot(position) ?? fail('it is missing')
-  const { header, rowCount, columns } = unpackTable(packed)
-  const { layout: found, newestCycleMs, galleries, ...rest } = header as Header
-  if (found !== layout) fail(`it has layout ${found}, not ${layout}`)
+  const { header, rows } = readPoolSnapshot(store.readPoolSnapshot(position) ?? fail('it is missing'))
   // Keys of records have no checksum.
-  if (rest.position !== position) fail(`it is that of position ${rest.position}`)
-  const queue = [...columns]
-  const next = (): Float64Array => queue.shift() ?? fail('it has too few columns')
-  const group = <Name extends string>(names: readonly Name[]): Record<Name, Float64Array> =>
-    Object.fromEntries(names.map((name) => [name, next()])) as Record<Name, Float64Array>
-  const gallery = Uint32Array.from(next())
-  const postNo = next()
+  if (header.position !== position) fail(`it is that of position ${header.position}`)
+  const { newestCycleMs, galleries } = header
+  const { count, postNo, enteredPosition, enteredRow } = rows
+  const gallery = Uint32Array.from(rows.gallery)
   const state: PoolState = {
     position,
-    count: rowCount,
+    count,
     galleries,
     gallery,
     postNo,
     index: new SlotIndex({ galleries, gallery, postNo }),
-    enteredPosition: next(),
-    enteredRow: next(),
-    posts: postColumnsOf(Array.from({ length: postColumnCount }, next)),
-    latest: group(readingNames),
-    previous: group(readingNames),
-    snapshot: group(snapshotColumnNames),
+    enteredPosition,
+    enteredRow,
+    posts: {
+      ...groupOf(rows, 'posts', postFloatNames, float64),
+      ...groupOf(rows, 'posts', postByteNames, uint8),
+      ...groupOf(rows, 'posts', ['imagePositionsFingerprint'], uint32),
+      title: groupOf(rows, 'posts.title', textMeasureNames, uint32),
+      body: groupOf(rows, 'posts.body', textMeasureNames, uint32),
+    },
+    latest: groupOf(rows, 'latest', readingNames, float64),
+    previous: groupOf(rows, 'previous', readingNames, float64),
+    snapshot: groupOf(rows, 'snapshot', snapshotColumnNames, float64),
     newestCycleMs,
   }
   const problem = stateProblem(state)
@@ -91,6 +88,36 @@ export function readPool(store: Store, position: Position): Pool {
 
 function fail(problem: string): never {
   throw new StoreError('unusable', `a snapshot of the pool cannot be used: ${problem}`)
+}
+
+type GroupRows<Group extends string, Name extends string> = Readonly<Record<`${Group}.${Name}`, Float64Array>>
+
+/** The columns of a group, as the table names them. */
+function rowsOf<Group extends string, Name extends string>(
+  group: Group,
+  names: readonly Name[],
+  columns: Readonly<Record<Name, Float64Array | Uint32Array | Uint8Array>>,
+): GroupRows<Group, Name> {
+  const rows = names.map((name) => [`${group}.${name}`, float64(columns[name])])
+  return Object.fromEntries(rows) as GroupRows<Group, Name>
+}
+
+/** The inverse of `rowsOf`. */
+function groupOf<Group extends string, Name extends string, Column>(
+  rows: GroupRows<Group, Name>,
+  group: Group,
+  names: readonly Name[],
+  columnOf: (values: Float64Array) => Column,
+): Record<Name, Column> {
+  const columns = names.map((name) => [name, columnOf(rows[`${group}.${name}`])])
+  return Object.fromEntries(columns) as Record<Name, Column>
+}
+
+const uint8 = (values: Float64Array): Uint8Array => Uint8Array.from(values)
+const uint32 = (values: Float64Array): Uint32Array => Uint32Array.from(values)
+
+function float64(values: Float64Array | Uint32Array | Uint8Array): Float64Array {
+  return values instanceof Float64Array ? values : Float64Array.from(values)
 }
 
 /** Departures from the newest back: the tombstones need few of them, however long the history is. */
