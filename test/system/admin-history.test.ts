@@ -116,7 +116,7 @@ describe('the history of a post', () => {
 
   test('an error has the reason that the worker gives', async () => {
     const { text } = await get('posts/g/3/history?cycle=20300101T0000')
-    const reason = { code: 'no_score', cycle_id: '20300101T0000', post: 'g/3', why: null }
+    const reason = { code: 'not_in_directory', cycle_id: '20300101T0000' }
     expect(JSON.parse(text)).toMatchObject({ error: { code: 'not_found', reason } })
   })
 
