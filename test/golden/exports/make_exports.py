@@ -2,12 +2,13 @@
 Makes the model files of this directory: small exports as training environments write them, without a manifest, for the tests of
 `understudy models init`. The weights are random or fitted to random numbers.
 
-    python3 -m venv venv && venv/bin/pip install torch onnx onnxscript onnxruntime scikit-learn lightgbm sentence-transformers
-    venv/bin/python test/golden/exports/make_exports.py
+    python3 -m venv venv && venv/bin/pip install torch onnx onnxscript onnxruntime scikit-learn skl2onnx lightgbm sentence-transformers
+    venv/bin/python test/golden/exports/make_exports.py [NAME ...]
 
-It was run with torch 2.13.0, onnx 1.23.1, onnxscript 0.7.2, scikit-learn 1.9.1, lightgbm 4.7.0, sentence-transformers 6.0.1.
+It was run with torch 2.13.0, onnx 1.23.1, onnxscript 0.7.2, scikit-learn 1.9.1, skl2onnx 1.21.0, lightgbm 4.7.0, sentence-transformers
+6.0.1.
 
-pipeline   a scaler and a logistic regression of scikit-learn, as skl2onnx writes them: outputs label and probabilities [N, 2];
+pipeline   a scaler and a logistic regression of scikit-learn, by skl2onnx: outputs label and probabilities [N, 2];
            features.txt; predictions.csv has rows with the probabilities that scikit-learn predicts
 trees      a LightGBM classifier, converted by models/tree_graph.py: the sum is a logit; train.csv has labels and empty cells
 encoders   a head that reads features, the vector of a sentence-transformers model in the folder that its library writes, and that of
@@ -23,45 +24,21 @@ import sys
 
 import numpy as np
 
+from make_heads import NAMES, TARGET, float_input, rows, with_gaps, without_traces
+
 here = pathlib.Path(__file__).parent
 sys.path.insert(0, str(here.parent.parent.parent / "models"))
-NAMES = ["views_log", "up_log", "up_per_view", "created_age_log"]
-
-
-def rows(count, seed):
-    random = np.random.default_rng(seed)
-    views = np.floor(np.exp(random.uniform(0, 9, count)))
-    up = np.floor(views * random.uniform(0, 0.1, count))
-    columns = [np.log1p(views), np.log1p(up), up / np.maximum(views, 1), np.log1p(random.uniform(0, 86400, count))]
-    liked = random.uniform(0, 1, count) < 1 / (1 + np.exp(-(40 * columns[2] - 2)))
-    return np.stack(columns, axis=1).astype(np.float32), liked.astype(int)
 
 
 def pipeline(directory):
-    from onnx import TensorProto, helper, save_model
+    from skl2onnx import to_onnx
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    x, y = rows(400, 1)
-    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(x, y)
-    scaler, logistic = (step for _, step in model.steps)
-    # The nodes and the names of skl2onnx with options={"zipmap": False}.
-    ml = {"domain": "ai.onnx.ml"}
-    nodes = [
-        helper.make_node("Scaler", ["X"], ["variable"], offset=scaler.mean_, scale=1 / scaler.scale_, **ml),
-        helper.make_node(
-            "LinearClassifier", ["variable"], ["label", "probability_tensor"], multi_class=0, post_transform="LOGISTIC",
-            classlabels_ints=[0, 1], coefficients=np.concatenate([-logistic.coef_, logistic.coef_]).ravel(),
-            intercepts=np.concatenate([-logistic.intercept_, logistic.intercept_]), **ml),
-        helper.make_node("Normalizer", ["probability_tensor"], ["probabilities"], norm="L1", **ml),
-    ]
-    outputs = [helper.make_tensor_value_info("label", TensorProto.INT64, [None]),
-               helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, [None, 2])]
-    graph = helper.make_graph(
-        nodes, "pipeline", [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, 4])], outputs)
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
-    save_model(helper.make_model(graph, opset_imports=opsets, ir_version=8), directory / "model.onnx")
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(*rows(400, 1))
+    graph = to_onnx(model, initial_types=float_input(), options={"zipmap": False}, target_opset=TARGET)
+    (directory / "model.onnx").write_bytes(graph.SerializeToString())
     (directory / "features.txt").write_text("# in the order of the columns\n" + "\n".join(NAMES) + "\n")
     x, _ = rows(6, 2)
     write_csv(directory / "predictions.csv", [*NAMES, "p_views"], np.column_stack([x, model.predict_proba(x)[:, 1]]))
@@ -72,7 +49,7 @@ def trees(directory):
     from tree_graph import lightgbm_trees, save_trees
 
     x, y = rows(400, 3)
-    x[np.random.default_rng(4).uniform(size=x.shape) < 0.1] = np.nan
+    x = with_gaps(x, 4)
     options = dict(n_estimators=6, num_leaves=6, random_state=1, n_jobs=1, verbose=-1)
     model = lightgbm.LGBMClassifier(**options).fit(x, y)
     save_trees(lightgbm_trees(model.booster_), 4, directory / "p_up.onnx")
@@ -195,18 +172,9 @@ def draw(file, preprocessor):
     return torch.tensor(values.transpose(2, 0, 1)[None], dtype=torch.float32), entry
 
 
-def without_traces(file):
-    """torch stores stack traces with the paths of this machine, most of the size of these small files."""
-    import onnx
-
-    model = onnx.load(file)
-    for part in [*model.graph.node, *model.graph.input, *model.graph.output, *model.graph.value_info, model.graph, model]:
-        del part.metadata_props[:]
-        part.doc_string = ""
-    onnx.save(model, file)
-
-
 for make in [pipeline, trees, encoders]:
+    if make.__name__ not in (sys.argv[1:] or [make.__name__]):
+        continue
     directory = here / make.__name__
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir()
