@@ -15,6 +15,14 @@ export function addExport(modelsDir: string, name: 'pipeline' | 'trees' | 'encod
   return directory
 }
 
+/** Copies an export of test/golden/exports/heads; what the training computed stays outside the package. */
+export function addHeads(modelsDir: string, name: string): { directory: string; golden: string } {
+  const [source, directory] = [join(exportsDir, 'heads', name), join(modelsDir, name)]
+  const golden = join(source, 'from-training.json')
+  cpSync(source, directory, { recursive: true, filter: (file) => file !== golden })
+  return { directory, golden }
+}
+
 /** Copies a shipped package without its manifest. */
 export function addWithoutManifest(modelsDir: string, version: string): string {
   const directory = join(modelsDir, version)

@@ -189,12 +189,13 @@ function candidatesOf(owner: HeadGraph, outputs: TrialResult, findings: Findings
   }
   const named = tables.filter(({ output }) => headNamed(output.name) !== null)
   const relevant = named.length > 0 ? named : likeliest(tables)
+  const fileName = headNamed(basename(owner.graph.entry.file, '.onnx'))
+  const classes = named.length > 0 ? null : outputPerClass(relevant)
+  if (classes !== null)
+    return [{ ...classes, owner, named: fileName && guess(fileName.value, classes.column.source) }]
   return relevant.flatMap(({ output, columns }) => {
     const found = interpretOutput(output.name, columns)
-    const name =
-      found.length === 1
-        ? (headNamed(output.name) ?? headNamed(basename(owner.graph.entry.file, '.onnx')))
-        : null
+    const name = found.length === 1 ? (headNamed(output.name) ?? fileName) : null
     return found.map((candidate) => ({
       ...candidate,
       owner,
@@ -250,6 +251,15 @@ function likeliest(tables: readonly Table[]): readonly Table[] {
   return single.includes(first) ? single.slice(0, headNames.length) : [first]
 }
 
+/** The last of the outputs if each has the probability of a class, as with `zipmap="columns"` of skl2onnx; null: they have not. */
+function outputPerClass(tables: readonly Table[]): Omit<Candidate, 'owner' | 'named'> | null {
+  const columns = tables.flatMap((table) => (table.columns.length === 1 ? table.columns : []))
+  const [candidate, ...others] = interpretOutput('', columns)
+  const last = tables.at(-1)
+  if (columns.length < 2 || candidate === undefined || last === undefined || others.length > 0) return null
+  return candidate.activation.value === 'none' ? { ...candidate, output: last.output, columnCount: 1 } : null
+}
+
 /** Names in other words, for example `comments_prob`. */
 const headWords: readonly (readonly [HeadName, RegExp])[] = [
   ['downvote_share', /(^|[^a-z])(downvotes?|down|dislikes?)([^a-z]|$)/i],
@@ -291,10 +301,11 @@ function chooseHeads(candidates: readonly Candidate[], findings: Findings): Map<
 }
 
 function outputOf(head: HeadName, candidate: Candidate, findings: Findings): HeadOutput {
-  const { owner, output, columnCount, column, activation, named } = candidate
+  const { owner, output, columnCount, column, scale, activation, named } = candidate
   const member = `${owner.place}.outputs.${head}`
   if (named !== null) findings.take(member, { ...named, value: output.name })
   if (columnCount > 1) findings.take(`${member}.column`, column)
+  if (scale !== undefined) findings.take(`${member}.scale`, scale)
   findings.take(`${member}.activation`, activation)
   for (const layout of ['squeeze', 'transposed'] as const)
     if (output[layout] === true)
@@ -302,6 +313,7 @@ function outputOf(head: HeadName, candidate: Candidate, findings: Findings): Hea
   return {
     ...output,
     ...(columnCount > 1 ? { column: column.value } : {}),
+    ...(scale === undefined ? {} : { scale: scale.value }),
     ...(activation.value === 'none' ? {} : { activation: activation.value }),
   }
 }

@@ -40,15 +40,6 @@ const sumGraph = (...names: readonly string[]): Uint8Array =>
     operators: [{ type: 'Add', inputs: names, outputs: ['sum'] }, sigmoid],
   })
 
-test('inputs of one feature each are listed, and their names are the features', async () => {
-  const draft = await draftOf(sumGraph('views_log', 'up_log'))
-  expect(draft.manifest).toMatchObject({
-    features: ['views_log', 'up_log'],
-    head: { inputs: { features: ['views_log', 'up_log'] }, outputs: { p_views: { name: 'probs' } } },
-  })
-  expect(needs(draft)).toEqual([])
-})
-
 test.each([
   ['features', ['up_log', 'views_log'], 'views_log,up_log', ['views_log', 'up_log']],
   ['columns of a table', ['up_log', 'views_log'], 'post_id,views_log,up_log', ['views_log', 'up_log']],
@@ -103,27 +94,6 @@ test('a graph that takes only batches of one size states it, and is run with it'
   expect(draft.manifest).toMatchObject({
     head: { batch: 3, inputs: { features: 'sum' }, outputs: { p_views: { name: 'probs' } } },
   })
-  expect(needs(draft)).toEqual([])
-})
-
-test('half precision is tried in half precision', async () => {
-  const half = (name: string) => ({ ...feature(name), element: 'float16' as const })
-  const head = smallGraph({
-    inputs: [half('x')],
-    outputs: [half('probs')],
-    operators: [
-      { type: 'Cast', inputs: ['x'], outputs: ['sum'], attributes: { to: { int: elementTypes.float32 } } },
-      { ...sigmoid, outputs: ['wide'] },
-      {
-        type: 'Cast',
-        inputs: ['wide'],
-        outputs: ['probs'],
-        attributes: { to: { int: elementTypes.float16 } },
-      },
-    ],
-  })
-  const draft = await draftOf(head, 'views_log')
-  expect(draft.manifest).toMatchObject({ head: { outputs: { p_views: { name: 'probs' } } } })
   expect(needs(draft)).toEqual([])
 })
 

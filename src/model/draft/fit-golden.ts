@@ -33,6 +33,9 @@ const choices: readonly Choice[] = [
   { encoder: 'image', name: 'interpolation', values: ['bicubic', 'bilinear'], default: 'bicubic' },
 ]
 
+/** The largest difference of a head that half precision explains. */
+const roundingMax = 0.001
+
 function memberOf({ encoder, name }: Choice): string {
   return `${encoder}.${name}`
 }
@@ -47,7 +50,7 @@ export async function fitToGolden(
   const golden = await readGolden(modelPackage)
   if (golden === null) return { manifest, findings }
   const guessed = new Set(findings.filter(({ state }) => state === 'guessed').map(({ member }) => member))
-  let problem = ''
+  let first: Mismatch | null = null
   for (const settings of combinations(
     choices.filter((choice) => guessed.has(memberOf(choice))),
     manifest,
@@ -55,14 +58,37 @@ export async function fitToGolden(
     const candidate = settings.reduce(withSetting, manifest)
     const mismatch = await mismatchOf({ ...modelPackage, manifest: candidate }, golden, options)
     if (mismatch === null) {
-      const tested = findings.map((finding) => confirmed(finding, golden.cases, settings))
+      const tested = findings.map((finding) => confirmed(finding, golden.cases, candidate, settings))
       return { manifest: withDraft(candidate, tested), findings: tested }
     }
     // With the values of the draft.
-    if (problem === '') problem = mismatch
+    first ??= mismatch
   }
+  const { problem, differenceMax } = first!
+  if (differenceMax <= roundingMax && manifest.golden?.tolerance === undefined)
+    return withRounding(modelPackage, golden, findings, differenceMax)
   const need: Finding = { member: 'golden', state: 'needed', value: '', source: problem }
   return { manifest, findings: [...findings, need] }
+}
+
+/** Takes the draft as it is: its heads differ as those of a graph in half precision do, which no port need declare. */
+function withRounding(
+  { manifest }: ModelPackage,
+  { cases }: GoldenFile,
+  findings: readonly Finding[],
+  differenceMax: number,
+): Fit {
+  const tolerance: Finding = {
+    member: 'golden.tolerance',
+    state: 'guessed',
+    value: String(roundingMax),
+    source: `the heads differ by at most ${figure(differenceMax)}, as with weights in half precision`,
+  }
+  const golden = { ...manifest.golden!, tolerance: roundingMax }
+  const tested = findings.map((finding) => confirmed(finding, cases, manifest, []))
+  const draft = [...(manifest.draft ?? []), tolerance.member]
+  const all = [...tested, tolerance]
+  return { manifest: withDraft({ ...manifest, golden, draft }, all), findings: all }
 }
 
 /** The list of guesses without those that are none any more. */
@@ -97,39 +123,52 @@ function withSetting(manifest: Manifest, { choice, value }: Setting): Manifest {
   return { ...manifest, [encoder]: { ...members, [name]: value } }
 }
 
-/** null: the cases pass. Otherwise how they do not. */
+interface Mismatch {
+  readonly problem: string
+  /** NaN: the cases could not be computed. */
+  readonly differenceMax: number
+}
+
+/** null: the cases pass. */
 async function mismatchOf(
   modelPackage: ModelPackage,
   golden: GoldenFile,
   options: LoadOptions,
-): Promise<string | null> {
+): Promise<Mismatch | null> {
   try {
     const model = await loadPackage(modelPackage, options)
     return await withRelease(
       async () => {
-        const { mismatches } = await runGolden(model, modelPackage, golden)
+        const { mismatches, differenceMax } = await runGolden(model, modelPackage, golden)
         const [first] = mismatches
         if (first === undefined) return null
-        return (
+        const problem =
           `${plural(mismatches.length, 'head')} of ${plural(golden.cases.length, 'golden case')} differ, with every alternative of what ` +
           `was guessed; the first is ${first.head} of ${first.case}: ${figure(first.found)}, expected ${figure(first.expected)}`
-        )
+        return { problem, differenceMax }
       },
       () => model.close(),
     )
   } catch (error) {
-    return `the golden cases cannot be computed: ${(error as Error).message}`
+    return { problem: `the golden cases cannot be computed: ${(error as Error).message}`, differenceMax: NaN }
   }
 }
 
 /** What no case tests stays a guess. */
-function confirmed(finding: Finding, cases: readonly GoldenCase[], settings: readonly Setting[]): Finding {
-  const chosen = settings.find(({ choice }) => memberOf(choice) === finding.member)
+function confirmed(
+  finding: Finding,
+  cases: readonly GoldenCase[],
+  manifest: Manifest,
+  settings: readonly Setting[],
+): Finding {
+  const chosen = settings.find(({ choice }) => memberOf(choice) === finding.member)?.value
+  // Cases with nulls have decided it.
+  const value = finding.member === 'missing' ? manifest.missing : chosen
   if (finding.state !== 'guessed' || !isTested(finding.member, cases)) return finding
   return {
     ...finding,
     state: 'read',
-    value: chosen === undefined ? finding.value : String(chosen.value),
+    value: String(value ?? finding.value),
     source: 'the golden cases agree',
   }
 }

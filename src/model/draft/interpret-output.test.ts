@@ -62,7 +62,17 @@ test('takes a regression that is seldom outside 0 to 1 for one', () => {
   expect(short('sum', [regression])).toEqual([[0, 'read', 'clip', 'guessed']])
 })
 
+test.each([
+  [0, 100, 0.01],
+  [0.5, 12, undefined],
+  [-3, 60, undefined],
+  [0, 140, undefined],
+])('takes a regression from %d to %d for per cent, or not', (min, max, scale) => {
+  const values = column((row) => min + ((max - min) * row) / (rows - 1))
+  expect(interpretOutput('variable', [values])[0]?.scale?.value).toBe(scale)
+})
+
 test('says that values that are never negative may be counts', () => {
-  const counts = column((row) => row)
+  const counts = column((row) => 5 * row)
   expect(interpretOutput('variable', [counts])[0]?.activation.source).toMatch(/set scale and offset instead$/)
 })

@@ -9,6 +9,7 @@ export type Activation = NonNullable<HeadOutput['activation']> | 'none'
 /** A column that may be a head. */
 export interface HeadCandidate {
   readonly column: Known<number>
+  readonly scale?: Known<number>
   readonly activation: Known<Activation>
 }
 
@@ -16,6 +17,8 @@ export interface HeadCandidate {
 const tolerance = 1e-5
 /** A regression of shares is seldom further outside 0 to 1, a logit nearly always. */
 const outsideShareMax = 0.1
+/** The sigmoid of a logit beyond it is 1 in float32. */
+const logitMax = 20
 const probabilityName = /prob|share|sigmoid|softmax|^p_/i
 
 /** `columns`: the values of each, a row each. */
@@ -55,20 +58,26 @@ export function interpretOutput(name: string, columns: readonly Float32Array[]):
     ]
   return columns.map((values, index) => ({
     column: read(index, columns.length === 1 ? 'the only column' : `${columns.length} columns`),
-    activation: activationOf(name, values),
+    ...rangeOf(name, values),
   }))
 }
 
-function activationOf(name: string, values: Float32Array): Known<Activation> {
+function rangeOf(name: string, values: Float32Array): Pick<HeadCandidate, 'scale' | 'activation'> {
   const finite = values.filter(Number.isFinite)
+  const [min, max] = [Math.min(...finite), Math.max(...finite)]
+  const range = `its values are between ${Number(min.toPrecision(3))} and ${Number(max.toPrecision(3))}`
+  if (min >= -tolerance && max > logitMax && max <= 100 + tolerance)
+    return { scale: guess(0.01, `${range}: per cent`), activation: guess('clip', 'a regression of per cent') }
+  return { activation: activationOf(name, finite, range) }
+}
+
+function activationOf(name: string, finite: Float32Array, range: string): Known<Activation> {
   const outside = finite.filter((value) => value < -tolerance || value > 1 + tolerance).length
-  const [min, max] = [Math.min(...finite), Math.max(...finite)].map((value) => Number(value.toPrecision(3)))
-  const range = `its values are between ${min} and ${max}`
   if (outside === 0)
     return probabilityName.test(name)
       ? read('none', `${range}, and it is named as a probability`)
       : guess('clip', `${range}: clip keeps a regression there; a sigmoid in the graph needs no activation`)
-  if (!isLogit(values)) return guess('clip', `${range}, few of them outside 0 to 1: a regression`)
+  if (!isLogit(finite)) return guess('clip', `${range}, few of them outside 0 to 1: a regression`)
   return finite.every((value) => value >= 0)
     ? guess(
         'sigmoid',
