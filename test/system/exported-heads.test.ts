@@ -2,6 +2,8 @@
  * Heads as scikit-learn, LightGBM, XGBoost and torch export them (test/golden/exports/make_heads.py): `models init` drafts a manifest
  * in which nothing has to be edited, `models verify` passes, and a batch has the heads that the training library computed.
  */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Manifest } from '../../src/model/index.js'
 import { addHeads } from '../helpers/exported-models.js'
@@ -62,6 +64,26 @@ test.each(Object.entries(exported))('%s', (version, { head, missing, draft = [],
   const verify = models('verify', version)
   expect([verify.stderr, verify.status]).toEqual(['', 0])
   expect(verify.stdout).toMatch(/^PASS {2}golden {7}6 golden cases/m)
+})
+
+test('cases that differ by more than half precision explains are needed', () => {
+  const { directory, golden } = addHeads(modelsDir, 'torch-squeeze')
+  const { cases } = JSON.parse(readFileSync(golden, 'utf8')) as { cases: { heads: { p_up: number } }[] }
+  cases[2]!.heads.p_up += 0.0011
+  const changed = join(modelsDir, 'changed.json')
+  writeFileSync(changed, JSON.stringify({ cases }))
+  const { stdout, status } = models('init', directory, '--golden', changed)
+  expect(stdout).toMatch(/NEEDED {2}golden: 1 head of 6 golden cases differ, /)
+  expect(status).toBe(1)
+})
+
+test('cases with nulls change nothing that somebody has confirmed', () => {
+  const { directory, golden } = addHeads(modelsDir, 'lightgbm-onnxmltools')
+  models('init', directory)
+  changeManifest('lightgbm-onnxmltools', { draft: [] })
+  const { stdout, status } = models('init', directory, '--golden', golden)
+  expect(stdout).toMatch(/features\.\w+ is null, but the model/)
+  expect(status).toBe(1)
 })
 
 test('a graph that returns a map for each row is to be exported without it', () => {
