@@ -50,6 +50,13 @@ describe.each(codecs)('titles of the $name codec', (codec) => {
     expect(codec.decodeCycle(wrapped(members)).candidates.titles).toEqual([title])
   })
 
+  test('of a list that replaces an earlier one', () => {
+    const list = (title: string): string => `"candidates":${JSON.stringify([candidate('g', 1, { title })])}`
+    const json = JSON.stringify(cycleBody(0, { candidates: [] }))
+    const twice = json.replace('"candidates":[]', `${list('first')},${list('last')}`)
+    expect(codec.decodeCycle(Buffer.from(twice)).candidates.titles).toEqual(['last'])
+  })
+
   test('of one body do not show in the next one', () => {
     codec.decodeCycle(wrapped('"title":"long \\u0041 title with an escape"'))
     expect(codec.decodeCycle(wrapped('"title":"\\u0042"')).candidates.titles).toEqual(['B'])
