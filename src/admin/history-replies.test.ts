@@ -2,13 +2,30 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { silentLog as log } from '../base/index.js'
 import { startWorker, type HistoryRequest } from '../history/index.js'
 import { HistoryReplies, type HistoryRepliesOptions } from './history-replies.js'
 
+// A tenth of the limit: a process of gigabytes is slow.
+vi.mock(import('../model/index.js'), async (importOriginal) => {
+  const model = await importOriginal()
+  return {
+    ...model,
+    watchMemory: (pid, bytesMax, ...more) => model.watchMemory(pid, bytesMax / 10, ...more),
+  }
+})
+
+const waitMsMax = 20_000
+const repeatMsMax = 90_000
+
 const open: HistoryReplies[] = []
-afterEach(() => open.splice(0).forEach((replies) => replies.close()))
+// Those of processes, and of `expect.poll`, stay real.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
+afterEach(() => {
+  open.splice(0).forEach((replies) => replies.close())
+  vi.useRealTimers()
+})
 
 const waiting = 'setInterval(() => {}, 1000)'
 
@@ -48,6 +65,17 @@ async function textOf(replies: HistoryReplies, program: string, name?: string): 
   return `${status} ${Buffer.from(body).toString().trim()}`
 }
 
+/** The status once the request has waited as long as it may. */
+async function statusAfterWait(
+  replies: HistoryReplies,
+  program: string,
+  { name, gone = stays }: { readonly name?: string; readonly gone?: AbortSignal } = {},
+): Promise<number> {
+  const reply = replies.reply(running(program, name), gone)
+  vi.advanceTimersByTime(waitMsMax)
+  return (await reply).status
+}
+
 /** A program that fails as the worker does. */
 function failing(kind: string, message: string, reason: object | null = null): string {
   const line = JSON.stringify(JSON.stringify({ kind, message, reason }))
@@ -55,14 +83,14 @@ function failing(kind: string, message: string, reason: object | null = null): s
 }
 
 test('equal requests share one worker, and its output until a minute has passed or a cycle is stored', async () => {
-  let [now, lastCycleId] = [0, 'c1']
-  const { replies, children } = opened({ clock: () => now, lastCycleId: () => lastCycleId })
+  let lastCycleId = 'c1'
+  const { replies, children } = opened({ lastCycleId: () => lastCycleId })
   const script = 'console.log(process.pid)'
   const [first, second] = await Promise.all([textOf(replies, script), textOf(replies, script)])
   expect(second).toBe(first)
-  now += 59_000
+  vi.advanceTimersByTime(59_000)
   expect(await textOf(replies, script)).toBe(first)
-  now += 2000
+  vi.advanceTimersByTime(2000)
   const afterMinute = await textOf(replies, script)
   expect(afterMinute).not.toBe(first)
   lastCycleId = 'c2'
@@ -72,8 +100,9 @@ test('equal requests share one worker, and its output until a minute has passed 
 })
 
 test('one worker runs at a time, at the lowest priority', async () => {
-  const { replies, children } = opened({ waitMsMax: 0 })
+  const { replies, children } = opened()
   const answers = ['a', 'b'].map((name) => textOf(replies, waiting, name))
+  vi.advanceTimersByTime(waitMsMax)
   expect(await Promise.all(answers)).toEqual(Array(2).fill('202 {"state":"in progress"}'))
   expect(children).toHaveLength(1)
   expect(getPriority(children[0]?.pid)).toBe(19)
@@ -82,15 +111,14 @@ test('one worker runs at a time, at the lowest priority', async () => {
 })
 
 test('a client that repeats the request after 202 gets the output or the failure', async () => {
-  const { replies, children } = opened({ waitMsMax: 0 })
+  const { replies, children } = opened()
   for (const [script, answer] of [
     ['console.log(1)', '200 1'],
     [failing('not_found', 'no such post'), 'no such post'],
   ] as const) {
-    expect((await replies.reply(running(script), stays)).status).toBe(202)
-    const reply = (): Promise<string> =>
-      textOf(replies, script).catch((error: unknown) => (error as Error).message)
-    await expect.poll(reply).toBe(answer)
+    expect(await statusAfterWait(replies, script)).toBe(202)
+    const reply = textOf(replies, script).catch((error: unknown) => (error as Error).message)
+    expect(await reply).toBe(answer)
   }
   expect(children).toHaveLength(2)
 })
@@ -116,7 +144,10 @@ test('a failure is that of the worker; every other end is an error of the server
 })
 
 test('a worker that takes too long or writes too much is ended', async () => {
-  const { replies } = opened({ runMsMax: 300 })
+  const { replies } = opened({
+    start: (_, { runMsMax, ...limits }, ended) =>
+      startWorker(process.execPath, ['-e', waiting], { ...limits, runMsMax: runMsMax / 2000 }, ended),
+  })
   const killed = { kind: 'server_error', message: expect.stringContaining('ended by SIGKILL') as string }
   await expect(replies.reply(running(waiting), stays)).rejects.toMatchObject(killed)
   const { replies: others } = opened()
@@ -126,7 +157,7 @@ test('a worker that takes too long or writes too much is ended', async () => {
 })
 
 test('a worker that holds too much memory is ended, and the next one runs', async () => {
-  const { replies } = opened({ memoryBytesMax: 300 * 2 ** 20 })
+  const { replies } = opened()
   const greedy = `globalThis.held = Buffer.alloc(${400 * 2 ** 20}, 1); ${waiting}`
   const killed = { kind: 'server_error', message: expect.stringContaining('ended by SIGKILL') as string }
   await expect(replies.reply(running(greedy), stays)).rejects.toMatchObject(killed)
@@ -142,12 +173,12 @@ test('a worker that cannot be started is an error of the server', async () => {
 })
 
 test('the number of waiting requests is bounded', async () => {
-  const { replies } = opened({ waitMsMax: 0 })
-  for (let i = 0; i < 5; i++) await replies.reply(running(waiting, String(i)), stays)
+  const { replies } = opened()
+  for (let i = 0; i < 5; i++) await statusAfterWait(replies, waiting, { name: String(i) })
   await expect(replies.reply(running(waiting, '5'), stays)).rejects.toMatchObject({
     kind: 'unavailable',
   })
-  expect((await replies.reply(running(waiting, '0'), stays)).status).toBe(202)
+  expect(await statusAfterWait(replies, waiting, { name: '0' })).toBe(202)
 })
 
 test('close ends the command that runs, and the waiting ones do not start', async () => {
@@ -176,23 +207,23 @@ test('a worker ends when the last client that waits for it has disconnected', as
 })
 
 test('a waiting command whose client has disconnected does not start, and another one takes its place', async () => {
-  const { replies, children } = opened({ waitMsMax: 0 })
-  await replies.reply(running(waiting, 'first'), stays)
+  const { replies, children } = opened()
+  await statusAfterWait(replies, waiting, { name: 'first' })
   for (let i = 0; i < 10; i++) {
     const client = new AbortController()
     client.abort()
     await replies.reply(running(waiting, String(i)), client.signal)
   }
-  await replies.reply(running(waiting, 'last'), stays)
+  await statusAfterWait(replies, waiting, { name: 'last' })
   children[0]?.kill()
   await expect.poll(() => children.length).toBe(2)
   expect(children[1]?.spawnargs.at(-1)).toMatch(/last$/)
 })
 
 test('a worker goes on while a client that received 202 may repeat its request', async () => {
-  const { replies, children } = opened({ waitMsMax: 0 })
-  const answers = await Promise.all([1, 2].map(() => replies.reply(running(waiting), stays)))
-  expect(answers.map(({ status }) => status)).toEqual([202, 202])
+  const { replies, children } = opened()
+  const statuses = await Promise.all([1, 2].map(() => statusAfterWait(replies, waiting)))
+  expect(statuses).toEqual([202, 202])
   const repeated = new AbortController()
   repeated.abort()
   await replies.reply(running(waiting), repeated.signal)
@@ -200,7 +231,10 @@ test('a worker goes on while a client that received 202 may repeat its request',
 })
 
 test('a worker ends when the clients that received 202 do not repeat their requests', async () => {
-  const { replies, children } = opened({ waitMsMax: 0, repeatMsMax: 1 })
-  expect((await replies.reply(running(waiting), stays)).status).toBe(202)
-  await expect.poll(() => children[0]?.killed).toBe(true)
+  const { replies, children } = opened()
+  expect(await statusAfterWait(replies, waiting)).toBe(202)
+  vi.advanceTimersByTime(repeatMsMax - 1)
+  expect(children[0]?.killed).toBe(false)
+  vi.advanceTimersByTime(1)
+  expect(children[0]?.killed).toBe(true)
 })

@@ -3,7 +3,6 @@
  * `src/history` computes each, one at a time and at the lowest priority, within limits of time and memory. Read `reply` first.
  */
 import { constants, setPriority } from 'node:os'
-import { setTimeout as delay } from 'node:timers/promises'
 import { gibibyte, mebibyte, minuteMs, type ChildProcess, type Log } from '../base/index.js'
 import { assert, ServiceError } from '../contract/index.js'
 import type { HistoryRequest, StartWorker, WorkerEnd } from '../history/index.js'
@@ -16,24 +15,19 @@ export interface HistoryRepliesOptions {
   /** Id of the cycle stored last; null: there is none. */
   readonly lastCycleId: () => string | null
   readonly log: Pick<Log, 'debug' | 'warn'>
-  /** Default: `performance.now()`. */
-  readonly clock?: () => number
-  /** The time that a request waits for a worker. */
-  readonly waitMsMax?: number
-  /** The time after a 202 within which a client repeats its request. Then nobody waits for the worker, and it is ended. */
-  readonly repeatMsMax?: number
-  /** The time after which a worker is ended. */
-  readonly runMsMax?: number
-  /** The memory of a worker, without the pages of the database. One that holds more is ended. */
-  readonly memoryBytesMax?: number
 }
 
-/** Below the time after which the listener closes an idle connection. */
-const waitMsDefault = 20_000
-/** A browser runs the timers of a tab in the background once a minute. */
-const repeatMsDefault = 90_000
-const runMsDefault = 10 * minuteMs
-const memoryBytesDefault = 3 * gibibyte
+/** The time that a request waits for a worker: below that after which the listener closes an idle connection. */
+const waitMsMax = 20_000
+/**
+ * The time after a 202 within which a client repeats its request: a browser runs the timers of a tab in the background once
+ * a minute. Then nobody waits for the worker, and it is ended.
+ */
+const repeatMsMax = 90_000
+/** The time after which a worker is ended. */
+const runMsMax = 10 * minuteMs
+/** The memory of a worker, without the pages of the database. One that holds more is ended. */
+const memoryBytesMax = 3 * gibibyte
 /** A result is reused for this long, unless a cycle has been stored meanwhile. */
 const freshMsMax = 60_000
 const resultCountMax = 8
@@ -57,7 +51,7 @@ interface Result {
 }
 
 export class HistoryReplies {
-  readonly #options: Required<HistoryRepliesOptions>
+  readonly #options: HistoryRepliesOptions
   /** By request, oldest first. */
   readonly #results = new Map<string, Result>()
   #turn: Promise<unknown> = Promise.resolve()
@@ -65,14 +59,7 @@ export class HistoryReplies {
   #isClosed = false
 
   constructor(options: HistoryRepliesOptions) {
-    this.#options = {
-      clock: () => performance.now(),
-      waitMsMax: waitMsDefault,
-      repeatMsMax: repeatMsDefault,
-      runMsMax: runMsDefault,
-      memoryBytesMax: memoryBytesDefault,
-      ...options,
-    }
+    this.#options = options
   }
 
   /**
@@ -82,16 +69,19 @@ export class HistoryReplies {
    */
   async reply(request: HistoryRequest, gone: AbortSignal): Promise<Reply> {
     const result = this.#resultOf(request)
-    const wait = new AbortController()
-    const signal = AbortSignal.any([wait.signal, gone])
-    const late = delay(this.#options.waitMsMax, null, { signal, ref: false }).catch(() => null)
+    const late = Promise.withResolvers<null>()
+    const stop = (): void => late.resolve(null)
+    const timer = setTimeout(stop, waitMsMax).unref()
+    gone.addEventListener('abort', stop)
+    if (gone.aborted) stop()
     this.#enter(result)
     try {
-      const body = await Promise.race([result.json, late])
+      const body = await Promise.race([result.json, late.promise])
       if (body !== null) return { ...json({}), body }
       return json({ state: 'in progress' }, 202, { 'Retry-After': '2' })
     } finally {
-      wait.abort()
+      clearTimeout(timer)
+      gone.removeEventListener('abort', stop)
       this.#leave(result, gone)
     }
   }
@@ -119,7 +109,7 @@ export class HistoryReplies {
         result.repeatingCount = 0
         this.#abandonIfUnwanted(result)
       }
-      result.repeatTimer = setTimeout(end, this.#options.repeatMsMax).unref()
+      result.repeatTimer = setTimeout(end, repeatMsMax).unref()
     }
     this.#abandonIfUnwanted(result)
   }
@@ -176,7 +166,7 @@ export class HistoryReplies {
       // The result is valid, whether or not it can be reused.
       this.#options.log.warn({ err }, 'the last cycle cannot be read')
     }
-    result.ended = { at: this.#options.clock(), lastCycleId }
+    result.ended = { at: performance.now(), lastCycleId }
   }
 
   /**
@@ -184,8 +174,8 @@ export class HistoryReplies {
    * would never be shown.
    */
   #isFresh({ ended }: Result): boolean {
-    const { clock, lastCycleId } = this.#options
-    return ended === null || (ended.lastCycleId === lastCycleId() && clock() - ended.at < freshMsMax)
+    if (ended === null) return true
+    return ended.lastCycleId === this.#options.lastCycleId() && performance.now() - ended.at < freshMsMax
   }
 
   async #run(request: HistoryRequest, abandoned: AbortSignal): Promise<Uint8Array> {
@@ -210,9 +200,8 @@ export class HistoryReplies {
 
   /** The end of a worker. It is ended when it is abandoned, and when it holds too much memory. */
   #work(request: HistoryRequest, abandoned: AbortSignal): Promise<WorkerEnd> {
-    const { start, runMsMax, memoryBytesMax } = this.#options
     return new Promise((resolve) => {
-      const child = start(request, { runMsMax, outputBytesMax }, (end) => {
+      const child = this.#options.start(request, { runMsMax, outputBytesMax }, (end) => {
         unwatch()
         abandoned.removeEventListener('abort', kill)
         this.#running = null

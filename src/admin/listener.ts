@@ -25,8 +25,6 @@ export interface ListenerOptions {
   readonly access: Access
   readonly routes: readonly Route[]
   readonly log: Log
-  /** For a TLS handshake. */
-  readonly handshakeMsMax?: number
 }
 
 export interface TlsFiles {
@@ -76,10 +74,7 @@ export class AdminListener {
     this.#server =
       options.tls === null
         ? http.createServer(limits, onRequest)
-        : https.createServer(
-            { ...limits, ...pemOf(options.tls), handshakeTimeout: options.handshakeMsMax ?? requestMsMax },
-            onRequest,
-          )
+        : https.createServer({ ...limits, ...pemOf(options.tls), handshakeTimeout: requestMsMax }, onRequest)
     this.#server.maxConnections = connectionsMax
     this.#server.timeout = idleMsMax
     // A client that fails must not end the service.
