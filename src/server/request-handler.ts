@@ -154,7 +154,7 @@ export class RequestHandler {
 
   /** No key is empty, so a request without one needs no digest. */
   #isAuthorized({ headers: { authorization } }: Exchange): boolean {
-    return authorization !== '' && this.#parts.apiKeys.accepts(authorization)
+    return authorization.length > 0 && this.#parts.apiKeys.accepts(authorization)
   }
 
   async #completeLater(
