@@ -20,8 +20,13 @@ beforeEach(() => {
 
 /** The state that the frame shows for checks with these states. */
 function state(...states: readonly Check['status'][]): [badges: string[], text: string] {
-  const names = ['service', 'model', 'storage', 'last_cycle', 'disk'] as const
-  const checks = states.map((status, i) => ({ check: names[i]!, status, reason: `reason ${i}` }))
+  const facts: readonly Omit<Check, 'status'>[] = [
+    { check: 'service', reasons: [{ code: 'accepts_cycles' }] },
+    { check: 'model', reasons: [{ code: 'no_model' }] },
+    { check: 'storage', reasons: [{ code: 'storage_refuses' }] },
+    { check: 'last_cycle', reasons: [{ code: 'no_cycle' }] },
+  ]
+  const checks = states.map((status, i): Check => ({ ...facts[i]!, status }))
   responses.set('/api/now', { ...nowFixture, checks })
   const html = renderToString(<App />)
   const shown = /<p class="service-state">.*?<\/p>/s.exec(html)?.[0] ?? ''
@@ -42,7 +47,7 @@ test('one check at warn and none at fail is a warning, with its reason', () => {
 test('one check at fail is degraded, whatever warns before it', () => {
   expect(state('warn', 'ok', 'fail', 'fail')).toEqual([
     ['fail degraded'],
-    'degraded storage: reason 2connecting',
+    'degraded storage: storage refuses writesconnecting',
   ])
 })
 
