@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
+import { heldBytesKinds, heldCallsKinds } from '../../src/server/held-resources.js'
 import { adminTokenOf, callAdmin } from '../helpers/admin-calls.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { smallJpeg } from '../helpers/jpegs.js'
@@ -90,7 +91,7 @@ test('after thousands of disconnects at random moments nothing is held, and ever
     disconnecting(port, (calls[index % calls.length] as () => Buffer)(), randomInt(0, 30)),
   )
   await expect.poll(async () => heldIn(await gauges())).toEqual([])
-  expect(await gauges()).toHaveLength(12)
+  expect(await gauges()).toHaveLength(heldBytesKinds.length + heldCallsKinds.length)
   for (let call = 0; call < 100; call++) {
     const again = await server.call({ method: 'POST', path: '/v1/cycles', body: cycle })
     expect([again.status, again.text === stored.text]).toEqual([200, true])
