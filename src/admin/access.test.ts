@@ -74,7 +74,8 @@ test('work beyond a limit waits, and beyond a second one it is refused', async (
   const ends: ((reply: Reply) => void)[] = []
   const work = () => new Promise<Reply>((resolve) => ends.push(resolve))
   const replies = [limiter.run(stays(), work), limiter.run(stays(), work), limiter.run(stays(), work)]
-  await expect(limiter.run(stays(), work)).rejects.toThrow('too many requests')
+  const refusal = { status: 503, retryAfterS: 5, reason: { code: 'too_many_requests' } }
+  await expect(limiter.run(stays(), work)).rejects.toMatchObject(refusal)
   expect([ends.length, limiter.count]).toEqual([2, 3])
   ends[0]?.(json({}))
   await replies[0]
