@@ -63,7 +63,9 @@ test('a reader that is too slow is closed, and the others continue', async () =>
 test('at most 100 streams are open, and a closed one makes room', () => {
   const streams = new EventStreams(() => 0)
   const responses = Array.from({ length: 100 }, () => opened(streams))
-  expect(() => streams.open()).toThrow('too many event streams')
+  expect(() => streams.open()).toThrow(
+    expect.objectContaining({ status: 503, retryAfterS: 10, reason: { code: 'too_many_streams' } }),
+  )
   responses[0]?.destroy()
   opened(streams)
   streams.close()

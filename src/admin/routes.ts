@@ -59,8 +59,7 @@ export class JobLimiter {
   readonly #semaphore: Semaphore
 
   constructor(activeMax: number, waitingMax: number) {
-    const refusal = (): AdminRefusal =>
-      new AdminRefusal('unavailable', { code: 'too_many_requests' }, { retryAfterS: 5 })
+    const refusal = (): AdminRefusal => new AdminRefusal('unavailable', { code: 'too_many_requests' })
     this.#semaphore = new Semaphore(activeMax, { waitingMax, refusal })
   }
 
