@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import pino from 'pino'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
 import { FakeExchange, type FakeCall } from '../../test/helpers/fake-exchange.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
@@ -308,6 +308,20 @@ test('a call without a key, or with an unknown one, is reported as such', async 
     expect(logged.at(-1)).toMatchObject({ status: 401, code: 'unauthorized' })
     expect(ended.at(-1)).toMatchObject({ status: 401, code: 'unauthorized' })
   }
+})
+
+test('calls without a key have ten lines a second, and the next one states how many were left out', async () => {
+  const now = vi.spyOn(performance, 'now').mockReturnValue(5000)
+  onTestFinished(() => now.mockRestore())
+  const refused = () => statusOf({ method: 'GET', path: '/v1/weights', headers: { authorization: '' } })
+  for (let count = 0; count < 25; count++) expect(await refused()).toMatch('401')
+  expect([logged.length, ended.length]).toEqual([10, 25])
+  expect(await statusOf({ method: 'GET', path: '/v1/weights' })).toBe('200 OK')
+  now.mockReturnValue(6000)
+  await refused()
+  await refused()
+  expect(logged.slice(10)).toMatchObject([{ status: 200 }, { status: 401, omitted: 15 }, { status: 401 }])
+  expect(logged.at(-1)).not.toHaveProperty('omitted')
 })
 
 test('a cycle is reported when its response is sent, although its body is held for the hashes', async () => {

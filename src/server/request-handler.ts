@@ -14,6 +14,7 @@ import { roundedMs, type CycleLog } from './cycle-log.js'
 import { Exchange, type OutgoingResponse } from './exchange.js'
 import { handlers, jsonHeaders, type OperationParts } from './operations.js'
 import { gzipResponse, shouldGzip } from './response-encoding.js'
+import { LineLimit } from './line-limit.js'
 import { findRoute } from './router.js'
 import type { TraceParent } from './trace-parent.js'
 
@@ -61,6 +62,7 @@ export class RequestHandler {
   readonly #open = new Set<Exchange>()
   /** Cycles whose client has disconnected: they are reported with their result. */
   readonly #unreported = new Set<Exchange>()
+  readonly #keylessLines = new LineLimit()
   #closing = false
   #onIdle: (() => void) | null = null
   #onEnded: OnRequestEnded | null = null
@@ -226,8 +228,11 @@ export class RequestHandler {
   #report(exchange: Exchange): void {
     const { log } = this.#parts
     const endedAt = performance.now()
-    if (log.isLevelEnabled(exchange.logLevel))
-      log[exchange.logLevel](logFields(exchange, endedAt), logMessage(exchange))
+    if (log.isLevelEnabled(exchange.logLevel)) {
+      const omitted = exchange.status === 401 ? this.#keylessLines.take(endedAt) : 0
+      if (omitted !== null)
+        log[exchange.logLevel](logFields(exchange, endedAt, omitted), logMessage(exchange))
+    }
     this.#onEnded?.(endedRequest(exchange, endedAt))
   }
 
@@ -244,7 +249,7 @@ function logMessage({ stages, status }: Exchange): string {
   return status === 200 ? 'cycle repeated' : 'request'
 }
 
-function logFields(exchange: Exchange, endedAt: number): object {
+function logFields(exchange: Exchange, endedAt: number, omitted: number): object {
   return {
     method: exchange.method,
     path: loggedPath(exchange),
@@ -256,6 +261,7 @@ function logFields(exchange: Exchange, endedAt: number): object {
     ms: roundedMs(endedAt - exchange.startedAt),
     bytes_in: exchange.body.bytesReceived,
     bytes_out: exchange.bytesSent,
+    omitted: omitted === 0 ? undefined : omitted,
   }
 }
 
