@@ -9,7 +9,7 @@ import { projectDir } from './helpers/server-process.js'
 /** Lines of each folder of src without tests: what it has, up to the next fifty. Growth is a decision. */
 const folderLinesMax: Readonly<Record<string, number>> = {
   admin: 3520,
-  base: 660,
+  base: 670,
   cli: 5700,
   client: 1200,
   codec: 4580,
@@ -21,7 +21,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   page: 7765,
   pool: 1450,
   records: 640,
-  server: 2860,
+  server: 2900,
   settings: 500,
   simulator: 2400,
   store: 6620,

@@ -300,28 +300,20 @@ test('a cycle whose client disconnects is reported when it is scored, as scored,
   expect(ended).toMatchObject([{ status: 0 }, { status: 200, stages: { summary: null } }])
 })
 
-test('a call without a key, or with an unknown one, is reported as such', async () => {
-  for (const key of ['', 'unknown']) {
-    expect(await statusOf({ method: 'GET', path: '/v1/weights', headers: { authorization: key } })).toMatch(
-      '401',
-    )
-    expect(logged.at(-1)).toMatchObject({ status: 401, code: 'unauthorized' })
-    expect(ended.at(-1)).toMatchObject({ status: 401, code: 'unauthorized' })
-  }
-})
-
-test('calls without a key have ten lines a second, and the next one states how many were left out', async () => {
+test('calls without a known key are reported as such, ten a second in the log', async () => {
   const now = vi.spyOn(performance, 'now').mockReturnValue(5000)
   onTestFinished(() => now.mockRestore())
-  const refused = () => statusOf({ method: 'GET', path: '/v1/weights', headers: { authorization: '' } })
-  for (let count = 0; count < 25; count++) expect(await refused()).toMatch('401')
-  expect([logged.length, ended.length]).toEqual([10, 25])
-  expect(await statusOf({ method: 'GET', path: '/v1/weights' })).toBe('200 OK')
+  const withKey = (authorization: string) =>
+    statusOf({ method: 'GET', path: '/v1/weights', headers: { authorization } })
+  for (let count = 0; count < 25; count++) expect(await withKey(count % 2 ? 'unknown' : '')).toMatch('401')
+  const refused = { status: 401, code: 'unauthorized' }
+  expect(logged).toMatchObject(Array(10).fill(refused))
+  expect(ended).toMatchObject(Array(25).fill(refused))
+  await withKey(authorization)
   now.mockReturnValue(6000)
-  await refused()
-  await refused()
-  expect(logged.slice(10)).toMatchObject([{ status: 200 }, { status: 401, omitted: 15 }, { status: 401 }])
-  expect(logged.at(-1)).not.toHaveProperty('omitted')
+  await withKey('')
+  expect(logged.slice(10)).toMatchObject([{ status: 200 }, { ...refused, omitted: 15 }])
+  expect(logged[10]).not.toHaveProperty('omitted')
 })
 
 test('a cycle is reported when its response is sent, although its body is held for the hashes', async () => {

@@ -88,13 +88,12 @@ export class Exchange {
     this.method = request.getCaseSensitiveMethod()
     this.path = request.getUrl()
     this.receivedAtMs = receivedAtMs
-    const query = request.getQuery()
-    this.wantsTiming =
-      (query !== '' && /(^|&)timing(=|&|$)/.test(query)) || request.getHeader('x-timing') !== ''
     this.headers = readHeaders(request)
+    const query = request.getQuery()
+    this.wantsTiming = (query !== '' && /(^|&)timing(=|&|$)/.test(query)) || this.headers.xTiming !== ''
     this.trace = parseTraceParent(this.headers.traceparent)
     this.#resources = resources
-    this.body = new IncomingBody(announcedBody(request), response, resources.request)
+    this.body = new IncomingBody(announcedBody(this.headers), response, resources.request)
   }
 
   /** Ends the exchange when the client disconnects. */
@@ -245,8 +244,7 @@ export class Exchange {
 /** One for all requests: a stack trace for each would take longer than the rest of a short request. */
 const disconnected = new ServiceError('bad_request', 'the client disconnected')
 
-function announcedBody(request: HttpRequest): AnnouncedBody {
-  const length = request.getHeader('content-length')
-  if (request.getHeader('transfer-encoding') !== '') return { isPresent: true, bytes: NaN }
-  return { isPresent: Number(length) > 0, bytes: Number(length) }
+function announcedBody({ contentLength, transferEncoding }: RequestHeaders): AnnouncedBody {
+  if (transferEncoding !== '') return { isPresent: true, bytes: NaN }
+  return { isPresent: Number(contentLength) > 0, bytes: Number(contentLength) }
 }

@@ -5,7 +5,7 @@
  */
 import { write, writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { kibibyte } from '../base/index.js'
+import { kibibyte, memoizeLast } from '../base/index.js'
 
 /** Bytes of lines that wait to be written; as many again are being written. */
 const waitingBytesMax = 512 * kibibyte
@@ -90,14 +90,8 @@ export class LogOutput {
 
 /** For pino: the time as a member of a line. It has milliseconds, and is made once for all lines of one. */
 export function isoTimeOnce(): () => string {
-  let lastMs = NaN
-  let text = ''
-  return () => {
-    const nowMs = Date.now()
-    if (nowMs !== lastMs) text = `,"time":"${new Date(nowMs).toISOString()}"`
-    lastMs = nowMs
-    return text
-  }
+  const textOf = memoizeLast((ms: number) => `,"time":"${new Date(ms).toISOString()}"`)
+  return () => textOf(Date.now())
 }
 
 /** In the format of the other lines: a warning with its time. */

@@ -34,7 +34,6 @@ export class FakeExchange {
       getCaseSensitiveMethod: () => method,
       getUrl: () => path,
       getQuery: () => '',
-      getHeader: (name: string) => all[name] ?? '',
       forEach: (use: (name: string, value: string) => void) =>
         Object.entries(all).forEach(([k, v]) => use(k, v)),
     } as unknown as HttpRequest
