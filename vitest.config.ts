@@ -1,7 +1,9 @@
-// The tests in four projects: `quick` (npm test), `system` and `alone` (npm run test:system), `gpu` (npm run test:gpu). All run on the sources, with
-// the typia transform that the build uses; processes that they start run `dist`, which the global setup keeps up to date.
+// The tests in five projects: `quick` and `pure` (npm test), `system` and `alone` (npm run test:system), `gpu` (npm run
+// test:gpu). All run on the sources, with the typia transform that the build uses; processes that they start run `dist`, which
+// the global setup keeps up to date.
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import UnpluginTypia from '@typia/unplugin/vite'
@@ -29,6 +31,12 @@ const system = [
 
 /** They load the machine, or compare what work costs: no other file runs beside one of them. */
 const alone = ['test/{hostile,overload,soak}/**/*.test.ts']
+
+/**
+ * Their files share a process, which loads the sources once. No test of these rooms replaces a module, or leaves something in
+ * one that another test would see.
+ */
+const pure = ['src/{base,cli,codec,contract,history,images,model,pool,records,simulator}/**/*.test.ts']
 
 /** A minute or more, mostly of waiting: started first, so that none of them runs on alone at the end. */
 const longest = [
@@ -78,10 +86,12 @@ export default defineConfig({
       project(
         'quick',
         ['src/**/*.test.{ts,tsx}', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
-        [...system, ...alone, ...gpu],
+        [...system, ...alone, ...gpu, ...pure],
         '100%',
       ),
-      project('system', system, [], '100%'),
+      project('pure', pure, system, '100%', false),
+      // Each of these files takes two thirds of a processor: the rest of its time it waits, for processes, disks, the next second.
+      project('system', system, [], Math.ceil(availableParallelism() * 1.5)),
       // With one worker, vitest runs the files after those of the other projects.
       project('alone', alone, [], 1),
       project('gpu', gpu, [], 1),
@@ -89,7 +99,13 @@ export default defineConfig({
   },
 })
 
-function project(name: string, include: string[], exclude: string[], maxWorkers: number | string) {
+function project(
+  name: string,
+  include: string[],
+  exclude: string[],
+  maxWorkers: number | string,
+  isolate = true,
+) {
   return {
     plugins: [UnpluginTypia(), validatorsByTypes],
     test: {
@@ -97,6 +113,7 @@ function project(name: string, include: string[], exclude: string[], maxWorkers:
       include,
       exclude: ['**/node_modules/**', ...exclude],
       maxWorkers,
+      isolate,
       // Only a test that hangs reaches them: on a busy machine, a command at the lowest priority takes a minute.
       testTimeout: 180_000,
       hookTimeout: 180_000,

@@ -15,7 +15,7 @@ import { chooseFiles, scoresOf, type Mutant } from './scores.js'
 const rooms = ['contract', 'pool', 'records', 'client', 'cycle/intake', 'history/evaluation']
 /** Of a run of changed files, which is stopped after its time: slow tests make some mutants slow. */
 const changedLinesMax = 300
-const changedMsMax = 5 * 60_000
+const changedMsMax = 3 * 60_000
 const floorsFile = 'test/mutation/floors.json'
 const reportFile = 'build/mutants.json'
 

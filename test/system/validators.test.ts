@@ -44,7 +44,7 @@ test('an edit of wire.ts alone changes the validators of the next vitest run', a
 async function runProbe(expected: boolean): Promise<void> {
   await promisify(execFile)(
     join(projectDir, 'scripts/pinned'),
-    ['vitest', 'run', '--project', 'quick', 'src/contract/probe.test.ts'],
+    ['vitest', 'run', '--project', 'pure', 'src/contract/probe.test.ts'],
     { cwd: directory, env: { ...process.env, EXPECTED: String(expected), VITEST: '' } },
   )
 }
