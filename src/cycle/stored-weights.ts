@@ -64,7 +64,7 @@ export class StoredWeights implements KnownWeights {
   /** Reads the newest weights again. Stores the first ones if none are stored, if this process may write. */
   async reload(): Promise<void> {
     if (this.#store.weightsCount() === 0 && this.#store.mayWrite)
-      await this.#store.appendWeights(this.#initial)
+      await this.#store.appendWeights([this.#initial])
     this.#read()
   }
 
@@ -111,7 +111,7 @@ export class StoredWeights implements KnownWeights {
     const { kind, setting } = changeWeights(this, request, { nowMs, newestCycleMs })
     if (kind === 'unchanged') return setting
     try {
-      await this.#store.appendWeights(setting, this.#count)
+      await this.#store.appendWeights([setting], this.#count)
     } catch (error) {
       // A write that failed late may have reached the disk: the store decides.
       if (!this.#store.closed) this.#read()

@@ -66,7 +66,7 @@ async function storeOf(
   snapshot: Uint8Array,
 ): Promise<Store> {
   const store = createMemoryStore()
-  for (const entry of weights) await store.appendWeights(entry)
+  await store.appendWeights(weights)
   for (const record of records) await store.appendCycle(record)
   await store.putPoolSnapshot(records.length, snapshot)
   return store

@@ -251,8 +251,8 @@ export interface ImageRecords {
 
 /** The history of weights, numbered 1, 2, 3, …. However long it is, all calls but `listWeights` take the same time. */
 export interface WeightsRecords {
-  /** Appends to the history of weights. Rejects if it does not have `count` entries, if that is given. */
-  appendWeights(entry: WeightsEntry, count?: number): Promise<void>
+  /** Appends to the history in one transaction. Rejects if the history does not have `count` entries, if that is given. */
+  appendWeights(entries: readonly WeightsEntry[], count?: number): Promise<void>
   weightsCount(): number
   readWeights(number: number): WeightsEntry | undefined
   /** The first entry of a version. */

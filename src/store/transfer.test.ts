@@ -42,7 +42,7 @@ async function recorded(): Promise<string> {
   const store = await openLmdbStore({ dataDir })
   for (let i = 1; i <= 5; i++) await store.appendCycle(cycleSample(i, { columns: bytesOf(i) }))
   await store.putImage(key, image)
-  await store.appendWeights(weightsSample('a', 0.1))
+  await store.appendWeights([weightsSample('a', 0.1)])
   await store.putOutcomes([{ placementId: 'p', record: bytesOf(3), arrivedAtMs: 0 }])
   await store.putPoolSnapshot(5, bytesOf(9))
   await store.expiry.removeCycles([{ position: 1, keepEntry: true }])

@@ -37,7 +37,7 @@ export interface SimStoreParts {
 
 export type StoredWrite =
   | { readonly kind: 'cycle'; readonly position: Position }
-  | { readonly kind: 'weights'; readonly entry: WeightsEntry }
+  | { readonly kind: 'weights'; readonly entries: readonly WeightsEntry[] }
   | {
       readonly kind: 'shadow'
       readonly position: Position
@@ -142,12 +142,12 @@ export class SimStore implements Store {
     return this.#write('image', () => this.#memory.confirmImage(key, sha256), other)
   }
 
-  appendWeights(entry: WeightsEntry, count?: number): Promise<void> {
-    const copy = structuredClone(entry)
+  appendWeights(entries: readonly WeightsEntry[], count?: number): Promise<void> {
+    const copies = structuredClone(entries)
     return this.#write(
-      `weights ${entry.version}`,
-      () => this.#memory.appendWeights(copy, count),
-      () => ({ kind: 'weights', entry: copy }),
+      `weights ${entries.map(({ version }) => version).join()}`,
+      () => this.#memory.appendWeights(copies, count),
+      () => ({ kind: 'weights', entries: copies }),
     )
   }
 

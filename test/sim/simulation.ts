@@ -301,7 +301,7 @@ class Simulation {
         return
       }
       case 'weights': {
-        this.#oracle.weightsStored(write.entry, this.#clock.nowMs)
+        this.#oracle.weightsStored(write.entries, this.#clock.nowMs)
         return
       }
       case 'shadow':

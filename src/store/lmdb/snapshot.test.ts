@@ -43,7 +43,7 @@ describe('a snapshot', () => {
 
   test('refuses writes', async () => {
     const snapshot = await openSnapshot(databasePath(dataDir))
-    await expect(snapshot.store.appendWeights({} as never)).rejects.toThrow()
+    await expect(snapshot.store.appendWeights([])).rejects.toThrow()
     await expect(snapshot.store.putOutcomes([])).rejects.toThrow('reading only')
     await snapshot.store.close()
   })

@@ -8,7 +8,7 @@ import { StoreError } from '../store-error.js'
 import type { WeightsEntry, WeightsRecords } from '../store.js'
 import type { Databases } from './databases.js'
 import { nameHash, weightsTimeKey } from './keys.js'
-import { checkName, type RecordAccess } from './record-access.js'
+import { bytesOf, checkName, type RecordAccess } from './record-access.js'
 import * as records from './payloads.js'
 
 export function weightsRecords(db: Databases, access: RecordAccess): WeightsRecords {
@@ -46,14 +46,16 @@ export function weightsRecords(db: Databases, access: RecordAccess): WeightsReco
   }
 
   return {
-    async appendWeights(entry, count) {
-      const record = records.packWeights(entry)
-      await access.writes.write(record.byteLength, () => {
+    async appendWeights(entries, count) {
+      const packed = entries.map(records.packWeights)
+      await access.writes.write(bytesOf(packed), () => {
         const stored = weightsCount()
         if (count !== undefined && count !== stored)
           throw new StoreError('failed', `the history of weights has ${stored} entries, expected ${count}`)
-        db.weights.putSync(stored + 1, record)
-        index(stored + 1, entry)
+        for (const [offset, entry] of entries.entries()) {
+          db.weights.putSync(stored + 1 + offset, packed[offset]!)
+          index(stored + 1 + offset, entry)
+        }
       })
     },
     weightsCount,
