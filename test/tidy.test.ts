@@ -14,7 +14,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   client: 1200,
   codec: 4580,
   contract: 3040,
-  cycle: 5030,
+  cycle: 5080,
   history: 5720,
   images: 500,
   model: 11850,

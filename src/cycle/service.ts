@@ -4,7 +4,7 @@
  */
 import { inBackground, type Log } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
-import { ServiceError, type HealthReason } from '../contract/index.js'
+import { assert, ServiceError, type HealthReason } from '../contract/index.js'
 import { ModelError, type Model, type ModelAbsence } from '../model/index.js'
 import type { PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
 import type { FollowedChanges, ImageKey, Store, StoredCycle } from '../store/index.js'
@@ -25,7 +25,7 @@ import { CyclePipeline, type CycleStored } from './pipeline.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { ScoringModels } from './scoring-models.js'
 import { loadPool, PoolSnapshots, type LoadedPool } from './stored-pool/index.js'
-import { StoredWeights, type InitialWeights } from './stored-weights.js'
+import { StoredWeights, type InitialWeights, type WeightsResults } from './stored-weights.js'
 
 /** Dependencies of the service. */
 export interface CycleServiceParts {
@@ -69,8 +69,18 @@ export interface Fallback {
 }
 
 const nothingExpires: RetentionLimits = { retainCyclesDays: 0, retainImagesDays: 0, retainOutcomesDays: 0 }
-/** Weights requests that may wait behind the one in progress. Each takes about a millisecond. */
+/** Weights requests that may wait behind the one in progress. */
 const weightsWaitingMax = 128
+
+/**
+ * Weights requests that wait in the serial queue one behind the other. Each has its own place; the first that gets its turn
+ * sets the weights of all, and the others then have their results.
+ */
+interface WeightsGroup {
+  readonly calls: { readonly request: WeightsToSet; readonly signal: AbortSignal | undefined }[]
+  /** Undefined until the group begins. */
+  results?: Promise<WeightsResults>
+}
 
 export class CycleService {
   readonly #parts: CycleServiceParts
@@ -84,6 +94,7 @@ export class CycleService {
   readonly models: ScoringModels
   readonly clocks: ClockDifference
   readonly #queue = new SerialQueue()
+  #group: WeightsGroup = { calls: [] }
   readonly failures: ModelFailures
   readonly #embeddings: Embeddings
   readonly #pipeline: CyclePipeline
@@ -314,16 +325,28 @@ export class CycleService {
    * its response at once, unless other weights are in the queue: those would become current first.
    */
   async setWeights(request: WeightsToSet, signal?: AbortSignal): Promise<WeightsSetting> {
-    const current = this.#queue.count('weights') > 0 ? null : this.weights.currentIfEqual(request)
-    if (current !== null) return current
+    const current = this.weights.currentIfEqual(request)
+    if (current !== null && this.#queue.count('weights') === 0) return current
     this.#throwIfClosing()
     if (this.#queue.count('weights') > weightsWaitingMax)
       throw new ServiceError('unavailable', 'too many weight changes are queued', { retryAfterS: 1 })
-    return this.#queue.run(
-      'weights',
-      () => this.weights.set(request, this.#parts.clock(), this.#pipeline.state.newestCycleMs),
-      signal,
-    )
+    // A group that has begun takes no more, and none overtakes what was added behind its group.
+    if (this.#group.results !== undefined || this.#queue.lastKind !== 'weights') this.#group = { calls: [] }
+    const group = this.#group
+    group.calls.push({ request, signal })
+    const turn = async (): Promise<WeightsResults> => {
+      signal?.throwIfAborted()
+      return (group.results ??= this.#setGroup(group))
+    }
+    const result = (await this.#queue.run('weights', turn, signal)).get(request)
+    assert(result !== undefined, 'each request that has not left has a result')
+    if (result instanceof Error) throw result
+    return result
+  }
+
+  #setGroup({ calls }: WeightsGroup): Promise<WeightsResults> {
+    const waiting = calls.filter(({ signal }) => signal?.aborted !== true).map(({ request }) => request)
+    return this.weights.set(waiting, this.#parts.clock(), this.#pipeline.state.newestCycleMs)
   }
 
   // ---- end

@@ -1,6 +1,6 @@
 /**
- * The weights of the service. Memory has the few that almost every call needs; the store has the whole history. Weights are
- * set one at a time.
+ * The weights of the service. Memory has the few that almost every call needs; the store has the whole history. One group of
+ * weights is set at a time.
  */
 import type { Log } from '../base/index.js'
 import {
@@ -29,6 +29,9 @@ export interface InitialWeights {
   readonly weights: Weights
   readonly note?: string
 }
+
+/** Of each request, its setting or why it has none. */
+export type WeightsResults = ReadonlyMap<WeightsToSet, WeightsSetting | Error>
 
 export class StoredWeights implements KnownWeights {
   readonly #store: Store
@@ -100,27 +103,53 @@ export class StoredWeights implements KnownWeights {
     return this.inForceAt(ms).version
   }
 
-  /** The current setting if it is that of `request`, else null. Throws as `set` does. */
+  /** The current setting if it is that of `request`, else null. Throws as `changeWeights` does. */
   currentIfEqual(request: WeightsToSet): WeightsSetting | null {
     const plan = changeWeights(this, request, { nowMs: 0, newestCycleMs: 0 })
     return plan.kind === 'unchanged' ? plan.setting : null
   }
 
-  /** Sets weights unless they are already current. Throws `conflict` for a version that exists with different weights. */
-  async set(request: WeightsToSet, nowMs: number, newestCycleMs: number): Promise<WeightsSetting> {
-    const { kind, setting } = changeWeights(this, request, { nowMs, newestCycleMs })
-    if (kind === 'unchanged') return setting
+  /**
+   * Sets weights one after the other, unless they are already current, in one transaction. Errors are `conflict` for a version
+   * that exists with different weights, and `unavailable` for what depends on a transaction that failed.
+   */
+  async set(
+    requests: readonly WeightsToSet[],
+    nowMs: number,
+    newestCycleMs: number,
+  ): Promise<WeightsResults> {
+    const results = new Map<WeightsToSet, WeightsSetting | Error>()
+    const appended: WeightsSetting[] = []
+    const dependent: WeightsToSet[] = []
+    const findAppended = (version: string) => appended.find((setting) => setting.version === version)
+    const find = (version: string) => findAppended(version) ?? this.find(version)
+    for (const request of requests) {
+      try {
+        const current = appended.at(-1) ?? this.current
+        const { kind, setting } = changeWeights({ current, find }, request, { nowMs, newestCycleMs })
+        if (kind === 'appended') appended.push(setting)
+        results.set(request, setting)
+      } catch (error) {
+        results.set(request, error as Error)
+      }
+      if (findAppended(request.version) !== undefined) dependent.push(request)
+    }
+    if (appended.length === 0) return results
     try {
-      await this.#store.appendWeights([setting], this.#count)
+      await this.#store.appendWeights(appended, this.#count)
     } catch (error) {
       // A write that failed late may have reached the disk: the store decides.
       if (!this.#store.closed) this.#read()
-      throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
+      const failure = new ServiceError('unavailable', 'storage refuses writes', { cause: error })
+      for (const request of dependent) results.set(request, failure)
+      return results
     }
-    this.#count++
-    this.#previous = this.current
-    this.#newest = begunBefore(setting, this.#newest)
-    return setting
+    this.#count += appended.length
+    for (const setting of appended) {
+      this.#previous = this.current
+      this.#newest = begunBefore(setting, this.#newest)
+    }
+    return results
   }
 
   /** `current` is the setting made last, even before it takes effect. */

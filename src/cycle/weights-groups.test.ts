@@ -1,0 +1,282 @@
+/** Weights requests that wait share a transaction, and have the responses and the effect of requests made one by one. */
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
+import { callsOf, serviceParts } from '../../test/helpers/cycle-service.js'
+import { FakeModel } from '../../test/helpers/fake-model.js'
+import { storeImplementations } from '../../test/helpers/store-implementations.js'
+import type { CycleResponse, ServiceError } from '../contract/index.js'
+import { commitChannel, createMemoryStore, StoreError, type Store } from '../store/index.js'
+import { CycleService } from './service.js'
+
+/** What waits for `passed` goes on when the test opens the gate. */
+function closedGate() {
+  let open = (): void => undefined
+  const passed = new Promise<void>((resolve) => (open = resolve))
+  return { passed, open }
+}
+
+/** A service whose writes of weights can be observed, held and refused, and whose cycles can be held. */
+async function openService(store: Store = createMemoryStore()) {
+  const model = new FakeModel()
+  const limits = () => ({ clockSkewMs: 2000, cyclesWaitingMax: 100 })
+  const clock = () => cycleMs(0)
+  const service = await CycleService.open(serviceParts({ store, model: () => model, limits, clock }))
+  const { submit } = callsOf(() => service)
+  /** Versions of each write of weights, in order. */
+  const writes: string[][] = []
+  const storage: { fails: 'no' | 'before' | 'after'; isHeldBy?: Promise<void> } = { fails: 'no' }
+  const append = store.appendWeights.bind(store)
+  store.appendWeights = async (entries, count) => {
+    writes.push(entries.map(({ version }) => version))
+    await storage.isHeldBy
+    if (storage.fails !== 'before') await append(entries, count)
+    if (storage.fails !== 'no') throw new StoreError('full', 'fails on purpose')
+  }
+  /** Cycles wait for the model from now on, until what this returns is called. */
+  const hold = (): (() => void) => {
+    const { passed, open } = closedGate()
+    model.blockedBy = passed
+    return open
+  }
+  /** Cycle `index`, once it is in the serial queue. */
+  const queueCycle = async (index: number) => {
+    const before = service.queuedCount
+    const post = { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(index))] }
+    const response = submit(cycleBody(index, post)).then((json) => JSON.parse(json) as CycleResponse)
+    const answered = response.then(() => true)
+    while (service.queuedCount === before && !(await Promise.race([answered, turn()])));
+    return { response }
+  }
+  const set = (version: string, views = 1, signal?: AbortSignal) =>
+    service.setWeights(
+      { version, weights: { views, comments: 0, up: 0, downvote_share: 0 }, note: '' },
+      signal,
+    )
+  return { service, store, writes, storage, hold, queueCycle, set }
+}
+
+const versions = (store: Store): string[] => [...store.listWeights()].map(({ version }) => version)
+/** One turn of the event loop: whatever can start has started. */
+const turn = () => new Promise<false>((resolve) => setImmediate(resolve, false))
+
+test('requests that wait cost one commit of the database', async () => {
+  const { service, store, set } = await openService(await storeImplementations.lmdb!())
+  let commits = 0
+  const onCommit = (): void => {
+    commits++
+  }
+  commitChannel.subscribe(onCommit)
+  onTestFinished(() => {
+    commitChannel.unsubscribe(onCommit)
+  })
+  const names = Array.from({ length: 100 }, (_, index) => `v${index}`)
+  const calls = names.map((name) => set(name))
+  expect(service.counts.weights).toBe(100)
+  expect((await Promise.all(calls)).map(({ version }) => version)).toEqual(names)
+  expect([commits, service.counts.weights]).toEqual([1, 0])
+  expect(versions(store)).toEqual(['initial', ...names])
+  expect(service.weights.state()).toMatchObject({
+    current: { version: 'v99' },
+    previous: { version: 'v98' },
+  })
+})
+
+test('requests that arrive during a commit are the next group', async () => {
+  const { storage, writes, set } = await openService()
+  const { passed, open } = closedGate()
+  storage.isHeldBy = passed
+  const first = set('a')
+  await turn()
+  const others = [set('b'), set('c')]
+  await turn()
+  expect(writes).toEqual([['a']])
+  open()
+  await Promise.all([first, ...others])
+  expect(writes).toEqual([['a'], ['b', 'c']])
+})
+
+test('nothing is overtaken: a cycle between two requests sees the first of them', async () => {
+  const { writes, hold, queueCycle, set } = await openService()
+  const end = hold()
+  const before = await queueCycle(0)
+  const group = [set('a'), set('b')]
+  const between = await queueCycle(1)
+  const later = set('c')
+  const after = await queueCycle(2)
+  end()
+  await Promise.all([...group, later])
+  expect(writes).toEqual([['a', 'b'], ['c']])
+  const cycles = await Promise.all([before.response, between.response, after.response])
+  expect(cycles.map(({ weights_version }) => weights_version)).toEqual(['initial', 'b', 'c'])
+})
+
+test('a conflict concerns one request, and equal weights that wait are set once', async () => {
+  const { writes, set } = await openService()
+  const calls = [set('a', 1), set('a', 2), set('a', 1), set('b', 2)]
+  await expect(calls[1]).rejects.toMatchObject({ kind: 'conflict' })
+  expect(await calls[2]).toBe(await calls[0])
+  expect((await calls[3])?.version).toBe('b')
+  expect(writes).toEqual([['a', 'b']])
+})
+
+describe('when storage refuses the commit', () => {
+  test.each(['before', 'after'] as const)(
+    'all that need it get 503, and a retry works: it fails %s it is stored',
+    async (fails) => {
+      const { service, store, storage, set } = await openService()
+      await set('current')
+      await set('old')
+      await set('current')
+      storage.fails = fails
+      const calls = [
+        set('old', 9), // differs from what is stored
+        set('zero', 0),
+        set('a'),
+        set('a', 2), // differs from what is not stored
+        set('a'),
+        set('current'),
+      ]
+      const kinds = (await Promise.allSettled(calls)).map((one) =>
+        one.status === 'fulfilled' ? one.value.version : (one.reason as ServiceError).kind,
+      )
+      const unavailable = Array.from({ length: 4 }, () => 'unavailable')
+      expect(kinds).toEqual(['conflict', 'unprocessable', ...unavailable])
+      const stored = ['initial', 'current', 'old', 'current', ...(fails === 'after' ? ['a', 'current'] : [])]
+      expect(versions(store)).toEqual(stored)
+      expect(service.weights.state().current.version).toBe('current')
+      storage.fails = 'no'
+      await Promise.all([set('b'), set('a')])
+      expect(versions(store)).toEqual([...stored, 'b', 'a'])
+      expect(service.weights.state()).toMatchObject({
+        current: { version: 'a' },
+        previous: { version: 'b' },
+      })
+    },
+  )
+
+  test('a request that was for the current weights at its turn gets them', async () => {
+    const { store, hold, queueCycle, set } = await openService()
+    const append = store.appendWeights.bind(store)
+    store.appendWeights = (entries, count) =>
+      entries.some(({ version }) => version === 'b')
+        ? Promise.reject(new StoreError('full', 'fails on purpose'))
+        : append(entries, count)
+    const end = hold()
+    await queueCycle(0)
+    const first = set('a')
+    await queueCycle(1)
+    const [again, other] = [set('a'), set('b')]
+    end()
+    await expect(other).rejects.toMatchObject({ kind: 'unavailable' })
+    expect(await again).toBe(await first)
+  })
+})
+
+describe('a client that leaves', () => {
+  test.each([0, 1, 2])('while it waits, request %i, leaves the others in the group', async (index) => {
+    const { service, store, writes, hold, queueCycle, set } = await openService()
+    const end = hold()
+    const cycle = await queueCycle(0)
+    const client = new AbortController()
+    const names = ['a', 'b', 'c']
+    const calls = names.map((name, number) => set(name, 1, number === index ? client.signal : undefined))
+    client.abort(new Error('the client has gone'))
+    await expect(calls[index]).rejects.toThrow('the client has gone')
+    expect(service.counts.weights).toBe(2)
+    end()
+    await cycle.response
+    const rest = names.filter((_, number) => number !== index)
+    const others = calls.filter((_, number) => number !== index)
+    expect((await Promise.all(others)).map(({ version }) => version)).toEqual(rest)
+    expect(writes).toEqual([rest])
+    expect(versions(store)).toEqual(['initial', ...rest])
+    expect(service.counts.weights).toBe(0)
+  })
+
+  test('during the commit does not change what is stored', async () => {
+    const { store, storage, set } = await openService()
+    const { passed, open } = closedGate()
+    storage.isHeldBy = passed
+    const clients = ['a', 'b', 'c'].map((version) => ({ version, client: new AbortController() }))
+    const calls = clients.map(({ version, client }) => set(version, 1, client.signal))
+    await turn()
+    for (const { client } of clients) client.abort(new Error('the client has gone'))
+    open()
+    await Promise.allSettled(calls)
+    await set('d')
+    expect(versions(store)).toEqual(['initial', 'a', 'b', 'c', 'd'])
+  })
+
+  test('at once is not served, although nothing is before it', async () => {
+    const { store, set } = await openService()
+    const client = new AbortController()
+    const [first, second] = [set('a', 1, client.signal), set('b')]
+    client.abort(new Error('the client has gone'))
+    await expect(first).rejects.toThrow('the client has gone')
+    await second
+    expect(versions(store)).toEqual(['initial', 'b'])
+  })
+
+  test('as the last one leaves nothing to commit', async () => {
+    const { store, writes, hold, queueCycle, set } = await openService()
+    const end = hold()
+    const cycle = await queueCycle(0)
+    const client = new AbortController()
+    const call = set('a', 1, client.signal)
+    client.abort(new Error('the client has gone'))
+    await expect(call).rejects.toThrow('the client has gone')
+    end()
+    await cycle.response
+    await set('b')
+    expect([writes, versions(store)]).toEqual([[['b']], ['initial', 'b']])
+  })
+})
+
+type Step = { readonly version: string; readonly views: number } | 'cycle'
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      version: fc.constantFrom('a', 'b', 'c'),
+      views: fc.constantFrom(1, 1, 1, 1, 2, 0),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant('cycle') },
+)
+
+/** What each step is answered, and what is stored then. Each step waits for the one before it, or all wait together. */
+async function run(steps: readonly Step[], isTogether: boolean): Promise<unknown> {
+  const { service, store, hold, queueCycle, set } = await openService()
+  const end = hold()
+  if (!isTogether) end()
+  await (isTogether ? queueCycle(0) : (await queueCycle(0)).response)
+  const answers: Promise<unknown>[] = []
+  for (const [index, one] of steps.entries()) {
+    const call = one === 'cycle' ? (await queueCycle(index + 1)).response : set(one.version, one.views)
+    const answer = call.then(
+      (value) => ('weights_version' in value ? value.weights_version : value),
+      (error: unknown) => {
+        const { kind, fields } = error as ServiceError
+        return { kind, fields }
+      },
+    )
+    answers.push(answer)
+    if (!isTogether) await answer
+  }
+  end()
+  return {
+    answers: await Promise.all(answers),
+    stored: [...store.listWeights()],
+    state: service.weights.state(),
+  }
+}
+
+test('requests that wait have the responses and the effect of the same requests one by one', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 20, size: 'max' }), async (steps) => {
+      expect(await run(steps, true)).toEqual(await run(steps, false))
+    }),
+    { numRuns: 30 },
+  )
+})
