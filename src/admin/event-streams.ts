@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import { kibibyte } from '../base/index.js'
-import { AdminRefusal } from './admin-refusal.js'
+import { ServiceError } from '../contract/index.js'
 import { securityHeaders } from './access.js'
 import type { Stream } from './routes.js'
 
@@ -45,7 +45,7 @@ export class EventStreams {
   /** Throws `unavailable` if too many streams are open. */
   open(): Stream {
     if (this.#streams.size >= streamCountMax)
-      throw new AdminRefusal('unavailable', { code: 'too_many_streams' }, { retryAfterS: 10 })
+      throw new ServiceError({ code: 'too_many_streams' }, { retryAfterS: 10 })
     return (response) => {
       // Its `close` event has passed: nothing would remove the stream.
       if (response.destroyed) return

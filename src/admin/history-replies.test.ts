@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { silentLog as log } from '../base/index.js'
+import type { Refusal } from '../contract/index.js'
 import { startWorker, type HistoryRequest } from '../history/index.js'
 import { HistoryReplies, type HistoryRepliesOptions } from './history-replies.js'
 
@@ -77,8 +78,8 @@ async function statusAfterWait(
 }
 
 /** A program that fails as the worker does. */
-function failing(kind: string, message: string, reason: object | null = null): string {
-  const line = JSON.stringify(JSON.stringify({ kind, message, reason }))
+function failing(reason: Refusal): string {
+  const line = JSON.stringify(JSON.stringify(reason))
   return `console.error('a warning'); console.error(${line}); process.exit(1)`
 }
 
@@ -114,7 +115,7 @@ test('a client that repeats the request after 202 gets the output or the failure
   const { replies, children } = opened()
   for (const [script, answer] of [
     ['console.log(1)', '200 1'],
-    [failing('not_found', 'no such post'), 'no such post'],
+    [failing({ code: 'history_failed', problem: 'damaged' }), 'damaged'],
   ] as const) {
     expect(await statusAfterWait(replies, script)).toBe(202)
     const reply = textOf(replies, script).catch((error: unknown) => (error as Error).message)
@@ -126,13 +127,9 @@ test('a client that repeats the request after 202 gets the output or the failure
 test('a failure is that of the worker; every other end is an error of the server', async () => {
   const { replies } = opened()
   const reply = (program: string) => replies.reply(running(program), stays)
-  await expect(reply(failing('not_found', 'no such post'))).rejects.toMatchObject({
-    kind: 'not_found',
-    message: 'no such post',
-  })
   const reason = { code: 'no_cycles' } as const
-  await expect(reply(failing('not_found', 'in words', reason))).rejects.toMatchObject({ reason })
-  await expect(reply(failing('failed', 'damaged'))).rejects.toMatchObject({
+  await expect(reply(failing(reason))).rejects.toMatchObject({ kind: 'not_found', reason })
+  await expect(reply(failing({ code: 'history_failed', problem: 'damaged' }))).rejects.toMatchObject({
     kind: 'server_error',
     message: 'damaged',
   })

@@ -4,10 +4,9 @@
  */
 import { constants, setPriority } from 'node:os'
 import { gibibyte, mebibyte, minuteMs, type ChildProcess, type Log } from '../base/index.js'
-import { assert, ServiceError } from '../contract/index.js'
+import { assert, ServiceError, type Refusal } from '../contract/index.js'
 import type { HistoryRequest, StartWorker, WorkerEnd } from '../history/index.js'
 import { watchMemory } from '../model/index.js'
-import { AdminRefusal } from './admin-refusal.js'
 import { json, type Reply } from './routes.js'
 
 export interface HistoryRepliesOptions {
@@ -119,7 +118,7 @@ export class HistoryReplies {
     if (result.waitingCount + result.repeatingCount > 0) return
     clearTimeout(result.repeatTimer)
     for (const [key, known] of this.#results) if (known === result) this.#results.delete(key)
-    result.abandoned.abort(new AdminRefusal('unavailable', { code: 'abandoned' }))
+    result.abandoned.abort(new ServiceError({ code: 'abandoned' }))
   }
 
   #resultOf(request: HistoryRequest): Result {
@@ -127,8 +126,7 @@ export class HistoryReplies {
     const known = this.#results.get(key)
     if (known !== undefined && this.#isFresh(known)) return known
     const unfinished = [...this.#results.values()].filter(({ ended }) => ended === null)
-    if (unfinished.length > waitingCountMax)
-      throw new AdminRefusal('unavailable', { code: 'too_many_reports' })
+    if (unfinished.length > waitingCountMax) throw new ServiceError({ code: 'too_many_reports' })
     const abandoned = new AbortController()
     const result: Result = {
       json: this.#runNext(request, abandoned.signal, () => this.#end(result)),
@@ -180,7 +178,7 @@ export class HistoryReplies {
 
   async #run(request: HistoryRequest, abandoned: AbortSignal): Promise<Uint8Array> {
     assert(this.#running === null, 'one worker runs at a time')
-    if (this.#isClosed) throw new AdminRefusal('unavailable', { code: 'stopping' })
+    if (this.#isClosed) throw new ServiceError({ code: 'stopping' })
     abandoned.throwIfAborted()
     const { log } = this.#options
     const startedAt = performance.now()
@@ -191,11 +189,14 @@ export class HistoryReplies {
       return end.json
     }
     abandoned.throwIfAborted()
-    const problem = end.state === 'failed' ? end.failure.message : `the ${request.kind} worker ${end.how}`
-    const { kind = 'failed', reason = null } = end.state === 'failed' ? end.failure : {}
-    if (kind === 'failed') log.warn({ ...fields, problem }, 'a history worker failed')
-    const errorKind = kind === 'failed' ? 'server_error' : kind
-    throw reason === null ? new ServiceError(errorKind, problem) : new AdminRefusal(errorKind, reason)
+    const lost = (how: string): Refusal => ({
+      code: 'history_failed',
+      problem: `the ${request.kind} worker ${how}`,
+    })
+    const error = new ServiceError(end.state === 'failed' ? end.reason : lost(end.how))
+    if (error.kind === 'server_error')
+      log.warn({ ...fields, problem: error.message }, 'a history worker failed')
+    throw error
   }
 
   /** The end of a worker. It is ended when it is abandoned, and when it holds too much memory. */

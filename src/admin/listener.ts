@@ -13,7 +13,6 @@ import { inBackground, kibibyte, type Log, mebibyte } from '../base/index.js'
 import { assert, ServiceError, type AdminErrorRecord } from '../contract/index.js'
 import { acceptsCoding, gzipResponse } from '../server/index.js'
 import { securityHeaders, type Access } from './access.js'
-import { AdminRefusal } from './admin-refusal.js'
 import { loginPage } from './login-page.js'
 import { json, Router, type Reply, type Route } from './routes.js'
 
@@ -162,13 +161,13 @@ export class AdminListener {
       )
     if (path === loginPath && request.method === 'POST') return this.#logInByForm(request, hosts[0] ?? '')
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      throw new AdminRefusal('method_not_allowed', { code: 'read_only' }, { allow: 'GET, HEAD' })
+      throw new ServiceError({ code: 'wrong_method', allow: 'GET, HEAD' })
     const token = query.get('token')
     if (path === '/' && token !== null) return this.#logIn(token)
     const found = this.#router.find(path)
     if (found?.route.access !== 'open' && !access.accepts(request, this.port))
-      throw new AdminRefusal('unauthorized', { code: 'signed_out' })
-    if (found === null) throw new AdminRefusal('not_found', { code: 'unknown_path' })
+      throw new ServiceError({ code: 'signed_out' })
+    if (found === null) throw new ServiceError({ code: 'unknown_path' })
     const acceptEncoding = request.headers['accept-encoding'] ?? ''
     return found.route.handle({ parameters: found.parameters, query, acceptEncoding, gone })
   }
@@ -176,7 +175,7 @@ export class AdminListener {
   /** Exchanges the token for a cookie and removes it from the address. */
   #logIn(token: string): Reply {
     const { access } = this.#options
-    if (!access.isToken(token)) throw new AdminRefusal('unauthorized', { code: 'wrong_token' })
+    if (!access.isToken(token)) throw new ServiceError({ code: 'wrong_token' })
     return { status: 303, headers: { Location: '/', 'Set-Cookie': access.cookie(this.port) }, body: empty }
   }
 
@@ -186,7 +185,7 @@ export class AdminListener {
     if (!URL.canParse(origin) || new URL(origin).host !== host.toLowerCase())
       return json(errorRecord('forbidden', 'the form is not of this listener'), 403)
     const form = await formOf(request)
-    if (form === null) throw new AdminRefusal('bad_request', { code: 'unreadable_form' })
+    if (form === null) throw new ServiceError({ code: 'unreadable_form' })
     return this.#logIn(form.get('token') ?? '')
   }
 
@@ -263,12 +262,10 @@ function pemOf({ certFile, keyFile }: TlsFiles): { cert: Buffer; key: Buffer; mi
 }
 
 function errorReply(error: unknown): Reply {
-  const refusal =
-    error instanceof ServiceError ? error : new AdminRefusal('server_error', { code: 'internal' })
-  const { kind, allow, retryAfterS } = refusal
+  const refusal = error instanceof ServiceError ? error : new ServiceError({ code: 'internal' })
+  const { reason, kind, allow, retryAfterS } = refusal
   const { error: record } = refusal.toRecord()
-  const reason = refusal instanceof AdminRefusal ? { reason: refusal.reason } : {}
-  return json({ error: { ...record, ...reason } } satisfies AdminErrorRecord, refusal.status, {
+  return json({ error: { ...record, reason } } satisfies AdminErrorRecord, refusal.status, {
     ...(kind === 'unauthorized' ? { 'WWW-Authenticate': 'Bearer' } : {}),
     ...(allow === undefined ? {} : { Allow: allow }),
     ...(retryAfterS === undefined ? {} : { 'Retry-After': String(retryAfterS) }),

@@ -81,11 +81,12 @@ test('a save has the rank of the cycle before it', async () => {
 test('the recorder keeps the newest 1,000 cycles, and only the refusals of other operations', async () => {
   const { observer, post } = await observed()
   await post(cycleBody(0))
-  for (let n = 0; n < 1100; n++) observer.requestEnded({ ...request, status: 400, problem: `problem ${n}` })
+  const problemAt = (byte: number) => ({ reason: { code: 'not_json' as const, byte }, field: null })
+  for (let n = 0; n < 1100; n++) observer.requestEnded({ ...request, status: 400, problem: problemAt(n) })
   for (const status of [200, 404]) observer.requestEnded({ ...request, operation: 'GET /v1/weights', status })
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   expect(observer.calls.items).toHaveLength(1000)
-  expect(observer.calls.last).toMatchObject({ result: 'refused', problem: 'problem 1099' })
+  expect(observer.calls.last).toMatchObject({ result: 'refused', problem: problemAt(1099) })
   expect(observer.otherCalls.items.map(({ status }) => status)).toEqual([404])
 })
 

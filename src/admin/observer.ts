@@ -248,7 +248,7 @@ function callRecord(id: number, request: EndedRequest, result: CallRecord['resul
     result,
     cycle_id: summary?.cycleId ?? stages?.cycleId ?? null,
     code: request.code ?? null,
-    problem: request.problem ?? null,
+    problem: request.problem,
     ms: roundedMs(request.endedAt - request.startedAt),
     stages_ms: stages === null ? {} : stagesMs(stages),
     counts: summary?.counts ?? null,

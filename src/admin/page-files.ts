@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { AdminRefusal } from './admin-refusal.js'
+import { ServiceError } from '../contract/index.js'
 import { acceptsCoding } from '../server/index.js'
 import type { Call, Reply, Route } from './routes.js'
 
@@ -49,7 +49,7 @@ export function pageRoutes(directory = pageDir): Route[] | null {
       access: 'token',
       handle: (call) => {
         const file = assets.get(call.parameters[0] ?? '')
-        if (file === undefined) throw new AdminRefusal('not_found', { code: 'unknown_path' })
+        if (file === undefined) throw new ServiceError({ code: 'unknown_path' })
         return reply(file, call, 'private, max-age=31536000, immutable')
       },
     },

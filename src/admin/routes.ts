@@ -2,8 +2,8 @@
  * A route of the admin listener, and how it is found. `admin.ts` has the table of all routes.
  */
 import type { ServerResponse } from 'node:http'
-import { AdminRefusal } from './admin-refusal.js'
 import { PathTable, Semaphore } from '../base/index.js'
+import { ServiceError } from '../contract/index.js'
 import { decodeSegment, type OutgoingResponse } from '../server/index.js'
 
 export interface Call {
@@ -59,7 +59,7 @@ export class JobLimiter {
   readonly #semaphore: Semaphore
 
   constructor(activeMax: number, waitingMax: number) {
-    const refusal = (): AdminRefusal => new AdminRefusal('unavailable', { code: 'too_many_requests' })
+    const refusal = (): ServiceError => new ServiceError({ code: 'too_many_requests' })
     this.#semaphore = new Semaphore(activeMax, { waitingMax, refusal })
   }
 

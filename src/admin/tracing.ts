@@ -11,6 +11,7 @@ import {
   type Attributes,
   type Context,
 } from '@opentelemetry/api'
+import { callProblemText } from '../contract/index.js'
 import type { EndedRequest } from '../server/index.js'
 
 const tracerName = 'understudy'
@@ -32,7 +33,7 @@ export class Tracing {
       contextOf(request),
     )
     if (span.isRecording()) {
-      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR, message: request.problem ?? '' })
+      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR, message: problemText(request) })
       const context = trace.setSpan(ROOT_CONTEXT, span)
       let from = startedAt
       for (const [stage, ms] of request.stages?.ms ?? []) {
@@ -60,6 +61,10 @@ function contextOf({ trace: parent }: EndedRequest): Context {
     isRemote: true,
   }
   return isSpanContextValid(spanContext) ? trace.setSpanContext(ROOT_CONTEXT, spanContext) : ROOT_CONTEXT
+}
+
+function problemText({ problem }: EndedRequest): string {
+  return problem === null ? '' : callProblemText(problem)
 }
 
 /** The attributes; their names follow the semantic conventions of OpenTelemetry. */

@@ -126,7 +126,7 @@ async function readFile(path: string): Promise<Uint8Array> {
 }
 
 function tooLarge(bytesMax: number): ServiceError {
-  return new ServiceError('too_large', `the body is larger than ${bytesMax} bytes`)
+  return new ServiceError({ code: 'large_body', bytes_max: bytesMax })
 }
 
 function textOf({ file, status, error, effect }: CheckedFile): string {

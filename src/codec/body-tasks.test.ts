@@ -255,7 +255,7 @@ test('a task whose caller is aborted leaves the queue of the thread, and its byt
   const [running, waiting] = [new AbortController(), new AbortController()]
   const first = runBodyTask('cycle', [body], { runner, signal: running.signal })
   const second = runBodyTask('cycle', [body], { runner, signal: waiting.signal })
-  const gone = new ServiceError('bad_request', 'the client disconnected')
+  const gone = new ServiceError({ code: 'disconnected' })
   for (const client of [running, waiting]) client.abort(gone)
   await expect(second).rejects.toBe(gone)
   expect(await first).toEqual(decodeCycle(body))

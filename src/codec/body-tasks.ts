@@ -4,7 +4,7 @@
  * give the same values and the same errors.
  */
 import { kibibyte } from '../base/index.js'
-import { ServiceError, type ErrorKind, type FieldProblem } from '../contract/index.js'
+import { ServiceError, type FieldProblem, type Refusal } from '../contract/index.js'
 import { bodyDifferences } from './body-differences.js'
 import { decodeCycle } from './decode-cycle.js'
 import { parseOutcomes, parseWeights } from './parse-records.js'
@@ -59,7 +59,7 @@ export async function runBodyTask<Name extends BodyTaskName>(
   if (byteCount <= inlineBytesMax) return runInline(name, bodies)
   const outcome = await runner.run(name, bodies, signal).catch((cause: unknown) => {
     if (cause instanceof ServiceError) throw cause
-    throw new ServiceError('unavailable', 'the body could not be processed', { cause })
+    throw new ServiceError({ code: 'body_failed' }, { cause })
   })
   return valueOf(outcome as TaskOutcome) as ReturnType<BodyTasks[Name]>
 }
@@ -68,11 +68,8 @@ export async function runBodyTask<Name extends BodyTaskName>(
 type TaskOutcome =
   | { readonly value: unknown }
   | {
-      readonly refusal: {
-        readonly kind: ErrorKind
-        readonly message: string
-        readonly fields: readonly FieldProblem[] | undefined
-      }
+      readonly refusal: Refusal
+      readonly fields: readonly FieldProblem[] | undefined
     }
 
 /** Runs `task` in the thread. Throws any error that is not a refusal. */
@@ -81,12 +78,12 @@ export function outcomeOf(task: () => unknown): TaskOutcome {
     return { value: task() }
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    return { refusal: { kind: error.kind, message: error.message, fields: error.fields } }
+    return { refusal: error.reason, fields: error.fields }
   }
 }
 
 function valueOf(outcome: TaskOutcome): unknown {
   if ('value' in outcome) return outcome.value
-  const { kind, message, fields } = outcome.refusal
-  throw new ServiceError(kind, message, fields === undefined ? {} : { fields })
+  const { refusal, fields } = outcome
+  throw new ServiceError(refusal, { fields })
 }

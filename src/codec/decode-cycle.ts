@@ -43,7 +43,7 @@ export function decodeCycle(body: Uint8Array): CycleColumns {
   const value = parseJson(body)
   const slices = sliceRows(asBuffer(body), 'candidates')
   const problems = checkCycle(value)
-  if (problems !== null) throw problems.toError('bad_request', 'the body is not a valid cycle')
+  if (problems !== null) throw problems.toError('invalid_cycle')
   return columnsOf(value as CycleRequest, slices)
 }
 

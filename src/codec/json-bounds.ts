@@ -25,9 +25,12 @@ export function checkJsonBounds(body: Buffer): void {
     if (bracket === openBracket) {
       depth++
       containerCount++
-      if (depth > jsonDepthMax) throw tooMuch(`nests deeper than ${jsonDepthMax} levels`, at)
-      if (containerCount > jsonContainerCountMax)
-        throw tooMuch(`has more than ${jsonContainerCountMax} arrays and objects`, at)
+      if (depth > jsonDepthMax)
+        throw new ServiceError({ code: 'json_too_deep', levels_max: jsonDepthMax, byte: at })
+      if (containerCount > jsonContainerCountMax) {
+        const code = 'too_many_containers'
+        throw new ServiceError({ code, containers_max: jsonContainerCountMax, byte: at })
+      }
     } else if (bracket === closeBracket) depth--
   }
 }
@@ -54,8 +57,4 @@ export function closingQuote(body: Buffer, open: number): number {
     if (slashes % 2 === 0) return at
     at++
   }
-}
-
-function tooMuch(what: string, offset: number): ServiceError {
-  return new ServiceError('bad_request', `the body ${what} at byte ${offset}`)
 }

@@ -10,18 +10,15 @@ import { checkJsonBounds } from './json-bounds.js'
 /** The value of a JSON body. Throws `bad_request` with the byte offset where UTF-8, JSON or its bounds are broken. */
 export function parseJson(body: Uint8Array): unknown {
   const bytes = asBuffer(body)
-  if (!isUtf8(bytes)) {
-    throw new ServiceError('bad_request', `the body is not valid UTF-8 at byte ${invalidUtf8Offset(bytes)}`)
-  }
+  if (!isUtf8(bytes)) throw new ServiceError({ code: 'not_utf8', byte: invalidUtf8Offset(bytes) })
   checkJsonBounds(bytes)
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
     return value
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    const offset = syntaxErrorOffset(bytes)
-    const what = offset === bytes.length ? 'the body ends too early, at' : 'the body is not valid JSON at'
-    throw new ServiceError('bad_request', `${what} byte ${offset}`)
+    const byte = syntaxErrorOffset(bytes)
+    throw new ServiceError({ code: byte === bytes.length ? 'json_ends_early' : 'not_json', byte })
   }
 }
 

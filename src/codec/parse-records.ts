@@ -18,7 +18,7 @@ export interface OutcomeRecord {
 
 /** The outcomes of a body, in its order. Throws `bad_request` as `decodeCycle` does. */
 export function parseOutcomes(body: Uint8Array): OutcomeRecord[] {
-  const value = decode(body, checkOutcomes, 'the body does not list valid outcomes') as OutcomesRequest
+  const value = decode(body, checkOutcomes, 'invalid_outcomes') as OutcomesRequest
   return value.outcomes.map((record) => ({
     placementId: record.placement_id,
     json: JSON.stringify(record),
@@ -27,12 +27,16 @@ export function parseOutcomes(body: Uint8Array): OutcomeRecord[] {
 
 /** A setting of weights. Throws `bad_request` as `decodeCycle` does. */
 export function parseWeights(body: Uint8Array): WeightsRequest {
-  return decode(body, checkWeights, 'the body is not a valid setting of weights') as WeightsRequest
+  return decode(body, checkWeights, 'invalid_weights') as WeightsRequest
 }
 
-function decode(body: Uint8Array, check: (value: unknown) => Problems | null, summary: string): unknown {
+function decode(
+  body: Uint8Array,
+  check: (value: unknown) => Problems | null,
+  code: 'invalid_outcomes' | 'invalid_weights',
+): unknown {
   const value = parseJson(body)
   const problems = check(value)
-  if (problems !== null) throw problems.toError('bad_request', summary)
+  if (problems !== null) throw problems.toError(code)
   return value
 }

@@ -59,7 +59,7 @@ export class WorkerRunner {
   async run(name: string, bodies: readonly Uint8Array[], signal?: AbortSignal): Promise<unknown> {
     const bytes = bodies.reduce((sum, body) => sum + body.length, 0)
     if (this.#waitingBytes + bytes > waitingBytesMax)
-      throw new ServiceError('unavailable', 'too many large bodies are waiting', { retryAfterS })
+      throw new ServiceError({ code: 'too_many_large_waiting' }, { retryAfterS })
     this.#waitingBytes += bytes
     try {
       return await this.#tasks.run(() => this.#runTask({ name, bodies: bodies.map(paddedCopy) }), signal)

@@ -4,7 +4,7 @@
  */
 import type { CounterName, HeadName } from './columns.js'
 import type { HealthReason } from './health.js'
-import type { Refusal } from './refusals.js'
+import type { CallProblem, Refusal } from './refusals.js'
 import type { Warning, WarningCode } from './warnings.js'
 import type { Candidate, Counts, CycleResponse } from './wire.js'
 
@@ -27,7 +27,7 @@ export interface FirstScores {
 
 /** A response that is not 200. */
 export interface AdminErrorRecord {
-  /** `reason` is missing if the message has a text that is not of this program. */
+  /** `reason` is missing only for requests that cannot come from the page. */
   readonly error: { readonly code: string; readonly message: string; readonly reason?: Refusal }
 }
 
@@ -227,8 +227,7 @@ export interface CallRecord {
   readonly result: 'scored' | 'repeated' | 'done' | 'refused' | 'failed' | 'aborted'
   readonly cycle_id: string | null
   readonly code: string | null
-  /** First problem of a refusal. */
-  readonly problem: string | null
+  readonly problem: CallProblem | null
   readonly ms: number
   readonly stages_ms: Readonly<Record<string, number>>
   readonly counts: Counts | null

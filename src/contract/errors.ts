@@ -1,8 +1,4 @@
-/**
- * Every error that a client can see: a table of codes and statuses, and the error class that carries one to the HTTP
- * response. docs/contract.md describes them.
- */
-import type { ErrorRecord, FieldProblem } from './wire.js'
+/** Kinds of errors that a client can see. docs/contract.md describes them, `refusals.ts` has the reasons of each kind. */
 
 /** HTTP status and `code` on the wire of each kind of error. A 503 shares its code with a 500. */
 export const errorTable = {
@@ -28,49 +24,3 @@ export const futureProblem = 'must not be in the future'
 
 /** The most problems in `fields`; the message gives the number of the others. */
 export const fieldCountMax = 100
-
-/** An error that becomes an error response. It is an expected failure, never a bug in this program. */
-export class ServiceError extends Error {
-  readonly kind: ErrorKind
-  readonly fields: readonly FieldProblem[] | undefined
-  /** Value of `Allow` (405) or seconds of `Retry-After` (503). */
-  readonly allow: string | undefined
-  readonly retryAfterS: number | undefined
-
-  constructor(
-    kind: ErrorKind,
-    message: string,
-    more: {
-      fields?: readonly FieldProblem[]
-      allow?: string
-      retryAfterS?: number
-      cause?: unknown
-    } = {},
-  ) {
-    super(message, more.cause === undefined ? undefined : { cause: more.cause })
-    this.name = 'ServiceError'
-    this.kind = kind
-    this.fields = more.fields
-    this.allow = more.allow
-    this.retryAfterS = kind === 'unavailable' ? (more.retryAfterS ?? 5) : undefined
-  }
-
-  get status(): number {
-    return errorTable[this.kind].status
-  }
-
-  /** On the wire. */
-  get code(): string {
-    return errorTable[this.kind].code
-  }
-
-  toRecord(): ErrorRecord {
-    return {
-      error: {
-        code: this.code,
-        message: this.message,
-        ...(this.fields === undefined ? {} : { fields: [...this.fields] }),
-      },
-    }
-  }
-}

@@ -1,8 +1,12 @@
 /**
  * Collects the problems of a request: every failing path, up to `fieldCountMax`.
  */
-import { fieldCountMax, ServiceError } from './errors.js'
+import { fieldCountMax } from './errors.js'
+import type { Refusal } from './refusals.js'
+import { ServiceError } from './service-error.js'
 import type { FieldProblem } from './wire.js'
+
+type ProblemsCode = Extract<Refusal, { readonly unlisted: number }>['code']
 
 export class Problems {
   readonly fields: FieldProblem[] = []
@@ -23,12 +27,9 @@ export class Problems {
     return this.fields.length < fieldCountMax
   }
 
-  /** The error for these problems; `summary` is the first half of its message. */
-  toError(kind: 'bad_request' | 'unprocessable', summary: string): ServiceError {
-    const more = this.count - this.fields.length
-    const unit = more === 1 ? 'problem is' : 'problems are'
-    const tail = more === 0 ? '' : `; ${more} more ${unit} not listed`
-    return new ServiceError(kind, `${summary}${tail}`, { fields: this.fields })
+  /** The error for these problems. */
+  toError(code: ProblemsCode): ServiceError {
+    return new ServiceError({ code, unlisted: this.count - this.fields.length }, { fields: this.fields })
   }
 }
 

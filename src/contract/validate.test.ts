@@ -81,9 +81,13 @@ describe('a cycle body', () => {
     }
     const problems = checkCycle(body)
     expect(problems?.fields).toHaveLength(100)
-    expect(problems?.toError('bad_request', 'no').message).toBe('no; 50 more problems are not listed')
+    expect(problems?.toError('invalid_cycle').message).toBe(
+      'the body is not a valid cycle; 50 more problems are not listed',
+    )
     body.engagement.length = 101
-    expect(checkCycle(body)?.toError('bad_request', 'no').message).toBe('no; 1 more problem is not listed')
+    expect(checkCycle(body)?.toError('invalid_cycle').message).toBe(
+      'the body is not a valid cycle; 1 more problem is not listed',
+    )
   })
 
   test('names every invalid image position, and duplicates only if all positions are valid', () => {
@@ -185,7 +189,9 @@ describe('a hostile body is refused with bounded work:', () => {
       'outcomes[0].readings[1].age_h',
       'outcomes[0].readings[1].observed_at',
     ])
-    expect(problems?.toError('bad_request', 'no').message).toBe('no; 1799906 more problems are not listed')
+    expect(problems?.toError('invalid_outcomes').message).toBe(
+      'the body does not list valid outcomes; 1799906 more problems are not listed',
+    )
   })
 
   test('a row of very many unknown members', () => {

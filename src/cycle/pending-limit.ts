@@ -15,5 +15,5 @@ export function checkPendingCount({ base, next, entries }: CyclePlan, pendingPos
     `must not raise the number of pending posts above ${pendingPostsMax}: ${base.count} are pending, ` +
       `${entering} would enter and ${leaving} would leave. Send removals of the posts that have left the queue`,
   )
-  throw problems.toError('unprocessable', 'the cycle is well-formed, but too many posts would be pending')
+  throw problems.toError('too_many_pending')
 }

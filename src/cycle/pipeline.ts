@@ -203,7 +203,7 @@ export class CyclePipeline {
     } catch (error) {
       this.#resynchronise(plan, record.cycleId)
       if (!(error instanceof StoreError)) throw error
-      throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
+      throw new ServiceError({ code: 'storage_refuses' }, { cause: error })
     }
     this.#pool.publish(plan)
   }
@@ -220,10 +220,10 @@ export class CyclePipeline {
       // Positions have no gaps.
       if (store.hasCycle(position + 1)) await catchUp(this.#pool, this.#parts)
     } catch (cause) {
-      throw new ServiceError('unavailable', 'the storage cannot be read', { cause })
+      throw new ServiceError({ code: 'storage_unreadable' }, { cause })
     }
     // The file was overwritten: the store stops all writes.
-    if (!isStored) throw new ServiceError('unavailable', 'storage refuses writes')
+    if (!isStored) throw new ServiceError({ code: 'storage_refuses' })
     return this.#pool
   }
 

@@ -261,11 +261,11 @@ export class CycleService {
     if (model !== null) return model
     const absence = this.#parts.modelAbsence?.() ?? null
     if (absence !== null) this.failures.absent(cycle.cycleId, absence)
-    throw new ServiceError('unavailable', 'no model is loaded')
+    throw new ServiceError({ code: 'no_model' })
   }
 
   #throwIfClosing(): void {
-    if (this.#closing) throw new ServiceError('unavailable', 'the service is shutting down')
+    if (this.#closing) throw new ServiceError({ code: 'shutting_down' })
   }
 
   // ---- images
@@ -329,7 +329,7 @@ export class CycleService {
     if (current !== null && this.#queue.count('weights') === 0) return current
     this.#throwIfClosing()
     if (this.#queue.count('weights') > weightsWaitingMax)
-      throw new ServiceError('unavailable', 'too many weight changes are queued', { retryAfterS: 1 })
+      throw new ServiceError({ code: 'too_many_weights' }, { retryAfterS: 1 })
     // A group that has begun takes no more, and none overtakes what was added behind its group.
     if (this.#group.results !== undefined || this.#queue.lastKind !== 'weights') this.#group = { calls: [] }
     const group = this.#group
@@ -366,6 +366,6 @@ async function unavailableWhenModelFails<Result>(work: () => Promise<Result>): P
     return await work()
   } catch (error) {
     if (!(error instanceof ModelError)) throw error
-    throw new ServiceError('unavailable', 'the model failed', { cause: error })
+    throw new ServiceError({ code: 'model_failed' }, { cause: error })
   }
 }

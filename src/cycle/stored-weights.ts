@@ -140,7 +140,7 @@ export class StoredWeights implements KnownWeights {
     } catch (error) {
       // A write that failed late may have reached the disk: the store decides.
       if (!this.#store.closed) this.#read()
-      const failure = new ServiceError('unavailable', 'storage refuses writes', { cause: error })
+      const failure = new ServiceError({ code: 'storage_refuses' }, { cause: error })
       for (const request of dependent) results.set(request, failure)
       return results
     }
@@ -175,19 +175,25 @@ export function changeWeights(
 ): WeightsAccepted {
   const { views, comments, up } = request.weights
   if (views === 0 && comments === 0 && up === 0)
-    throw new ServiceError('unprocessable', 'the weights are not usable', {
-      fields: [{ path: 'weights', problem: 'at least one of views, comments, up must be positive' }],
-    })
+    throw new ServiceError(
+      { code: 'unusable_weights' },
+      {
+        fields: [{ path: 'weights', problem: 'at least one of views, comments, up must be positive' }],
+      },
+    )
   const plan = planWeights(known, request, nowMs, newestCycleMs)
   if (plan.kind !== 'conflict') return plan
-  throw new ServiceError('conflict', 'this version already exists with different weights', {
-    fields: weightNames
-      .filter((name) => plan.used[name] !== request.weights[name])
-      .map((name) => ({
-        path: `weights.${name}`,
-        problem: `was ${plan.used[name]}, is ${request.weights[name]}`,
-      })),
-  })
+  throw new ServiceError(
+    { code: 'other_weights' },
+    {
+      fields: weightNames
+        .filter((name) => plan.used[name] !== request.weights[name])
+        .map((name) => ({
+          path: `weights.${name}`,
+          problem: `was ${plan.used[name]}, is ${request.weights[name]}`,
+        })),
+    },
+  )
 }
 
 function initialSetting({ version, weights, note }: InitialWeights, nowMs: number): WeightsSetting {

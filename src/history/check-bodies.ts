@@ -125,8 +125,7 @@ export class BodyChecker {
     const { codec, nowMs, clockSkewMs } = this.#options
     const cycle = await codec.readCycle(json)
     const problems = checkTimes(cycle, { nowMs, skewMs: clockSkewMs })
-    if (problems !== null)
-      throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
+    if (problems !== null) throw problems.toError('wrong_times')
     const { candidates, engagement, candidateScores, removals, cycleId } = cycle
     const received = {
       kind: 'cycle' as const,

@@ -44,7 +44,7 @@ export interface CompareOptions extends ScoresOptions {
 /** The newest cycles, in order of arrival. */
 export function lastCycles(store: Store, count: number): StoredCycle[] {
   const newest = store.lastCycle()?.position
-  if (newest === undefined) throw new HistoryError('not_found', { code: 'no_cycles' })
+  if (newest === undefined) throw new HistoryError({ code: 'no_cycles' })
   return [...store.tail(Math.max(1, newest - count + 1))]
 }
 

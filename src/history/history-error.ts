@@ -2,15 +2,11 @@
 import { refusalText, type Refusal } from '../contract/index.js'
 
 export class HistoryError extends Error {
-  /** `not_found`: the request names a cycle or a post that is not stored. */
-  readonly kind: 'not_found' | 'failed'
-  /** Null: the message has a text that is not of this program. */
-  readonly reason: Refusal | null
+  readonly reason: Refusal
 
-  constructor(kind: HistoryError['kind'], reason: Refusal | string, options?: ErrorOptions) {
-    super(typeof reason === 'string' ? reason : refusalText(reason), options)
+  constructor(reason: Refusal, options?: ErrorOptions) {
+    super(refusalText(reason), options)
     this.name = 'HistoryError'
-    this.kind = kind
-    this.reason = typeof reason === 'string' ? null : reason
+    this.reason = reason
   }
 }

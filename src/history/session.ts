@@ -95,8 +95,7 @@ export function checkIdentity(
   { version, identity }: Pick<LoadedModel, 'version' | 'identity'>,
   known: string | undefined,
 ): void {
-  if (known !== undefined && known !== identity)
-    throw new HistoryError('failed', { code: 'files_differ', version })
+  if (known !== undefined && known !== identity) throw new HistoryError({ code: 'files_differ', version })
 }
 
 /** The position of a cycle in the order of arrival. Throws a `HistoryError` for a cycle that is not stored. */
@@ -104,7 +103,7 @@ export function positionOf(store: Store, cycleId: string): Position {
   const position = store.findCycle(cycleId)?.position
   if (position !== undefined) return position
   const [first] = store.tail(1)
-  if (first === undefined) throw new HistoryError('not_found', { code: 'not_in_empty', cycle_id: cycleId })
+  if (first === undefined) throw new HistoryError({ code: 'not_in_empty', cycle_id: cycleId })
   const last = store.lastCycle() ?? first
   const reason = {
     code: 'not_in_directory',
@@ -112,5 +111,5 @@ export function positionOf(store: Store, cycleId: string): Position {
     first: first.cycleId,
     last: last.cycleId,
   } as const
-  throw new HistoryError('not_found', reason)
+  throw new HistoryError(reason)
 }

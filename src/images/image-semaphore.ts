@@ -67,9 +67,8 @@ export class ImageSemaphore {
     const tooLong =
       waitingCount >= waitingCountMin && waitingCount * this.#retrySchedule.meanWorkMs > waitMsMax
     if (!tooLong && this.#waitingBytes + bytes + requestBytes <= this.waitingBytesMax) return
-    throw new ServiceError('unavailable', 'too many images are waiting to be checked', {
-      retryAfterS: this.#retrySchedule.reserve(waitingCount, waitingCountMin),
-    })
+    const retryAfterS = this.#retrySchedule.reserve(waitingCount, waitingCountMin)
+    throw new ServiceError({ code: 'too_many_images' }, { retryAfterS })
   }
 
   async #timed<T>(work: () => Promise<T>): Promise<T> {

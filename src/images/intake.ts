@@ -62,14 +62,14 @@ export async function normaliseImage(bytes: Uint8Array, sha256?: Uint8Array): Pr
 
 /** Throws the error that `normaliseImage` rejects with for a body that does not begin like a JPEG. */
 export function checkSignature(bytes: Uint8Array): void {
-  if (bytes.byteLength === 0) throw new ServiceError('bad_request', 'the image is empty')
+  if (bytes.byteLength === 0) throw new ServiceError({ code: 'empty_image' })
   checkMediaType(bytes)
 }
 
 /** Throws `unsupported_media_type` for a body that is not a JPEG. Accepts an empty one. */
 export function checkMediaType(bytes: Uint8Array): void {
   if (bytes.byteLength > 0 && signature.some((byte, index) => bytes[index] !== byte))
-    throw new ServiceError('unsupported_media_type', 'the body is not a JPEG')
+    throw new ServiceError({ code: 'not_jpeg' })
 }
 
 /** Width and height from the header, with the orientation applied. The header may be wrong: nothing is decoded yet. */
@@ -78,10 +78,7 @@ async function readSize(bytes: Uint8Array): Promise<{ width: number; height: num
     decodeShared(() => sharp(bytes, { limitInputPixels: false, failOn: 'none' }).metadata()),
   )
   if (width * height > imagePixelsMax)
-    throw new ServiceError(
-      'too_large',
-      `the image is ${width} x ${height}, more than ${imagePixelsMax / 1e6} megapixels`,
-    )
+    throw new ServiceError({ code: 'large_image', width, height, megapixels_max: imagePixelsMax / 1e6 })
   return { width: autoOrient.width, height: autoOrient.height }
 }
 
@@ -164,13 +161,10 @@ async function withServiceErrors<T>(decode: () => Promise<T>): Promise<T> {
 export function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   // A timeout depends on the load of the machine, not on the image.
-  if (isTimeout(error)) return new ServiceError('unavailable', 'image decoding timed out', { cause: error })
+  if (isTimeout(error)) return new ServiceError({ code: 'image_timeout' }, { cause: error })
   const reason = error instanceof Error ? error.message.split('\n', 1)[0]! : String(error)
-  return new ServiceError(
-    'bad_request',
-    `the image cannot be decoded: ${reason.replace(/^.*VipsJpeg: /, '')}`,
-    { cause: error },
-  )
+  const problem = reason.replace(/^.*VipsJpeg: /, '')
+  return new ServiceError({ code: 'undecodable_image', problem }, { cause: error })
 }
 
 function isTimeout(error: unknown): boolean {

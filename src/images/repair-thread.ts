@@ -24,7 +24,7 @@ export async function repairJpeg(bytes: Uint8Array, repair: Repair, runner = thr
 }
 
 export function tooManySegments(): ServiceError {
-  return new ServiceError('bad_request', `the image has more than ${imageSegmentsMax} segments`)
+  return new ServiceError({ code: 'too_many_segments', segments_max: imageSegmentsMax })
 }
 
 async function repairInThread(
@@ -34,7 +34,7 @@ async function repairInThread(
 ): Promise<Uint8Array | null> {
   const repaired = await runner.run(repair, [bytes]).catch((cause: unknown) => {
     if (cause instanceof ServiceError) throw cause
-    throw new ServiceError('unavailable', 'the image could not be examined', { cause })
+    throw new ServiceError({ code: 'image_failed' }, { cause })
   })
   return repaired as Uint8Array | null
 }

@@ -70,7 +70,7 @@ export class BodyReservation {
   /** Adds bytes that are in memory: null, or `unavailable` with nothing added. */
   add(bytes: number): ServiceError | null {
     assert(!this.#isReleased, 'nothing is added to a reservation after its release')
-    if (this.#all.bytes + bytes > this.#all.bytesMax) return refusal('too many bytes of bodies are held')
+    if (this.#all.bytes + bytes > this.#all.bytesMax) return refusal('too_many_bytes')
     this.#all.bytes += bytes
     this.#bytes += bytes
     return null
@@ -79,8 +79,7 @@ export class BodyReservation {
   /** The same for the next bytes of a body that is arriving, which may turn out to be a large one. */
   receive(bytes: number): ServiceError | null {
     const becomesLarge = !this.#isLarge && this.#bytes + bytes >= largeBytesMin
-    if (becomesLarge && this.#all.largeCount >= largeCountMax)
-      return refusal('too many large bodies are arriving')
+    if (becomesLarge && this.#all.largeCount >= largeCountMax) return refusal('too_many_large_arriving')
     const refused = this.add(bytes)
     if (refused === null && becomesLarge) {
       this.#all.largeCount++
@@ -106,6 +105,6 @@ export class BodyReservation {
   }
 }
 
-function refusal(message: string): ServiceError {
-  return new ServiceError('unavailable', message, { retryAfterS })
+function refusal(code: 'too_many_bytes' | 'too_many_large_arriving'): ServiceError {
+  return new ServiceError({ code }, { retryAfterS })
 }

@@ -52,7 +52,7 @@ const changes = {
 const endings = {
   'returns a response': () => Buffer.from('{}'),
   'refuses the request': () => {
-    throw new ServiceError('not_found', 'there is no such cycle')
+    throw new ServiceError({ code: 'invalid_cycle_id' })
   },
   'fails in storage': () => {
     throw new StoreError('failed', 'no room')
@@ -77,7 +77,7 @@ test.each(cases)('$path is 503 with Retry-After if its handler $ending after $ch
 
 test('what the handler threw first is logged, with its cause, although the response is that of a standby', async () => {
   const first = new StoreError('failed', 'the outcome is unknown', { cause: new Error('the disk burns') })
-  for (const error of [first, new ServiceError('unavailable', 'storage refuses writes', { cause: first })]) {
+  for (const error of [first, new ServiceError({ code: 'storage_refuses' }, { cause: first })]) {
     const { failure } = await called((store) => {
       store.replication.epoch = 4
       throw error
@@ -90,9 +90,9 @@ test('what the handler threw first is logged, with its cause, although the respo
 test('a request that is refused by its own fault, or because another process owns, is no failure in the log', async () => {
   const takenOver = new StoreError('standby', 'another process is the owner')
   const errors = [
-    new ServiceError('bad_request', 'no'),
+    new ServiceError({ code: 'not_gzip' }),
     takenOver,
-    new ServiceError('unavailable', 'storage refuses writes', { cause: takenOver }),
+    new ServiceError({ code: 'storage_refuses' }, { cause: takenOver }),
   ]
   for (const error of errors) {
     const reply = await called((store) => {

@@ -5,7 +5,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { inBackground, kibibyte, mebibyte, nextTurn } from '../base/index.js'
-import { assert, ServiceError } from '../contract/index.js'
+import { assert, ServiceError, type CallProblem } from '../contract/index.js'
 import type { RequestBody } from '../cycle/index.js'
 import type { CallResources } from './call-resources.js'
 import type { CycleLog } from './cycle-log.js'
@@ -60,7 +60,7 @@ export class Exchange {
   status = 0
   /** Of an error response, for the log: its code on the wire, and what is wrong. */
   errorCode: string | undefined
-  problem: string | undefined
+  problem: CallProblem | null = null
   /** Level of the request's log line. */
   logLevel: 'info' | 'debug' = 'info'
   readonly body: IncomingBody
@@ -242,7 +242,7 @@ export class Exchange {
 }
 
 /** One for all requests: a stack trace for each would take longer than the rest of a short request. */
-const disconnected = new ServiceError('bad_request', 'the client disconnected')
+const disconnected = new ServiceError({ code: 'disconnected' })
 
 function announcedBody({ contentLength, transferEncoding }: RequestHeaders): AnnouncedBody {
   if (transferEncoding !== '') return { isPresent: true, bytes: NaN }

@@ -25,7 +25,7 @@ export function parseImageKey(segments: readonly string[], claimedSha256: string
   if (claimedSha256 !== undefined && !/^[0-9a-f]{64}$/.test(claimedSha256)) {
     problems.add('X-Content-SHA256', 'must be 64 lowercase hex characters')
   }
-  if (problems.count > 0) throw problems.toError('bad_request', 'the path or the hash is not valid')
+  if (problems.count > 0) throw problems.toError('invalid_image_path')
   return { gallId: gallId!, postNo: Number(postNo), position: Number(position) }
 }
 

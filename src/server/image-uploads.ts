@@ -70,7 +70,7 @@ export class ImageUploads {
       return throwUnavailable(error)
     })
     if (result === 'different') {
-      throw new ServiceError('conflict', 'an image with this key already exists with different bytes')
+      throw new ServiceError({ code: 'other_image' })
     }
     if (result === 'created') this.#onCreated(key)
     return { created: result === 'created', sha256 }
@@ -98,5 +98,5 @@ function checkClaim(claimed: string | undefined, actual: string): void {
   if (claimed === undefined || claimed === actual) return
   const problems = new Problems()
   problems.add('X-Content-SHA256', 'does not match the body')
-  throw problems.toError('bad_request', 'the hash in the header differs from that of the image')
+  throw problems.toError('image_hash_differs')
 }

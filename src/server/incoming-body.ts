@@ -66,7 +66,7 @@ export class IncomingBody {
       const timer = setTimeout(() => {
         stop()
         this.#response.close()
-        reject(new ServiceError('bad_request', 'timed out while receiving the request body'))
+        reject(new ServiceError({ code: 'body_timeout' }))
       }, timeMsMax)
       const stop = (): void => {
         clearTimeout(timer)
@@ -178,5 +178,5 @@ function errorOf(check: () => void): Error | null {
 }
 
 function tooLarge(bytesMax: number): ServiceError {
-  return new ServiceError('too_large', `the body is larger than ${bytesMax} bytes`)
+  return new ServiceError({ code: 'large_body', bytes_max: bytesMax })
 }

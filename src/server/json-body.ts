@@ -52,7 +52,7 @@ export async function decodeBody(
 export async function gunzipBody(bytes: Uint8Array): Promise<Uint8Array> {
   const { json, bytesRead } = await decompress(bytes).catch((error: unknown) => {
     if (error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
-      throw new ServiceError('too_large', `the decompressed body is larger than ${jsonBodyBytesMax} bytes`)
+      throw new ServiceError({ code: 'large_decompressed_body', bytes_max: jsonBodyBytesMax })
     throw notGzip()
   })
   // zlib stops at a zero byte after a gzip member and ignores the rest: only padding of zeros is valid there.
@@ -67,7 +67,7 @@ function isPadding(bytes: Uint8Array): boolean {
 }
 
 function notGzip(): ServiceError {
-  return new ServiceError('bad_request', 'the body is not valid gzip')
+  return new ServiceError({ code: 'not_gzip' })
 }
 
 /** `bytesRead`: the number of input bytes up to the end of the last gzip member. */

@@ -12,23 +12,20 @@ const jpegType = /^\s*image\/jpeg\s*(;("[^"]*"|[^",])*)?$/i
 /** Checks the headers of a JSON body. Returns true for gzip. */
 export function checkJsonHeaders(contentType: string, contentEncoding: string): boolean {
   if (contentType !== '' && !jsonType.test(contentType)) {
-    throw new ServiceError(
-      'unsupported_media_type',
-      'Content-Type must be application/json, with a charset or without',
-    )
+    throw new ServiceError({ code: 'json_type_expected' })
   }
   const encoding = contentEncoding.trim().toLowerCase()
   if (encoding !== '' && encoding !== 'identity' && encoding !== 'gzip') {
-    throw new ServiceError('unsupported_media_type', 'Content-Encoding must be gzip or identity')
+    throw new ServiceError({ code: 'unknown_encoding' })
   }
   return encoding === 'gzip'
 }
 
 export function checkImageHeaders(contentType: string, contentEncoding: string): void {
   if (!jpegType.test(contentType)) {
-    throw new ServiceError('unsupported_media_type', 'Content-Type must be image/jpeg')
+    throw new ServiceError({ code: 'jpeg_type_expected' })
   }
   if (contentEncoding !== '') {
-    throw new ServiceError('unsupported_media_type', 'Content-Encoding is not allowed for images')
+    throw new ServiceError({ code: 'encoded_image' })
   }
 }

@@ -90,9 +90,9 @@ function getScores(call: Call): OutgoingResponse | Promise<OutgoingResponse> {
   const { cycles } = call.parts
   const [segment = ''] = call.parameters
   const cycleId = decodeSegment(segment) ?? ''
-  if (!cycleIdPattern.test(cycleId)) throw new ServiceError('not_found', 'there is no such cycle')
+  if (!cycleIdPattern.test(cycleId)) throw new ServiceError({ code: 'invalid_cycle_id' })
   const response = cycles.intake.responseInMemory(cycleId)
-  if (response === undefined) throw new ServiceError('not_found', `there is no cycle ${cycleId}`)
+  if (response === undefined) throw new ServiceError({ code: 'unknown_cycle', cycle_id: cycleId })
   return response === null ? readScores(call, cycleId) : jsonBytes(200, response)
 }
 

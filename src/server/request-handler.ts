@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { memberNames, ServiceError } from '../contract/index.js'
+import { callProblemText, memberNames, ServiceError, type CallProblem } from '../contract/index.js'
 import type { StageClock } from '../cycle/index.js'
 import { StoreError } from '../store/index.js'
 import type { ApiKeys } from './api-keys.js'
@@ -34,7 +34,7 @@ export interface EndedRequest {
   readonly status: number
   /** Code of an error response on the wire, and what is wrong. */
   readonly code: string | undefined
-  readonly problem: string | undefined
+  readonly problem: CallProblem | null
   /** Milliseconds since 1970. */
   readonly receivedAtMs: number
   /** Times of `performance.now()`. */
@@ -136,8 +136,7 @@ export class RequestHandler {
     if (!(route instanceof ServiceError)) exchange.operation = route.name
     const isPublic = !(route instanceof ServiceError) && !route.operation.needsKey
     if (!isPublic && !this.#isAuthorized(exchange)) return this.#errorResponse(exchange, unauthorized)
-    if (exchange.headers.hasAmbiguousEnd)
-      throw new ServiceError('bad_request', 'send one Content-Length or one Transfer-Encoding: chunked')
+    if (exchange.headers.hasAmbiguousEnd) throw new ServiceError({ code: 'ambiguous_end' })
     if (route instanceof ServiceError) throw route
     if (this.#closing) throw shuttingDown()
     const { id, operation, parameters } = route
@@ -255,7 +254,7 @@ function logFields(exchange: Exchange, endedAt: number, omitted: number): object
     path: loggedPath(exchange),
     status: exchange.status || 'aborted',
     code: exchange.errorCode,
-    problem: exchange.problem,
+    problem: exchange.problem === null ? undefined : callProblemText(exchange.problem),
     ...exchange.stages?.fields(),
     trace_id: exchange.trace?.traceId,
     ms: roundedMs(endedAt - exchange.startedAt),
@@ -292,10 +291,7 @@ function reserved(exchange: Exchange, response: OutgoingResponse): OutgoingRespo
 }
 
 /** One for all requests: anyone can send any number of them, and a stack trace for each would cost most of their time. */
-const unauthorized = new ServiceError(
-  'unauthorized',
-  'missing or unknown API key; send it as the whole Authorization header, without a scheme',
-)
+const unauthorized = new ServiceError({ code: 'unknown_key' })
 
 function refusalResponse(refusal: ServiceError): OutgoingResponse {
   return {
@@ -315,19 +311,16 @@ const unauthorizedResponse = refusalResponse(unauthorized)
 /** A storage failure is not a bug of this program: 503, not 500. */
 function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
-  if (error instanceof StoreError) return new ServiceError('unavailable', 'the storage failed')
-  return new ServiceError('server_error', 'internal error')
+  if (error instanceof StoreError) return new ServiceError({ code: 'storage_failed' })
+  return new ServiceError({ code: 'internal' })
 }
 
-/**
- * The first failing path and its problem, for the log. Quoted texts and unknown names are the client's own, and may be
- * private.
- */
-function problemOf({ fields, message }: ServiceError): string {
+/** Quoted texts and unknown names are the client's own, and may be private. */
+function problemOf({ reason, fields }: ServiceError): CallProblem {
   const [first] = fields ?? []
-  if (first === undefined) return message
+  if (first === undefined) return { reason, field: null }
   const path = first.path.replace(/[^.[\]]+/g, (name) => (isPublicName(name) ? name : '…'))
-  return `${path}: ${first.problem.replace(/"(?:[^"\\]|\\.)*"/g, '"…"')}`
+  return { reason, field: { path, problem: first.problem.replace(/"(?:[^"\\]|\\.)*"/g, '"…"') } }
 }
 
 /** A member of the contract, a part of a path to an image, or an index. */
@@ -337,14 +330,12 @@ function isPublicName(name: string): boolean {
 
 /** `cause`: a failure that came first. That another process has become the owner is none. */
 function standby(cause?: unknown): ServiceError {
-  return new ServiceError('unavailable', 'this process is a standby; send the request again', {
-    retryAfterS: 1,
-    cause: cause instanceof StoreError && cause.code === 'standby' ? undefined : cause,
-  })
+  const failure = cause instanceof StoreError && cause.code === 'standby' ? undefined : cause
+  return new ServiceError({ code: 'standby' }, { retryAfterS: 1, cause: failure })
 }
 
 function shuttingDown(): ServiceError {
-  return new ServiceError('unavailable', 'the service is shutting down')
+  return new ServiceError({ code: 'shutting_down' })
 }
 
 function loggedPath({ path }: Exchange): string {

@@ -33,10 +33,9 @@ const paths = new PathTable<Methods>(
 /** The route, or the error of a request without one. `path`: without its query, percent-encoded as the client sent it. */
 export function findRoute(method: string, path: string): FoundRoute | ServiceError {
   const match = paths.find(path)
-  if (match === null) return new ServiceError('not_found', 'unknown path')
+  if (match === null) return new ServiceError({ code: 'unknown_path' })
   const route = match.value.get(method === 'HEAD' ? 'GET' : method)
   if (route !== undefined) return { ...route, parameters: match.parameters }
   const methods = [...match.value.keys()].map((allowed) => (allowed === 'GET' ? 'GET, HEAD' : allowed))
-  const allow = methods.join(', ')
-  return new ServiceError('method_not_allowed', `allowed methods: ${allow}`, { allow })
+  return new ServiceError({ code: 'wrong_method', allow: methods.join(', ') })
 }

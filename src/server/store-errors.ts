@@ -6,7 +6,6 @@ import { StoreError } from '../store/index.js'
 
 /** For `catch` on a promise of the store. Throws any other error unchanged. */
 export function throwUnavailable(error: unknown): never {
-  if (error instanceof StoreError)
-    throw new ServiceError('unavailable', 'storage refuses writes', { cause: error })
+  if (error instanceof StoreError) throw new ServiceError({ code: 'storage_refuses' }, { cause: error })
   throw error
 }

@@ -44,7 +44,7 @@ export const endedRequest: EndedRequest = {
   operation: 'POST /v1/cycles',
   status: 200,
   code: undefined,
-  problem: undefined,
+  problem: null,
   receivedAtMs: 0,
   startedAt: 0,
   endedAt: 1,

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
 import { beforeAll, afterAll, describe, expect, test } from 'vitest'
-import { formatInstant, parseWarning, type CycleResponse } from '../../src/contract/index.js'
+import { formatInstant, parseWarning, type CallRecord, type CycleResponse } from '../../src/contract/index.js'
 import { adminTokenOf, callAdmin, type AdminReply } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
@@ -234,10 +234,13 @@ describe('data', () => {
 
   test('the flight recorder shows scored, repeated and refused calls, with the first problem', async () => {
     const { items: calls } = (await api('cycles')) as unknown as {
-      items: { result: string; problem: string | null }[]
+      items: CallRecord[]
     }
     expect(calls.map(({ result }) => result)).toEqual(['refused', 'scored', 'scored', 'repeated', 'scored'])
-    expect(calls[0]?.problem).toMatch(/cycle_time|candidates/)
+    expect(calls[0]?.problem).toMatchObject({
+      reason: { code: 'invalid_cycle', unlisted: 0 },
+      field: { path: expect.stringMatching(/cycle_time|candidates/) as string },
+    })
     expect((await api('cycles?list=stored&limit=2'))['items']).toHaveLength(2)
     expect((await send('/api/cycles?list=none', bearer())).status).toBe(400)
   })

@@ -74,10 +74,10 @@ describe.skipIf(browserMissing)('the page', () => {
     await visitor.page
       .getByText(/대기 이력 불러오기 실패: 저장된 cycle 중에 이 글\(baseball\/999\)/)
       .waitFor()
-    const json = { error: { code: 'server_error', message: 'too busy' } }
-    await visitor.page.route('**/api/models', (route) => route.fulfill({ status: 503, json }))
-    await open(visitor.page, 'models')
-    await visitor.page.getByText('모델 불러오기 실패: 서비스가 지금 처리하지 못합니다 (too busy)').waitFor()
+    await admin.server.call({ method: 'POST', path: '/v1/outcomes', body: '{' })
+    await open(visitor.page, 'cycles')
+    await visitor.page.getByRole('button', { name: '기타 거부' }).click()
+    await visitor.page.getByText('400 본문이 중간에 끊겼습니다(바이트 위치 1)').waitFor()
     await leave(visitor)
   })
 

@@ -159,7 +159,8 @@ describe.skipIf(browserMissing)('the page', () => {
         if (list === 'Other refusals' && index === 1) continue
         await link.click()
         await page.getByRole('complementary', { name: 'Details of the call' }).waitFor()
-        expect(await page.locator('.details .notice bdi').count()).toBe(1)
+        // The reason, and the field of a call that has one.
+        expect(await page.locator('.details .notice bdi').count()).toBe(list === 'Calls' ? 2 : 1)
         expect(await page.locator(intruders).count()).toBe(0)
       }
       expect(await page.title()).toMatch(/ · Understudy$/)

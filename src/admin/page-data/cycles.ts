@@ -6,6 +6,7 @@ import {
   assert,
   outcomeCodes,
   parseWarning,
+  ServiceError,
   type CycleResponse,
   type ListedCycle,
   type ListPage,
@@ -14,7 +15,6 @@ import {
 } from '../../contract/index.js'
 import { unpackRequest } from '../../cycle/index.js'
 import type { ServerSources } from '../../server/index.js'
-import { AdminRefusal } from '../admin-refusal.js'
 import type { Observer } from '../observer.js'
 import type { Reply } from '../routes.js'
 import { integerOf } from './picks.js'
@@ -47,7 +47,7 @@ export function cycleLists(
     case 'stored':
       return { instance, ...storedCycles(store, before, limit) }
     default:
-      throw new AdminRefusal('bad_request', { code: 'unknown_list' })
+      throw new ServiceError({ code: 'unknown_list' })
   }
 }
 
@@ -115,6 +115,6 @@ function download(body: Uint8Array, name: string): Reply {
   return { status: 200, headers, body }
 }
 
-function notStored(): AdminRefusal {
-  return new AdminRefusal('not_found', { code: 'not_stored' })
+function notStored(): ServiceError {
+  return new ServiceError({ code: 'not_stored' })
 }

@@ -2,10 +2,9 @@
  * `/api/posts/{gall_id}/{post_no}/images/{position}`: the normalised JPEG of an image. Its address on the page contains its
  * SHA-256, so a browser caches it without revalidation.
  */
-import type { ImageFacts } from '../../contract/index.js'
+import { ServiceError, type ImageFacts } from '../../contract/index.js'
 import type { ServerSources } from '../../server/index.js'
 import type { ImageKey } from '../../store/index.js'
-import { AdminRefusal } from '../admin-refusal.js'
 import type { Reply } from '../routes.js'
 
 /** Of the hash, as the page's addresses have it: enough to tell apart what was ever stored at one position. */
@@ -30,7 +29,7 @@ export function imagesOf(
 export function image({ store }: ServerSources, key: ImageKey, sha256: string | null): Reply {
   const found = store.findImage(key)
   if (found === undefined || (sha256 !== null && sha256 !== hexOf(found.sha256)))
-    throw new AdminRefusal('not_found', { code: 'no_image' })
+    throw new ServiceError({ code: 'no_image' })
   const headers = {
     'Content-Type': 'image/jpeg',
     ...(sha256 === null ? {} : { 'Cache-Control': 'private, max-age=31536000, immutable' }),

@@ -4,12 +4,11 @@
  * changes nothing.
  */
 import { messageOf } from '../../base/index.js'
-import type { CyclePoint, ModelFacts, Models } from '../../contract/index.js'
+import { ServiceError, type CyclePoint, type ModelFacts, type Models } from '../../contract/index.js'
 import { scoredBefore } from '../../cycle/index.js'
 import type { HistoryRequest } from '../../history/index.js'
 import { featureNames, headsOf, listModels, readManifest, residentBytes } from '../../model/index.js'
 import type { ServerSources } from '../../server/index.js'
-import { AdminRefusal } from '../admin-refusal.js'
 import { failedVersions } from '../failed-versions.js'
 import { modelCommands } from '../model-commands.js'
 import type { Observer } from '../observer.js'
@@ -66,14 +65,13 @@ export async function verifyRequest(sources: ServerSources, version: string): Pr
 export async function compareRequest(sources: ServerSources, version: string): Promise<HistoryRequest> {
   await requirePackage(sources, version)
   const serving = servingVersion(sources)
-  if (serving === null || serving === version)
-    throw new AdminRefusal('not_found', { code: 'no_other_version' })
+  if (serving === null || serving === version) throw new ServiceError({ code: 'no_other_version' })
   return { kind: 'compare', versions: [serving, version], cycleCount: comparedCycleCount }
 }
 
 async function requirePackage({ settings }: ServerSources, version: string): Promise<void> {
   const packages = await listModels(settings().modelsDir).catch((): string[] => [])
-  if (!packages.includes(version)) throw new AdminRefusal('not_found', { code: 'no_package' })
+  if (!packages.includes(version)) throw new ServiceError({ code: 'no_package' })
 }
 
 function servingVersion({ models }: ServerSources): string | null {

@@ -6,6 +6,7 @@ import {
   counterNames,
   headNames,
   outcomeCodes,
+  ServiceError,
   sourceCodes,
   type CounterName,
   type Picks,
@@ -15,7 +16,6 @@ import {
 } from '../../contract/index.js'
 import { gallIdAt, type PoolState } from '../../pool/index.js'
 import type { ServerSources } from '../../server/index.js'
-import { AdminRefusal } from '../admin-refusal.js'
 import type { ObservedSave, Observer } from '../observer.js'
 import { numberOrNull, type Track } from '../score-tracks.js'
 import { imagesOf } from './images.js'
@@ -57,7 +57,7 @@ export function integerOf(
   if (text === null) return fallback
   const value = Number(text)
   if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value
-  throw new AdminRefusal('bad_request', { code: 'out_of_range', name, min, max })
+  throw new ServiceError({ code: 'out_of_range', name, min, max })
 }
 
 export interface PicksParts {

@@ -1,11 +1,16 @@
 /**
  * `/api/posts/{gall_id}/{post_no}`: one pending post with its text, its images, and a timeline of the newest cycles.
  */
-import { cycleIdPattern, snapshotNames, type Candidate, type PostDetails } from '../../contract/index.js'
+import {
+  cycleIdPattern,
+  ServiceError,
+  snapshotNames,
+  type Candidate,
+  type PostDetails,
+} from '../../contract/index.js'
 import { readCandidates } from '../../cycle/index.js'
 import type { HistoryRequest } from '../../history/index.js'
 import type { ServerSources } from '../../server/index.js'
-import { AdminRefusal } from '../admin-refusal.js'
 import type { Observer } from '../observer.js'
 import { numberOrNull, trackCounters } from '../score-tracks.js'
 import { imagesOf } from './images.js'
@@ -20,7 +25,7 @@ export async function post(
   const { cycles, store } = sources
   const pool = cycles.pool
   const slot = pool.index.findPost(gallId, postNo)
-  if (slot < 0) throw new AdminRefusal('not_found', { code: 'not_pending' })
+  if (slot < 0) throw new ServiceError({ code: 'not_pending' })
   const position = pool.enteredPosition[slot]!
   // Everything that reads columns comes before the first wait.
   const facts = {
@@ -54,8 +59,7 @@ export async function post(
 export function explainRequest(gall_id: string, post_no: number, query: URLSearchParams): HistoryRequest {
   const cycleOf = (name: string): string | null => {
     const id = query.get(name)
-    if (id !== null && !cycleIdPattern.test(id))
-      throw new AdminRefusal('bad_request', { code: 'no_cycle_id', name })
+    if (id !== null && !cycleIdPattern.test(id)) throw new ServiceError({ code: 'no_cycle_id', name })
     return id
   }
   return { kind: 'explain', gall_id, post_no, cycleId: cycleOf('cycle'), againstId: cycleOf('against') }
@@ -65,6 +69,6 @@ export function explainRequest(gall_id: string, post_no: number, query: URLSearc
 export function numberOfPath(text: string): number {
   const value = Number(text)
   if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(value))
-    throw new AdminRefusal('not_found', { code: 'unknown_path' })
+    throw new ServiceError({ code: 'unknown_path' })
   return value
 }

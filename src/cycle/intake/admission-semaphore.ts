@@ -55,7 +55,7 @@ export class AdmissionSemaphore {
   /** 503 with the time after which to try again. */
   refusal(): ServiceError {
     const retryAfterS = this.#retrySchedule.reserve(this.#holderCounts.size, this.#waitingMax() + 1)
-    return new ServiceError('unavailable', 'too many cycles are queued', { retryAfterS })
+    return new ServiceError({ code: 'too_many_cycles' }, { retryAfterS })
   }
 }
 

@@ -20,7 +20,7 @@ const coalescedMax = 1000
 const valueComparisonsMax = 4
 const comparisonsWaiting = {
   waitingMax: 256,
-  refusal: () => tooMany('too many repeated cycles are waiting to be compared'),
+  refusal: () => tooMany('too_many_comparisons'),
 }
 
 /** For the responses in memory: some thirty with 5,000 posts each. */
@@ -95,7 +95,7 @@ export class Idempotency {
 
   /** The response of a cycle in progress to a call with the same bytes, when it is stored. */
   async join(flight: Flight, signal?: AbortSignal): Promise<Uint8Array> {
-    if (this.#coalescedCount >= coalescedMax) throw tooMany('too many calls wait for a cycle in progress')
+    if (this.#coalescedCount >= coalescedMax) throw tooMany('too_many_coalesced')
     this.#coalescedCount++
     try {
       const { response } = await abortable(flight.stored, signal)
@@ -171,7 +171,7 @@ export class Idempotency {
     const cycle = this.#responses.find(cycleId)?.cycle ?? this.#store.findCycle(cycleId)
     const response = cycle && this.#read(cycle)
     if (response === undefined)
-      throw new ServiceError('not_found', `there is no cycle ${cycleId.slice(0, 40)}`)
+      throw new ServiceError({ code: 'unknown_cycle', cycle_id: cycleId.slice(0, 40) })
     return response
   }
 
@@ -211,8 +211,7 @@ export class Idempotency {
   async #checkValue(cycle: StoredCycle, body: Uint8Array, signal?: AbortSignal): Promise<void> {
     const stored = await unpackRequest(this.#request(cycle))
     const fields = await runBodyTask('differences', [stored, body], { signal })
-    if (fields.length > 0)
-      throw new ServiceError('conflict', `cycle ${cycle.cycleId} is stored with a different body`, { fields })
+    if (fields.length > 0) throw new ServiceError({ code: 'other_body', cycle_id: cycle.cycleId }, { fields })
   }
 
   #request(cycle: StoredCycle): StoredRequest {
@@ -228,9 +227,9 @@ export class Idempotency {
 
 /** The record has been deleted: the response cannot be repeated, the body cannot be compared, and the cycle is not scored again. */
 export function expiredCycle(cycleId: string): ServiceError {
-  return new ServiceError('conflict', `cycle ${cycleId} has already been scored, and its record has expired`)
+  return new ServiceError({ code: 'expired_cycle', cycle_id: cycleId })
 }
 
-function tooMany(message: string): ServiceError {
-  return new ServiceError('unavailable', message, { retryAfterS: 1 })
+function tooMany(code: 'too_many_comparisons' | 'too_many_coalesced'): ServiceError {
+  return new ServiceError({ code }, { retryAfterS: 1 })
 }

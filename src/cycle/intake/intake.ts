@@ -73,8 +73,7 @@ export class Intake {
   /** One body is decoded per turn of the event loop: other requests are served in between. */
   readonly #decodeTurns = new Semaphore(1, {
     waitingMax: decodesWaitingMax,
-    refusal: () =>
-      new ServiceError('unavailable', 'too many cycles are waiting to be decoded', { retryAfterS: 1 }),
+    refusal: () => new ServiceError({ code: 'too_many_decoding' }, { retryAfterS: 1 }),
   })
 
   constructor(parts: IntakeParts) {
@@ -213,8 +212,7 @@ export class Intake {
     const skewMs = this.#parts.limits().clockSkewMs
     this.#parts.onTimes(cycle, receivedAtMs, skewMs)
     const problems = checkTimes(cycle, { nowMs: receivedAtMs, skewMs })
-    if (problems !== null)
-      throw problems.toError('unprocessable', 'the cycle is well-formed, but its times are wrong')
+    if (problems !== null) throw problems.toError('wrong_times')
   }
 
   /** A repeat of a known cycle needs no slot. */

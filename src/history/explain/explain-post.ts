@@ -52,8 +52,7 @@ export async function explainPost(
   const visits = new StoredVisits(store).list(key)
   const index = chosenVisit(store, visits, cycleId)
   const visit = visits[index]
-  if (visit === undefined)
-    throw new HistoryError('not_found', { code: 'never_candidate', post: `${gall_id}/${post_no}` })
+  if (visit === undefined) throw new HistoryError({ code: 'never_candidate', post: `${gall_id}/${post_no}` })
   const load = loadOnce((version) => loadScorer(history, version))
   const likely = store.findCycle(cycleId ?? store.lastCycle()?.cycleId ?? '')
   // The process of the model starts while the responses are read.

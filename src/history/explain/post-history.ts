@@ -30,7 +30,7 @@ export function scoredCycle(store: Store, cycleId: string, key: PostKey): CycleS
   if (summary?.status === 'scored') return summary
   const post = `${key.gall_id}/${key.post_no}`
   const why = summary === null ? null : (summary.reason ?? summary.status)
-  throw new HistoryError('not_found', { code: 'no_score', cycle_id: cycleId, post, why })
+  throw new HistoryError({ code: 'no_score', cycle_id: cycleId, post, why })
 }
 
 /** Null if the cycle has no result for the post. */

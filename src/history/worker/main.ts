@@ -3,14 +3,14 @@
  * it would delay cycles, and a damaged record or too little memory would end the server. Prints the result as JSON, or the
  * failure as one line of JSON on standard error, with exit code 1.
  */
+import type { Refusal } from '../../contract/index.js'
 import { HistoryError } from '../history-error.js'
 import { resultOf } from './requests.js'
-import type { HistoryFailure, HistoryTask } from './start.js'
+import type { HistoryTask } from './start.js'
 
-function failureOf(error: unknown): HistoryFailure {
-  const message = error instanceof Error ? error.message : String(error)
-  const { kind, reason } = error instanceof HistoryError ? error : { kind: 'failed' as const, reason: null }
-  return { kind, reason, message }
+function reasonOf(error: unknown): Refusal {
+  if (error instanceof HistoryError) return error.reason
+  return { code: 'history_failed', problem: error instanceof Error ? error.message : String(error) }
 }
 
 function write(stream: NodeJS.WriteStream, value: object): Promise<void> {
@@ -23,7 +23,7 @@ try {
   await write(process.stdout, await resultOf(settings, request))
 } catch (error) {
   process.exitCode = 1
-  await write(process.stderr, failureOf(error))
+  await write(process.stderr, reasonOf(error))
 }
 // Processes of models that were left open must not keep this one alive.
 process.exit()

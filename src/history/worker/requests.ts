@@ -72,6 +72,6 @@ async function computed(
 /** Any other error than a `ModelError` or a `HistoryError` as a `HistoryError` that begins with `failure`. */
 export function expectedError(error: unknown, failure: string): Error {
   if (error instanceof ModelError || error instanceof HistoryError) return error
-  const reason = error instanceof Error ? error.message : String(error)
-  return new HistoryError('failed', `${failure}: ${reason}`, { cause: error })
+  const message = error instanceof Error ? error.message : String(error)
+  return new HistoryError({ code: 'history_failed', problem: `${failure}: ${message}` }, { cause: error })
 }

@@ -8,7 +8,7 @@ import {
   type ChildProcess,
   type ExecFileException,
 } from '../../base/index.js'
-import type { HistoryError } from '../history-error.js'
+import type { Refusal } from '../../contract/index.js'
 import { historySettingNames, type HistorySettings } from '../session.js'
 import type { HistoryRequest } from './requests.js'
 
@@ -18,12 +18,6 @@ export interface HistoryTask {
   readonly request: HistoryRequest
 }
 
-export interface HistoryFailure {
-  readonly kind: HistoryError['kind']
-  readonly reason: HistoryError['reason']
-  readonly message: string
-}
-
 export interface WorkerLimits {
   readonly runMsMax: number
   readonly outputBytesMax: number
@@ -31,7 +25,7 @@ export interface WorkerLimits {
 
 export type WorkerEnd =
   | { readonly state: 'done'; readonly json: Uint8Array }
-  | { readonly state: 'failed'; readonly failure: HistoryFailure }
+  | { readonly state: 'failed'; readonly reason: Refusal }
   /** It did not finish. `how`: such as `was ended by SIGKILL`. */
   | { readonly state: 'lost'; readonly how: string }
 
@@ -74,17 +68,17 @@ export function startWorker(
 
 function endOf(error: ExecFileException | null, stdout: Uint8Array, stderr: Buffer): WorkerEnd {
   if (error === null) return { state: 'done', json: stdout }
-  const failure = failureIn(stderr.toString())
-  if (error.code === 1 && failure !== null) return { state: 'failed', failure }
+  const reason = reasonIn(stderr.toString())
+  if (error.code === 1 && reason !== null) return { state: 'failed', reason }
   if (typeof error.code === 'number') return { state: 'lost', how: `exited with code ${error.code}` }
   return { state: 'lost', how: error.signal ? `was ended by ${error.signal}` : `failed: ${error.message}` }
 }
 
 /** The last line; Node and libraries may print warnings before it. */
-function failureIn(text: string): HistoryFailure | null {
+function reasonIn(text: string): Refusal | null {
   const [line = ''] = text.trimEnd().split('\n').slice(-1)
   try {
-    return JSON.parse(line) as HistoryFailure
+    return JSON.parse(line) as Refusal
   } catch {
     return null
   }

@@ -140,9 +140,6 @@ export const en = {
     silent: 'the service does not respond',
     silentWithin: (seconds: string) => `the service does not respond within ${seconds} s`,
     status: (status: number) => `the service responded with status ${status}`,
-    /** A message without a reason; and why a call failed. Both are English. */
-    said: (_code: string, message: string) => message,
-    quoted: (sentence: string) => sentence,
   },
 
   now: {

@@ -3,7 +3,6 @@ import type { Messages } from './en.js'
 import { health, refusals, warningKinds } from './ko-facts.js'
 import { inputsKo } from './ko-inputs.js'
 import { reportKo } from './ko-report.js'
-import { koreanOf } from './ko-said.js'
 import { serviceKo } from './ko-service.js'
 import { words } from './ko-words.js'
 
@@ -15,16 +14,6 @@ const unwell: Readonly<Record<string, string>> = {
   last_cycle: '최근 cycle이 오래됨',
   clock: '클라이언트와 시계가 어긋남',
   disk: '디스크 공간 부족',
-}
-
-/** What an error code means, with a message that has no reason. */
-const errors: Readonly<Record<string, string>> = {
-  bad_request: '잘못된 요청입니다',
-  unauthorized: '로그인이 필요합니다',
-  not_found: '찾을 수 없습니다',
-  conflict: '이미 저장된 내용과 다릅니다',
-  unprocessable: '처리할 수 없는 내용입니다',
-  server_error: '서비스가 지금 처리하지 못합니다',
 }
 
 export const ko: Messages = {
@@ -156,11 +145,6 @@ export const ko: Messages = {
     silent: '서비스가 응답하지 않습니다',
     silentWithin: (seconds) => `서비스가 ${seconds}초 안에 응답하지 않습니다`,
     status: (status) => `서비스가 상태 코드 ${status}로 응답했습니다`,
-    said: (code, message) => {
-      const meaning = errors[code]
-      return meaning === undefined ? message : `${meaning} (${message})`
-    },
-    quoted: (sentence) => koreanOf(sentence) ?? sentence,
   },
 
   now: {

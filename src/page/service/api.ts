@@ -80,8 +80,7 @@ export async function getJson<T>(path: string, signal: AbortSignal): Promise<T> 
 async function messageOf(response: Response): Promise<string> {
   try {
     const { error } = (await response.json()) as AdminErrorRecord
-    const { code, message, reason } = error
-    return reason === undefined ? t.errors.said(code, message) : sentenceOf(reason, t.refusals)
+    return error.reason === undefined ? error.message : sentenceOf(error.reason, t.refusals)
   } catch {
     return t.errors.status(response.status)
   }

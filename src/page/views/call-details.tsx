@@ -1,6 +1,8 @@
 /** One call of the flight recorder, or one stored cycle, with everything that is known of it. */
 import type { ComponentChildren } from 'preact'
 import type { Counts } from '../../contract/index.js'
+import { callProblemText } from '../../contract/refusals.js'
+import { sentenceOf } from '../../contract/sentences.js'
 import { warningLine } from '../../contract/warnings.js'
 import type { Call, StoredResponse } from '../service/api.js'
 import { useQuery } from '../service/query.js'
@@ -79,7 +81,13 @@ export function CallDetails({ call, onClose }: { readonly call: Call; readonly o
     <Details label={t.cycles.callDetails} title={title} onClose={onClose}>
       {problem !== null && (
         <p class="notice warn">
-          <strong>{call.code ?? call.status}</strong> <Text>{t.errors.quoted(problem)}</Text>
+          <strong>{call.code ?? call.status}</strong> <Text>{sentenceOf(problem.reason, t.refusals)}</Text>
+          {problem.field !== null && (
+            <>
+              <br />
+              <Text>{callProblemText(problem)}</Text>
+            </>
+          )}
         </p>
       )}
       <Facts facts={factsOf(call)} />

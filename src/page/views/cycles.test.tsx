@@ -54,7 +54,10 @@ const refused: Call = {
   result: 'refused',
   code: 'unprocessable',
   ms: 3.25,
-  problem: 'must not be in the future',
+  problem: {
+    reason: { code: 'wrong_times', unlisted: 0 },
+    field: { path: 'cycle_time', problem: 'must not be in the future' },
+  },
   cycle_id: null,
   stages_ms: {},
   at: '2026-03-02T04:01:09Z',
@@ -73,7 +76,7 @@ describe('the calls', () => {
         Cycle: 'POST /v1/cycles',
         Took: '3.25 ms',
         Stages: '',
-        Result: 'refused422 must not be in the future',
+        Result: 'refused422 cycle_time: must not be in the future',
         Scored: '–',
         Waiting: '–',
         'Not scored': '–',
@@ -189,7 +192,20 @@ describe('the details of a call', () => {
   })
 
   test('have the code and the problem of a refusal, and the requests of scored and repeated cycles alone', () => {
-    expect(textOf(html(refused))).toContain('unprocessable must not be in the future')
+    const notice = (call: Call): string => textOf(elementsOf(html(call), 'p')[0] ?? '')
+    expect(notice(refused)).toBe(
+      'unprocessable the cycle is well-formed, but its times are wrongcycle_time: must not be in the future',
+    )
+    setLanguage('ko')
+    expect(notice(refused)).toBe(
+      'unprocessable cycle의 시각이 올바르지 않습니다cycle_time: must not be in the future',
+    )
+    const large: Call = {
+      ...refused,
+      problem: { reason: { code: 'large_body', bytes_max: 12 }, field: null },
+    }
+    expect(notice(large)).toBe('unprocessable 본문이 12바이트보다 큽니다')
+    setLanguage('en')
     const offers = (change: Partial<Call>): boolean =>
       html({ ...callFixture, ...change }).includes('/api/cycles/20260302T1255/request"')
     expect(offers({})).toBe(true)

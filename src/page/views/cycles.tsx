@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo, useState } from 'preact/hooks'
 import type { Counts } from '../../contract/index.js'
+import { callProblemText } from '../../contract/refusals.js'
 import type { Call } from '../service/api.js'
 import { useCalls, type CallList } from '../service/calls.js'
 import { clockSeconds, counted, integer, milliseconds, monthDay } from '../format.js'
@@ -178,14 +179,15 @@ function columnsOf(onSelect: (call: Call) => void): readonly VirtualColumn<Call>
 }
 
 function ResultCell({ call: { result, status, is_late, warnings, problem } }: { readonly call: Call }) {
+  const why = problem === null ? null : callProblemText(problem, t.refusals)
   return (
     <>
       <Badge tone={tones[result]}>{word(result)}</Badge>
       {is_late && <Badge tone="warn">{t.cycles.late}</Badge>}
       {warnings.length > 0 && <Badge tone="warn">{counted(warnings.length, t.units.warnings)}</Badge>}
-      {problem !== null && (
-        <span class="clip muted" title={t.errors.quoted(problem)}>
-          {status} <Text>{t.errors.quoted(problem)}</Text>
+      {why !== null && (
+        <span class="clip muted" title={why}>
+          {status} <Text>{why}</Text>
         </span>
       )}
     </>
