@@ -17,7 +17,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   cycle: 5100,
   history: 5720,
   images: 500,
-  model: 11850,
+  model: 11900,
   page: 7765,
   pool: 1450,
   records: 640,

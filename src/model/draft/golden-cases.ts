@@ -19,7 +19,7 @@ interface GoldenDelivery extends GoldenFile {
   golden_tokens?: GoldenTokens[]
 }
 
-const validate = typia.createValidateEquals<GoldenDelivery>()
+const fileType = typia.json.schema<GoldenDelivery>()
 
 export interface TakenGolden {
   readonly manifest: Manifest
@@ -30,7 +30,7 @@ export interface TakenGolden {
 /** The manifest with the cases. Rejects with a `ModelError` if the file does not fit the manifest; then nothing is written. */
 export async function takeGolden(directory: string, drafted: Manifest, file: string): Promise<TakenGolden> {
   const bytes = await readBytes(file)
-  const { golden_tokens: tokens = [], cases } = parseTyped(bytes.toString('utf8'), file, validate)
+  const { golden_tokens: tokens = [], cases } = parseTyped(bytes.toString('utf8'), file, fileType)
   const hasNulls = cases.some(({ features = {} }) => Object.values(features).includes(null))
   const isOpen = drafted.draft?.includes('missing') === true
   const manifest = hasNulls && isOpen ? { ...drafted, missing: 'nan' as const } : drafted

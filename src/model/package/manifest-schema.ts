@@ -1,31 +1,18 @@
 /**
- * The JSON schema of `manifest.json`, generated from the TypeScript type, for editors. `docs/manifest.schema.json` is a
- * copy of its text.
+ * The JSON schema of `manifest.json`, generated from the TypeScript type: as the parser reads it, and as editors do, of
+ * which `docs/manifest.schema.json` is a copy.
  */
 import typia from 'typia'
 import { headNames } from '../../contract/index.js'
 import type { Manifest } from './manifest.js'
+import type { JsonSchema } from './parse-typed.js'
 
-/** The members of the generated schema that are read or changed here. */
-interface Schema {
-  $ref?: string
-  description?: string
-  type?: string
-  properties?: Record<string, Schema>
-  oneOf?: Schema[]
-  additionalProperties?: boolean
-  prefixItems?: Schema[]
-  [member: string]: unknown
-}
-
-const made = typia.json.schemas<[Manifest]>()
+/** In typia's form, for the parser. */
+export const manifestType = typia.json.schema<Manifest>()
 
 /** JSON Schema 2020-12. Rules that a schema cannot express, such as the size of a crop, are in `parseManifest`. */
-export function manifestSchema(): Schema {
-  const { Manifest: manifest, ...others } = (made.components.schemas ?? {}) as unknown as Record<
-    string,
-    Schema
-  >
+export function manifestSchema(): object {
+  const { Manifest: manifest, ...others } = manifestType.components.schemas as Record<string, JsonSchema>
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Manifest of an Understudy model package',
@@ -44,7 +31,7 @@ export function manifestSchemaText(): string {
 }
 
 /**
- * Rewrites references to this document, closes objects to unknown members as the validator does, and sorts unions and heads,
+ * Rewrites references to this document, closes objects to unknown members as the parser does, and sorts unions and heads,
  * whose order otherwise depends on the compiler. Other members stay as they are declared.
  */
 function closeObjects<T>(value: T): T {
@@ -52,12 +39,12 @@ function closeObjects<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   const schema = Object.fromEntries(
     Object.entries(value).map(([name, member]) => [name, closeObjects(member as unknown)]),
-  ) as Schema
+  ) as JsonSchema
   // Doc comments contain line breaks.
   if (typeof schema.description === 'string') schema.description = schema.description.replace(/\n/g, ' ')
   if (schema.prefixItems !== undefined) {
     // typia describes tuples as an older draft does.
-    delete schema['additionalItems']
+    delete schema.additionalItems
     Object.assign(schema, { items: false, minItems: schema.prefixItems.length })
   }
   if (typeof schema.$ref === 'string') schema.$ref = schema.$ref.replace('#/components/schemas/', '#/$defs/')

@@ -1,24 +1,27 @@
 /**
  * The type of `manifest.json`. Its JSON schema is generated from this type, doc comments included; `docs/manifest.md`
- * explains each member. Unknown members are refused, so that a misspelt one is not ignored.
+ * explains each member. Unknown members are refused, so that a misspelt one is not ignored. A `@title` says what a value
+ * must be: error messages use it.
  */
 import type { tags } from 'typia'
-import type { HeadName } from '../../contract/index.js'
+import type { GalleryId, HeadName } from '../../contract/index.js'
 
-/** A file or directory inside the package: no separators, no leading dot. */
+/** @title a name of letters, digits, ".", "_" and "-" that begins with a letter or a digit */
 export type PlainName = string & tags.Pattern<'^[A-Za-z0-9][A-Za-z0-9._-]*$'>
-/** A file of the package, in a folder of it too: `head.onnx`, `text/model.onnx`. */
+/** @title a file of the package, such as head.onnx or text/model.onnx */
 export type PackageFile = string & tags.Pattern<'^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$'>
-/** SHA-256 in lower-case hexadecimal digits. */
+/** @title a SHA-256 of 64 lower-case hexadecimal digits */
 export type Sha256 = string & tags.Pattern<'^[0-9a-f]{64}$'>
 
 /** Names that ONNX Runtime's binding for Node accepts; whether a machine has one shows when a session is opened. */
 export type ExecutionProvider = 'cpu' | 'cuda' | 'tensorrt' | 'coreml' | 'dml' | 'webgpu' | 'qnn' | 'openvino'
 
 type Name = string & tags.MinLength<1>
-/** A `gall_id` of the contract. `parseManifest` checks its length, in code points as the contract counts them. */
-type GalleryId = Name & tags.JsonSchemaPlugin<{ maxLength: 1024 }>
-type Index = number & tags.Type<'uint32'>
+/** @title a day of the calendar, such as 2026-03-02 */
+type Day = string & tags.Format<'date'>
+/** @title a text that holds {title} */
+type Template = string & tags.Pattern<'[{]title[}]'>
+type Index = number & tags.Type<'uint32'> & tags.Maximum<4294967295>
 type Size = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<65536>
 type Pixels = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4096>
 type BatchRows = number & tags.Type<'uint32'> & tags.Minimum<1> & tags.Maximum<4096>
@@ -82,7 +85,7 @@ export interface Provenance {
   /** The training data, described in words. */
   trained_on?: string
   /** The day of the training, YYYY-MM-DD. */
-  date?: string & tags.Format<'date'>
+  date?: Day
   note?: string
 }
 
@@ -155,7 +158,7 @@ export interface TextManifest extends GraphManifest {
     sha256: Sha256
   }
   /** The encoder's input: text with the placeholder `{title}` and, if the encoder reads bodies, `{body}`. */
-  template: string & tags.Pattern<'[{]title[}]'>
+  template: Template
   /** Maximum length in tokens, special tokens included; a longer text is truncated. */
   tokens_max: number & tags.Type<'uint32'> & tags.Minimum<2> & tags.Maximum<8192>
   /** Pooling of token vectors: their mean over the attention mask, or the first one. Required unless the output is [N, dim]. */

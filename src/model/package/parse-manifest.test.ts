@@ -76,19 +76,19 @@ describe('inputs of heads by column', () => {
 
 describe('galleries', () => {
   const inputs = { features: 'features', gallery_index: 'gallery' }
-  const notAnId = 'galleries[1] is no gall_id: it must be Unicode text of at most 1024 characters'
+  const notAnId = 'galleries[1] must be Unicode text of at most 1024 characters, not'
   const problemsOf = (galleries?: string[]): string[] =>
     problems({ head: { ...head, inputs }, ...(galleries === undefined ? {} : { galleries }) })
 
   test.each<[string, string[] | undefined, string[]]>([
     ['of any names', ['programming', '등산', 'x'.repeat(1024)], []],
     ['that are absent', undefined, ['galleries is required, since a head has an input gallery_index']],
-    ['that are none', [], ['galleries must be an array of at least 1 item, not []']],
+    ['that are none', [], ['galleries must be an array of 1 to 100000 items, not []']],
     ['with one twice', ['a', 'b', 'a'], ['galleries must not name a gallery twice: a']],
     ['with an empty name', ['a', ''], ['galleries[1] must not be empty']],
-    ['with a long name', ['a', 'x'.repeat(1025)], [notAnId]],
+    ['with a long name', ['a', 'x'.repeat(1025)], [`${notAnId} "${'x'.repeat(199)}…`]],
     ['with a name of long characters', ['a', '😀'.repeat(1024)], []],
-    ['with half of a surrogate pair', ['a', '\ud83d'], [notAnId]],
+    ['with half of a surrogate pair', ['a', '\ud83d'], [`${notAnId} "\\ud83d"`]],
   ])('%s', (_, galleries, expected) => expect(problemsOf(galleries)).toEqual(expected))
 
   test('have no effect without an input', () => {

@@ -2,44 +2,36 @@
  * Parses and checks `manifest.json`: first its shape, then how its members fit together. An error message names the
  * failing paths and the rules they break.
  */
-import typia, { type IValidation } from 'typia'
-import { headNames, isWithinChars, nameCharsMax, type HeadName } from '../../contract/index.js'
+import typia from 'typia'
+import { headNames, type HeadName } from '../../contract/index.js'
 import type { GraphManifest, HeadManifest, HeadOutput, ImageManifest, Manifest } from './manifest.js'
+import { manifestType } from './manifest-schema.js'
 import { parseTyped, refusal } from './parse-typed.js'
 
-const validate = typia.createValidateEquals<Manifest>()
+/** The manifest of a package that may lack heads. */
+interface Headless extends Omit<Manifest, 'head'> {
+  head?: HeadManifest | HeadManifest[]
+}
+
+const headlessType = typia.json.schema<Headless>()
 /** The heads that a score is computed from; a model must have one of them. */
 const scoredHeads: readonly HeadName[] = headNames.filter((name) => name !== 'downvote_share')
 const placeholderPattern = /\{[A-Za-z_]+\}/g
 
 /** The manifest in `text`. Throws a `ModelError` that names `file`, each failing path and the rule it breaks. */
-export function parseManifest(text: string, file: string, validator = validateManifest): Manifest {
-  const manifest = parseTyped(text, file, validator)
-  const problems = contradictions(manifest)
-  if (problems.length > 0) throw refusal(file, problems)
-  return manifest
+export function parseManifest(text: string, file: string): Manifest {
+  return withoutContradictions(parseTyped(text, file, manifestType), file)
 }
 
 /** As `parseManifest`, of a package that may lack heads: without them `head` is an empty list. */
 export function parseEncoders(text: string, file: string): Manifest {
-  return parseManifest(text, file, validateEncoders)
+  return withoutContradictions({ head: [], ...parseTyped(text, file, headlessType) }, file)
 }
 
-function validateEncoders(value: unknown): IValidation<Manifest> {
-  const { head = [] } = (value ?? {}) as Partial<Manifest>
-  const report = validateManifest(value)
-  if (report.success || !Array.isArray(head) || head.length > 0) return report
-  const errors = report.errors.filter(({ path }) => path !== '$input.head')
-  if (errors.length > 0) return { ...report, errors }
-  return { success: true, data: { ...(value as Manifest), head } }
-}
-
-/** typia also compares a list of heads with the type of a single head: those errors are omitted. */
-export function validateManifest(value: unknown): IValidation<Manifest> {
-  const report = validate(value)
-  if (report.success || !Array.isArray((value as Partial<Manifest> | null)?.head)) return report
-  const errors = report.errors.filter(({ path }) => !/^\$input\.head(\.|\[")/.test(path))
-  return { ...report, errors }
+function withoutContradictions(manifest: Manifest, file: string): Manifest {
+  const problems = contradictions(manifest)
+  if (problems.length > 0) throw refusal(file, problems)
+  return manifest
 }
 
 export function headGraphs({ head }: Manifest): readonly HeadManifest[] {
@@ -99,7 +91,6 @@ type Rule = readonly [isBroken: boolean, problem: string]
 /** Problems that the type cannot express. */
 function contradictions(manifest: Manifest): string[] {
   const rules = [
-    ...dateRules(manifest.provenance?.date),
     ...featureRules(manifest),
     ...galleryRules(manifest),
     ...(headGraphs(manifest).length === 0 ? [] : headRules(manifest)),
@@ -107,13 +98,6 @@ function contradictions(manifest: Manifest): string[] {
     ...imageRules(manifest.image),
   ]
   return rules.flatMap(([isBroken, problem]) => (isBroken ? [problem] : []))
-}
-
-/** The type checks the format of a date; a day such as 30 February passes it. */
-function dateRules(date: string | undefined): Rule[] {
-  if (date === undefined) return []
-  const isDay = new Date(date).getUTCDate() === Number(date.slice('YYYY-MM-'.length))
-  return [[!isDay, `provenance.date must be a day of the calendar, not "${date}"`]]
 }
 
 function featureRules(manifest: Manifest): Rule[] {
@@ -128,12 +112,7 @@ function featureRules(manifest: Manifest): Rule[] {
 function galleryRules({ galleries = [], ...manifest }: Manifest): Rule[] {
   const isRead = headGraphs(manifest).some(({ inputs }) => inputs.gallery_index !== undefined)
   const repeated = firstRepeated(galleries)
-  const invalid = galleries.findIndex((id) => !isWithinChars(id, nameCharsMax) || !id.isWellFormed())
   return [
-    [
-      invalid >= 0,
-      `galleries[${invalid}] is no gall_id: it must be Unicode text of at most ${nameCharsMax} characters`,
-    ],
     [isRead && galleries.length === 0, 'galleries is required, since a head has an input gallery_index'],
     [!isRead && galleries.length > 0, 'galleries has no effect: no head has an input gallery_index'],
     [repeated !== null, `galleries must not name a gallery twice: ${repeated}`],

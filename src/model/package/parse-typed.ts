@@ -1,50 +1,46 @@
 /**
- * Parses the JSON files of a package into their types, and words the errors of typia's validators: what each value must
- * be, from typia's text of its type, such as `(number & Type<"uint32"> & Minimum<1>)`.
+ * Parses the JSON files of a package into their types, and finds where a value departs from the JSON schema that typia
+ * generates from the type. The schema declares each rule, and its `title` in words, where they do not follow from numbers.
  */
-import type { IValidation } from 'typia'
+import type { IJsonSchemaUnit } from 'typia'
+import { isObject } from '../../base/index.js'
+import { assert, isDateTime, isWithinChars, pathText, type WireSchema } from '../../contract/index.js'
 import { ModelError } from '../model.js'
 
 /** A longer list would not help the author. */
 const problemsMax = 50
 const valueCharsMax = 200
+const list = new Intl.ListFormat('en-GB')
 
-/** Types in words; the first form that matches counts. `$1` and `$2` are the numbers of its tags. */
-const typeWords: readonly (readonly [form: RegExp, words: string])[] = [
-  [/Pattern<"\^\[0-9a-f\]/, 'a SHA-256 of 64 lower-case hexadecimal digits'],
-  [/Pattern<"\^\[A-Z.*\//, 'a file of the package, such as head.onnx or text/model.onnx'],
-  [/Pattern<"\^\[A-Z/, 'a name of letters, digits, ".", "_" and "-" that begins with a letter or a digit'],
-  [/Pattern<"\[\{\]title/, 'a text that holds {title}'],
-  [/Format<"date">/, 'a date such as 2026-03-02'],
-  [/^\[/, 'an array of 3 numbers'],
-  [/Array<.*MinItems<(\d+)>.*MaxItems<(\d+)>/, 'an array of $1 to $2 items'],
-  [/Array<.*MinItems<(\d+)>/, 'an array of at least $1 item'],
-  [/Array<.*MaxItems<(\d+)>/, 'an array of at most $1 items'],
-  [/Array</, 'an array'],
-  [/Type<"uint32">.*Minimum<(\d+)>.*Maximum<(\d+)>/, 'an integer from $1 to $2'],
-  [/Type<"uint32">/, 'an integer from 0 to 4294967295'],
-  [/ExclusiveMinimum<(\d+)>.*Maximum<(\d+)>/, 'a number above $1, at most $2'],
-  [/ExclusiveMinimum<(\d+)>/, 'a number above $1'],
-  [/Minimum<(\d+)>/, 'at least $1'],
-  [/Maximum<(\d+)>/, 'at most $1'],
-  [/number/, 'a number'],
-  [/string/, 'a string'],
-  [/boolean/, 'true or false'],
-  [/__type\.o\d+/, 'of a documented form'],
-]
+/** The part of JSON schema that the types of packages use, in typia's form. */
+export interface JsonSchema extends WireSchema {
+  title?: string
+  oneOf?: JsonSchema[]
+  items?: JsonSchema
+  prefixItems?: JsonSchema[]
+  additionalItems?: boolean
+  minItems?: number
+  exclusiveMinimum?: number
+  properties?: Record<string, JsonSchema>
+  /** The schema of members that `properties` lacks; without it there are no others. */
+  additionalProperties?: JsonSchema | false
+}
+
+/** By their names, to which references refer. */
+type Types = Readonly<Record<string, JsonSchema>>
+type Path = readonly (string | number)[]
 
 /** The value in `text`. Throws a `ModelError` that names `file`, each failing path and the rule it breaks. */
-export function parseTyped<T>(text: string, file: string, validate: (value: unknown) => IValidation<T>): T {
+export function parseTyped<T>(text: string, file: string, type: IJsonSchemaUnit<'3.1', T>): T {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (cause) {
     throw new ModelError(`${file} is not JSON: ${(cause as Error).message}`, { cause })
   }
-  if (Array.isArray(value)) throw refusal(file, ['the file must be an object, not an array'])
-  const report = validate(value)
-  if (report.success) return report.data
-  const problems = report.errors.map(problemOf)
+  const { schema, components } = type
+  const problems = [...problemsOf(value, [], schema as JsonSchema, components.schemas as Types)]
+  if (problems.length === 0) return value as T
   const more = problems.length - problemsMax
   throw refusal(file, [...problems.slice(0, problemsMax), ...(more > 0 ? [`and ${more} more`] : [])])
 }
@@ -54,39 +50,105 @@ export function refusal(file: string, problems: readonly string[]): ModelError {
   return new ModelError(problems.map((problem) => `${file}: ${problem}`).join('\n'))
 }
 
-/** Begins with its path, such as `head[1].inputs.features`. */
-function problemOf({ path, expected, value }: IValidation.IError): string {
-  const place = path
-    .replace(/^\$input\.?/, '')
-    .replace(/\.?\["(.*?)"\]/g, '.$1')
-    .replace(/^\./, '')
-  const subject = place === '' ? 'the file' : place
-  if (expected === 'undefined') return `${subject} is not known`
-  if (value === undefined) return `${subject} is required`
-  if (expected.includes('UniqueItems') && Array.isArray(value) && value.length > 0)
-    return `${subject} must not name an item twice`
-  if (value === '' && expected.includes('MinLength')) return `${subject} must not be empty`
-  const text = JSON.stringify(value)
-  const shown = text.length <= valueCharsMax ? text : `${text.slice(0, valueCharsMax)}…`
-  return `${subject} must be ${wordsOf(expected)}, not ${shown}`
-}
-
-function wordsOf(expected: string): string {
-  const literals = [...expected.matchAll(/(?<![<\w])"([\w-]+)"/g)].map(([, literal]) => literal)
-  if (literals.length > 0) return `one of ${literals.join(', ')}`
-  // The items of an array are not alternatives of it.
-  const alternatives = expected
-    .replace(/^\((.*)\)$/, '$1')
-    .replace(/Array<.*>(?= & |\)| \||$)/, (array) => array.replaceAll(' | ', ' '))
-    .split(' | ')
-    .filter((alternative) => alternative !== 'undefined')
-  return [...new Set(alternatives.map(wordsOfType))].join(' or ')
-}
-
-function wordsOfType(type: string): string {
-  for (const [form, words] of typeWords) {
-    const [, first = '', second = ''] = form.exec(type) ?? []
-    if (form.test(type)) return words.replace('$1', first).replace('$2', second)
+/** Each problem begins with its path, such as `head[1].inputs.features`. */
+function* problemsOf(value: unknown, path: Path, schema: JsonSchema, types: Types): Generator<string> {
+  const alternatives = alternativesOf(schema, types)
+  const meant = meantBy(value, alternatives)
+  const [type] = meant
+  if (type === undefined || meant.length > 1 || !isWithinLimits(value, type)) {
+    yield `${nameOf(path)} must ${ruleOf(value, meant.length === 0 ? alternatives : meant)}`
+  } else if (Array.isArray(value)) {
+    const { prefixItems = [], items = {}, uniqueItems = false } = type
+    for (const [index, item] of value.entries())
+      yield* problemsOf(item, [...path, index], prefixItems[index] ?? items, types)
+    if (uniqueItems && new Set(value).size < value.length) yield `${nameOf(path)} must not name an item twice`
+  } else if (isObject(value)) {
+    const { properties = {}, required = [], additionalProperties = false } = type
+    for (const [name, member] of Object.entries(value)) {
+      const known = Object.hasOwn(properties, name) ? properties[name]! : additionalProperties
+      if (known === false) yield `${nameOf([...path, name])} is not known`
+      else yield* problemsOf(member, [...path, name], known, types)
+    }
+    for (const name of required)
+      if (!Object.hasOwn(value, name)) yield `${nameOf([...path, name])} is required`
   }
-  return 'an object'
+}
+
+function nameOf(path: Path): string {
+  return path.length === 0 ? 'the file' : pathText(path)
+}
+
+/** The types of a union; otherwise the only one. */
+function alternativesOf(schema: JsonSchema, types: Types): JsonSchema[] {
+  const { $ref, oneOf } = schema
+  if (oneOf !== undefined) return oneOf.flatMap((one) => alternativesOf(one, types))
+  if ($ref === undefined) return [schema]
+  const target = types[$ref.slice($ref.lastIndexOf('/') + 1)]
+  assert(target !== undefined, 'a reference has a schema')
+  return alternativesOf(target, types)
+}
+
+/** The types that a value can mean: those of its JSON type; of several object types, those with most of its members. */
+function meantBy(value: unknown, alternatives: readonly JsonSchema[]): JsonSchema[] {
+  const ofType = alternatives.filter((schema) => isOfType(value, schema))
+  if (!isObject(value)) return ofType
+  const names = Object.keys(value)
+  const counts = ofType.map(
+    ({ properties = {} }) => names.filter((name) => Object.hasOwn(properties, name)).length,
+  )
+  return ofType.filter((_, index) => counts[index] === Math.max(...counts))
+}
+
+function isOfType(value: unknown, { type, const: literal }: JsonSchema): boolean {
+  if (literal !== undefined) return value === literal
+  if (type === 'integer') return Number.isInteger(value)
+  if (type === 'number') return Number.isFinite(value)
+  if (type === 'array') return Array.isArray(value)
+  if (type === 'object') return isObject(value)
+  return type === (value === null ? 'null' : typeof value)
+}
+
+/** Whether a value of the right JSON type keeps the limits of the schema; items and members are not checked. */
+function isWithinLimits(value: unknown, schema: JsonSchema): boolean {
+  if (typeof value === 'number') {
+    const { minimum = -Infinity, exclusiveMinimum = -Infinity, maximum = Infinity } = schema
+    return value >= minimum && value > exclusiveMinimum && value <= maximum
+  }
+  if (typeof value === 'string') {
+    const { minLength = 0, maxLength = Infinity, pattern = '', format } = schema
+    if (value.length < minLength || !isWithinChars(value, maxLength)) return false
+    if (format === 'date') return isDateTime(`${value}T00:00:00Z`)
+    return format === 'unicode' ? value.isWellFormed() : new RegExp(pattern, 'u').test(value)
+  }
+  if (!Array.isArray(value)) return true
+  const { prefixItems, minItems = 0, maxItems = Infinity } = schema
+  if (prefixItems !== undefined) return value.length === prefixItems.length
+  return value.length >= minItems && value.length <= maxItems
+}
+
+/** `be an integer from 0 to 255, not -1`. Alternatives are sorted: the compiler decides on the order that they have. */
+function ruleOf(value: unknown, alternatives: readonly JsonSchema[]): string {
+  if (value === '' && alternatives.some(({ minLength = 0 }) => minLength > 0)) return 'not be empty'
+  const literals = alternatives.flatMap(({ const: literal = [] }) => literal)
+  const words = [...new Set(alternatives.map(wordsOf))].sort().join(' or ')
+  const text = typeof value === 'number' ? String(value) : JSON.stringify(value)
+  const shown = text.length <= valueCharsMax ? text : `${text.slice(0, valueCharsMax)}…`
+  return `be ${literals.length > 0 ? `one of ${literals.sort().join(', ')}` : words}, not ${shown}`
+}
+
+function wordsOf(schema: JsonSchema): string {
+  const { title, type, required = [], prefixItems, minItems, maxItems, exclusiveMinimum, maximum } = schema
+  if (title !== undefined) return title
+  if (type === 'boolean') return 'true or false'
+  if (type === 'integer') return `an integer from ${schema.minimum} to ${maximum}`
+  if (schema.maxLength !== undefined) return `Unicode text of at most ${schema.maxLength} characters`
+  if (exclusiveMinimum !== undefined)
+    return `a number above ${exclusiveMinimum}${maximum === undefined ? '' : `, at most ${maximum}`}`
+  if (prefixItems !== undefined) return `an array of ${prefixItems.length} items`
+  if (minItems !== undefined && maxItems !== undefined) return `an array of ${minItems} to ${maxItems} items`
+  if (minItems !== undefined) return `an array of at least ${minItems} ${minItems === 1 ? 'item' : 'items'}`
+  if (required.length > 0) return `an object with ${list.format(required)}`
+  return (
+    { array: 'an array', null: 'null', number: 'a number', object: 'an object' }[type ?? ''] ?? 'a string'
+  )
 }

@@ -33,8 +33,14 @@ describe('a file of golden cases is refused, naming file and place, when', () =>
   test.each<[string, unknown, RegExp]>([
     ['it is not JSON', undefined, /golden\.json is not JSON/],
     ['it holds something else', { cases: 1 }, /golden\.json: cases must be an array, not 1/],
-    ['it is a list', [valid], /golden\.json: the file must be an object, not an array/],
-    ['it is nothing', null, /golden\.json: the file must be an object, not null/],
+    ['it is a list', [valid], /golden\.json: the file must be an object with cases, not \[/],
+    ['it is nothing', null, /golden\.json: the file must be an object with cases, not null/],
+    [
+      'a feature is no number',
+      { cases: [{ ...valid, features: { views_log: 'x' } }] },
+      /cases\[0\]\.features\.views_log must be a number or null, not "x"/,
+    ],
+    ['a member is unknown', { cases: [{ ...valid, mood: 1 }] }, /cases\[0\]\.mood is not known/],
     ['it has no cases', { cases: [] }, /cases must not be empty/],
     [
       'a feature is missing',

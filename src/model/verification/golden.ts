@@ -44,7 +44,7 @@ export interface GoldenMismatch {
   readonly found: number
 }
 
-const validate = typia.createValidateEquals<GoldenFile>()
+const fileType = typia.json.schema<GoldenFile>()
 
 /** The golden cases of a package, or null if its manifest names none. Throws a `ModelError` for an invalid file. */
 export async function readGolden({ directory, manifest }: ModelPackage): Promise<GoldenFile | null> {
@@ -57,7 +57,7 @@ export async function readGolden({ directory, manifest }: ModelPackage): Promise
 
 /** Throws a `ModelError` that names `file` and its problems. */
 export function parseGolden(text: string, file: string, manifest: Manifest): GoldenFile {
-  const golden = parseTyped(text, file, validate)
+  const golden = parseTyped(text, file, fileType)
   const problem = problemOf(golden, manifest)
   if (problem !== null) throw new ModelError(`${file}: ${problem}`)
   return golden
