@@ -77,9 +77,15 @@ const weightsWaitingMax = 128
  * sets the weights of all, and the others then have their results.
  */
 interface WeightsGroup {
-  readonly calls: { readonly request: WeightsToSet; readonly signal: AbortSignal | undefined }[]
+  /** A call that leaves the queue leaves its group. */
+  readonly calls: Set<WeightsCall>
   /** Undefined until the group begins. */
   results?: Promise<WeightsResults>
+}
+
+interface WeightsCall {
+  readonly request: WeightsToSet
+  readonly signal: AbortSignal | undefined
 }
 
 export class CycleService {
@@ -94,7 +100,7 @@ export class CycleService {
   readonly models: ScoringModels
   readonly clocks: ClockDifference
   readonly #queue = new SerialQueue()
-  #group: WeightsGroup = { calls: [] }
+  #group: WeightsGroup = { calls: new Set() }
   readonly failures: ModelFailures
   readonly #embeddings: Embeddings
   readonly #pipeline: CyclePipeline
@@ -331,21 +337,27 @@ export class CycleService {
     if (this.#queue.count('weights') > weightsWaitingMax)
       throw new ServiceError({ code: 'too_many_weights' }, { retryAfterS: 1 })
     // A group that has begun takes no more, and none overtakes what was added behind its group.
-    if (this.#group.results !== undefined || this.#queue.lastKind !== 'weights') this.#group = { calls: [] }
+    if (this.#group.results !== undefined || this.#queue.lastKind !== 'weights')
+      this.#group = { calls: new Set() }
     const group = this.#group
-    group.calls.push({ request, signal })
+    const call = { request, signal }
+    group.calls.add(call)
     const turn = async (): Promise<WeightsResults> => {
       signal?.throwIfAborted()
       return (group.results ??= this.#setGroup(group))
     }
-    const result = (await this.#queue.run('weights', turn, signal)).get(request)
-    assert(result !== undefined, 'each request that has not left has a result')
-    if (result instanceof Error) throw result
-    return result
+    try {
+      const result = (await this.#queue.run('weights', turn, signal)).get(request)
+      assert(result !== undefined, 'each request that has not left has a result')
+      if (result instanceof Error) throw result
+      return result
+    } finally {
+      group.calls.delete(call)
+    }
   }
 
   #setGroup({ calls }: WeightsGroup): Promise<WeightsResults> {
-    const waiting = calls.filter(({ signal }) => signal?.aborted !== true).map(({ request }) => request)
+    const waiting = [...calls].filter(({ signal }) => signal?.aborted !== true).map(({ request }) => request)
     return this.weights.set(waiting, this.#parts.clock(), this.#pipeline.state.newestCycleMs)
   }
 

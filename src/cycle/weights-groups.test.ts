@@ -1,4 +1,6 @@
 /** Weights requests that wait share a transaction, and have the responses and the effect of requests made one by one. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
@@ -8,6 +10,9 @@ import { storeImplementations } from '../../test/helpers/store-implementations.j
 import type { CycleResponse, ServiceError } from '../contract/index.js'
 import { commitChannel, createMemoryStore, StoreError, type Store } from '../store/index.js'
 import { CycleService } from './service.js'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 /** What waits for `passed` goes on when the test opens the gate. */
 function closedGate() {
@@ -216,6 +221,28 @@ describe('a client that leaves', () => {
     await expect(first).rejects.toThrow('the client has gone')
     await second
     expect(versions(store)).toEqual(['initial', 'b'])
+  })
+
+  test('is forgotten, however many leave while a cycle is in progress', async () => {
+    const { service, hold, queueCycle, set } = await openService()
+    const end = hold()
+    const { response } = await queueCycle(0)
+    const last = set('last')
+    const leave = async (index: number): Promise<WeakRef<object>> => {
+      const client = new AbortController()
+      const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
+      const request = { version: `left-${index}`, weights, note: '' }
+      const answer = service.setWeights(request, client.signal)
+      client.abort(new Error('the client has gone'))
+      await expect(answer).rejects.toThrow('the client has gone')
+      return new WeakRef(request)
+    }
+    const left = await Promise.all(Array.from({ length: 100 }, (_, index) => leave(index)))
+    await turn()
+    collectGarbage()
+    expect(left.filter((request) => request.deref() !== undefined)).toEqual([])
+    end()
+    await Promise.all([response, last])
   })
 
   test('as the last one leaves nothing to commit', async () => {
