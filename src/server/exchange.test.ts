@@ -1,10 +1,12 @@
 /** What an exchange releases when something fails at its end. */
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { FakeExchange } from '../../test/helpers/fake-exchange.js'
+import { nextTurn, silentLog } from '../base/index.js'
 import { RequestBody } from '../cycle/index.js'
 import { BodyAdmission } from './body-admission.js'
 import { CallResources } from './call-resources.js'
 import { Exchange } from './exchange.js'
+import { handlers, type OperationParts } from './operations.js'
 
 test('an observer or a logger that throws at the end of a request keeps nothing held', () => {
   const [requests, responses] = [new BodyAdmission(1000), new BodyAdmission(1000)]
@@ -43,7 +45,7 @@ test('the work of a call ends once, when nobody receives its body, and leaves ne
   const received = exchange.body.read(10, 1000)
   fake.deliver(0, 2)
   const cycle = new RequestBody(await received)
-  exchange.cycleBody = cycle
+  exchange.lateBody = cycle
   exchange.workEnded()
   expect(() => cycle.json).toThrow('after its release')
   expect(() => cycle.gzip).toThrow('after its release')
@@ -59,11 +61,40 @@ test('the body of a cycle is released when nothing reads it any longer', async (
   const cycle = new RequestBody(Buffer.from('{}'))
   const hashing = Promise.withResolvers<undefined>()
   cycle.keepWhile(hashing.promise)
-  exchange.cycleBody = cycle
+  exchange.lateBody = cycle
   exchange.workEnded()
   expect(cycle.json).toEqual(Buffer.from('{}'))
   hashing.resolve(undefined)
   await hashing.promise
   await Promise.resolve()
   expect(() => cycle.json).toThrow('after its release')
+})
+
+test.each(['ends', 'fails'])('the memory of outcomes is held until their check %s', async (end) => {
+  const print = vi.spyOn(console, 'error').mockReturnValue()
+  onTestFinished(() => print.mockRestore())
+  const admission = new BodyAdmission(1000)
+  const resources = new CallResources(admission, new BodyAdmission(1000), () => undefined)
+  const body = Buffer.from('{"outcomes":[]}')
+  const headers = { 'content-type': 'application/json' }
+  const fake = new FakeExchange({ method: 'POST', path: '/v1/outcomes', headers, body })
+  const exchange = new Exchange(fake.response, fake.request, 0, resources, () => undefined)
+  const check = Promise.withResolvers<null>()
+  const parts = {
+    cycles: { contradictions: () => check.promise },
+    store: { putOutcomes: () => Promise.resolve({ created: 0, updated: 0 }) },
+    clock: () => 0,
+    settings: () => ({ bodyReadMsMax: 1000, clockSkewMs: 0 }),
+    log: silentLog,
+  } as unknown as OperationParts
+  const answer = handlers.postOutcomes({ parts, exchange, parameters: [] })
+  fake.deliver(0, body.length)
+  expect(await answer).toMatchObject({ status: 200 })
+  exchange.workEnded()
+  await nextTurn()
+  expect(admission.bytesHeld).toBe(body.length)
+  if (end === 'ends') check.resolve(null)
+  else check.reject(new Error('fails on purpose'))
+  await nextTurn()
+  expect(admission.bytesHeld).toBe(0)
 })

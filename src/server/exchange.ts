@@ -54,8 +54,8 @@ export class Exchange {
   operation: string | null = null
   /** Set for a cycle. */
   stages: CycleLog | null = null
-  /** Set for a cycle: its `reading` may go on when the work has ended. */
-  cycleBody: Pick<RequestBody, 'reading' | 'release'> | null = null
+  /** Set for a body whose `reading`, which never rejects, may go on when the work has ended. */
+  lateBody: Pick<RequestBody, 'reading' | 'release'> | null = null
   bytesSent = 0
   status = 0
   /** Of an error response, for the log: its code on the wire, and what is wrong. */
@@ -135,20 +135,20 @@ export class Exchange {
   }
 
   /**
-   * Must be called once, when nothing but `cycleBody` reads the request's body any longer. The response may still have to be
+   * Must be called once, when nothing but `lateBody` reads the request's body any longer. The response may still have to be
    * sent.
    */
   workEnded(): void {
     // Nobody waits any longer: to abort it would cost an event.
     this.#abortController = null
     const release = (): void => {
-      this.cycleBody?.release()
+      this.lateBody?.release()
       this.body.release()
       this.#resources.workEnded()
     }
-    const reading = this.cycleBody?.reading ?? null
+    const reading = this.lateBody?.reading ?? null
     if (reading === null) release()
-    else inBackground('stored cycle', reading.then(release))
+    else inBackground('call release', reading.then(release))
   }
 
   /** Closes the connection without a response. */

@@ -2,7 +2,7 @@
  * What the server does for each operation of the contract's table. A handler reads the request's body, calls the service,
  * and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into responses.
  */
-import { inBackground, type Log, memoizeLast, nextTurn, Semaphore } from '../base/index.js'
+import { ignoringErrors, inBackground, type Log, memoizeLast, nextTurn, Semaphore } from '../base/index.js'
 import { runBodyTask } from '../codec/index.js'
 import {
   cycleIdPattern,
@@ -76,7 +76,7 @@ async function postCycle({ exchange, parts: { cycles, settings, log } }: Call): 
     const sha256 = reading.hash?.of(arrived).toString('hex') ?? null
     const request = new RequestBody(body.json, body.gzip, sha256)
     stages.received(request.peekedId)
-    exchange.cycleBody = request
+    exchange.lateBody = request
     response = await cycles.intake.submit(request, exchange.receivedAtMs, stages, exchange.signal)
   } else {
     stages.received(repeated.cycle.cycleId)
@@ -168,12 +168,13 @@ async function postOutcomes({ exchange, parts }: Call): Promise<OutgoingResponse
   }))
   const { created, updated } = await store.putOutcomes(entries).catch(throwUnavailable)
   const records = entries.map(({ record }) => record)
-  // The outcomes are already stored.
-  inBackground('outcome check', async () => {
-    const found = await cycles.contradictions(records, arrivedAtMs + settings().clockSkewMs)
+  // They are stored: nobody waits for the check, and their memory is held until it ends.
+  const checked = cycles.contradictions(records, arrivedAtMs + settings().clockSkewMs).then((found) => {
     if (found !== null)
       log.warn({ outcomes: records.length, ...found }, 'outcomes contradict the stored cycles')
   })
+  inBackground('outcome check', checked)
+  exchange.lateBody = { reading: ignoringErrors(() => checked), release: () => undefined }
   return json(200, { received: entries.length, created, updated })
 }
 
