@@ -38,7 +38,7 @@ function model(version: string, over: Partial<ModelFacts> = {}): ModelFacts {
 }
 
 const data: ModelsData = {
-  fallback: null,
+  fallback: { version: 'v-now', failed: 'v-bad', problem: 'no memory', at: '2026-03-02T03:32:00Z' },
   serving: 'v-now',
   previous: 'v-old',
   models_dir: '/srv/models',
@@ -58,6 +58,7 @@ const data: ModelsData = {
     model('v-next', {
       uses: [{ role: 'shadow', state: 'shadow', provider: 'cuda' }],
       kind: 'transport-test',
+      changed: 'heads.onnx differs',
     }),
     model('v-now', {
       uses: [{ role: 'active', state: 'serving', provider: 'cpu' }],
@@ -126,6 +127,25 @@ test('a version has its facts', () => {
 test('a version that failed or cannot be read has its reason and its time', () => {
   expect(textOf(cards()['v-bad']!)).toContain('Failed 2026-03-02 12:31 KST: no file')
   expect(textOf(cards()['v-broken']!)).toContain('The package cannot be read: manifest.json: no JSON')
+})
+
+test('a version that serves instead of another, or whose files have changed, says so, and no other does', () => {
+  const notices = Object.entries(cards()).flatMap(([version, card]) =>
+    elementsOf(card, 'p')
+      .map(textOf)
+      .filter((text) => /instead of|on disk/.test(text))
+      .map((text) => [version, text]),
+  )
+  expect(notices).toEqual([
+    [
+      'v-now',
+      'Serves instead of v-bad since 2026-03-02 12:32 KST, which failed its cycles, until a version is activated: no memory',
+    ],
+    [
+      'v-next',
+      'Changed on disk: heads.onnx differs. The server keeps the files that it has loaded; a restart refuses the changed ones.',
+    ],
+  ])
 })
 
 test('each version has the commands that change something for it, and the serving one leads back', () => {

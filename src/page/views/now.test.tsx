@@ -182,6 +182,25 @@ describe('a version that failed to load', () => {
   })
 })
 
+test('a version that failed its cycles has its time, its problem, what serves instead, and its commands', () => {
+  const failed = {
+    version: 'v-worse',
+    kind: 'cycles',
+    role: 'active',
+    problem: 'no memory',
+    at: '2026-03-02T03:33:00.000Z',
+    commands: ['verify v-worse', 'activate serving-7'],
+  } as const
+  const notice = (change: Partial<Now> = {}): string =>
+    textOf(labelled(render({ failed_versions: [failed], ...change }), 'v-worse failed its cycles'))
+  expect(notice()).toBe(
+    'Model failed: v-worse, 2026-03-02 12:33 KST. no memory ' +
+      'serving-7, which served before, serves instead until a version is activated. ' +
+      'To see every check of the package, or to stay with the version that serves: verify v-worse activate serving-7',
+  )
+  expect(notice({ model: null })).toContain('No model is serving: cycles get 503.')
+})
+
 describe('the charts', () => {
   const chart = (title: string): [label: string, legend: string[]] => {
     const html = renderToString(
