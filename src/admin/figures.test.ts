@@ -4,8 +4,10 @@
  */
 import { describe, expect, test } from 'vitest'
 import { callFixture, pointFixture } from '../../test/helpers/page-fixtures.js'
+import { backgroundFailureChannel } from '../base/index.js'
 import type { CallRecord, Check, CyclePoint, Now } from '../contract/index.js'
 import { encodingChannel } from '../cycle/index.js'
+import { outputDroppedChannel } from '../model/index.js'
 import type { EndedRequest, ServerSources } from '../server/index.js'
 import { commitChannel } from '../store/index.js'
 import { HealthChecks } from './checks.js'
@@ -239,6 +241,8 @@ describe('/metrics', () => {
     commitChannel.publish({ ms: 2250, hasFailed: true })
     encodingChannel.publish({ kind: 'text', ms: 350, hasFailed: false })
     encodingChannel.publish({ kind: 'image', ms: 450, hasFailed: true })
+    backgroundFailureChannel.publish({ name: 'image encoding', error: new Error('it failed') })
+    outputDroppedChannel.publish({ bytes: 4567 })
     metrics.processLost('text')
     const series = await seriesOf(metrics)
     metrics.close()
@@ -283,6 +287,9 @@ describe('/metrics', () => {
       'understudy_storage_commit_duration_seconds_sum{result="failed"}': 2.25,
       'understudy_encoding_duration_seconds_sum{kind="text",result="done"}': 0.35,
       'understudy_encoding_duration_seconds_sum{kind="image",result="failed"}': 0.45,
+      'understudy_background_failures_total{work="image encoding"}': 1,
+      'understudy_background_failures_total{work="text encoding"}': 0,
+      understudy_model_output_dropped_bytes_total: 4567,
       'understudy_model_process_losses_total{role="text"}': 1,
       'understudy_model_process_losses_total{role="heads"}': 0,
     })

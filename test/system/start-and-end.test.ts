@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { CycleResponse } from '../../src/contract/index.js'
 import { databasePath, openDatabases } from '../../src/store/lmdb/environment.js'
@@ -53,6 +54,22 @@ test.each([
     msg: 'unexpected error: the process ends',
     err: { message: 'planted' },
   })
+})
+
+test('a failure of work in the background is an error in the log with the name of the work', async () => {
+  const code = `
+    import { inBackground } from '${pathToFileURL(join(projectDir, 'dist/base/index.js')).href}'
+    process.on('SIGUSR2', () => {
+      inBackground('image encoding', Promise.reject(new Error('planted')))
+      process.kill(process.pid, 'SIGTERM')
+    })`
+  const server = await started({ NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(code)}` })
+  expect(await server.kill('SIGUSR2')).toBe(0)
+  const lines = server.log.trimEnd().split('\n')
+  const failed = lines.filter((line) => line.includes('background work failed'))
+  expect(failed.map((line) => JSON.parse(line) as object)).toMatchObject([
+    { level: 50, work: 'image encoding', err: { message: 'planted' } },
+  ])
 })
 
 test('a server that receives no cycle warms up completely', async () => {
