@@ -174,6 +174,33 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     await expect(opening).rejects.toThrow(known)
   })
 
+  test('a user that can read the journal but not write to it is refused at startup, until it has the rights', async () => {
+    const [journal, environment, dataDir] = [await journalUrl(), newEnvironment(), await newDirectory()]
+    await createEnvironment(journal, environment)
+    const url = new URL(journal)
+    url.username = 'reader'
+    const sql = async (text: string) => (await cluster()).sql(text, undefined, 'journal')
+    await sql('create user reader')
+    await sql('grant usage on schema understudy to reader')
+    await sql('grant select on all tables in schema understudy to reader')
+    const open = () =>
+      openStoreOnPostgres({
+        journal: url.href,
+        environment,
+        view: { dataDir },
+        log: silentLog,
+        hasModel: () => true,
+      })
+    await expect(open()).rejects.toMatchObject({
+      code: 'unusable',
+      message: expect.stringContaining('the user reader cannot write to the journal') as string,
+    })
+    await sql('grant all on all tables in schema understudy to reader')
+    const store = await open()
+    await until(() => store.role === 'owner')
+    await store.close()
+  })
+
   test('the status has a line for each server of the address', async () => {
     const journal = await journalUrl()
     const port = await freePort()
