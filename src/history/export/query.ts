@@ -20,8 +20,6 @@ export interface QueryResult {
 /** Integers beyond 2^53 and values that JSON cannot represent become strings. */
 export type QueryValue = number | string | boolean | null | readonly QueryValue[]
 
-/** For times formatted as strings. */
-
 export interface QueryOptions {
   readonly rowsMax: number
   /** Directory for intermediate results that exceed the memory limit. The caller removes it. */
