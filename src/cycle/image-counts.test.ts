@@ -1,4 +1,5 @@
 /** Counts of images while they are loaded: whatever runs at the same time, they are those of the store. */
+import '../../test/helpers/poisoned-memory.js'
 import { nextTurn } from '../base/index.js'
 import { beforeEach, expect, test } from 'vitest'
 import { createMemoryStore, type ImageKey, type Store } from '../store/index.js'

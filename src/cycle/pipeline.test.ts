@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { callsOf, nowMs, refusal, serviceParts } from '../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
+import '../../test/helpers/poisoned-memory.js'
 import {
   jsonBodyBytesMax,
   pendingPostsMax,

@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { minuteMs, silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
+import '../../test/helpers/poisoned-memory.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
 import {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import '../../test/helpers/poisoned-memory.js'
 import type { StoredCycle } from '../store/index.js'
 import { scoredBefore, type ScoredCycles } from './scored-before.js'
 

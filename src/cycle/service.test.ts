@@ -15,6 +15,7 @@ import {
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { callsOf, nowMs, refusal, serviceParts } from '../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
+import '../../test/helpers/poisoned-memory.js'
 import { nextTurn } from '../base/index.js'
 import { loadCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'

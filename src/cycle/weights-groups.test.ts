@@ -7,6 +7,7 @@ import { candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodie
 import { callsOf, serviceParts } from '../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { storeImplementations } from '../../test/helpers/store-implementations.js'
+import '../../test/helpers/poisoned-memory.js'
 import type { CycleResponse, ServiceError } from '../contract/index.js'
 import { commitChannel, createMemoryStore, StoreError, type Store } from '../store/index.js'
 import { CycleService } from './service.js'

@@ -2,6 +2,7 @@
  * Overwrites memory of the store that is lent for a short time: the values of a range, at the end of the turn of the event
  * loop; the scratch memory of a record, when the next one is packed. A reader that keeps them reads 0xFF and fails.
  */
+import { setImmediate } from 'node:timers'
 import { MemoryDatabase } from '../../src/store/memory/memory-store.js'
 import { Scratch } from '../../src/store/records/envelope.js'
 import type { KeyRange } from '../../src/store/records/index.js'

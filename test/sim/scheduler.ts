@@ -72,9 +72,12 @@ export class Scheduler {
     return true
   }
 
-  /** Waits for all microtasks, by Node's own `setImmediate`: the global one is replaced. */
+  /**
+   * Waits for all microtasks, by Node's own `setImmediate`: the global one is replaced. Then for the end of the turn, when
+   * the memory that they have borrowed is overwritten.
+   */
   async settle(): Promise<void> {
-    await new Promise<void>((resolve) => realImmediate(resolve))
+    for (let turn = 0; turn < 2; turn++) await new Promise<void>((resolve) => realImmediate(resolve))
   }
 
   #choose(): Event | undefined {

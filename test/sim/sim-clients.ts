@@ -129,21 +129,9 @@ export class SimClients {
     this.#parts.oracle.sent(sent)
     const call = this.#begin(`cycle ${sent.cycleId}`, sent.cycleId)
     const wasExpired = this.#parts.oracle.retention.isExpired(sent.cycleId)
-    const buffer = Buffer.concat([sent.json, Buffer.alloc(64)])
-    const json = buffer.subarray(0, sent.json.length)
-    const gzip = sent.gzip && Buffer.from(sent.gzip)
-    const body = new RequestBody(json, gzip)
-    // The server uses a body's memory again as soon as nothing reads it.
-    const reuse = async (): Promise<void> => {
-      await body.reading
-      for (const bytes of [buffer, gzip]) bytes?.fill('x')
-    }
-    const response = service.intake
-      .submit(body, call.arrivedMs, new StageClock(0))
-      .finally(() => void reuse())
     this.#settle(
       call,
-      response,
+      submit(service, sent, call.arrivedMs),
       (bytes) => {
         if (this.#isFuture(sent, call)) fail('a cycle in the future is accepted')
         if (wasExpired) fail(`${sent.cycleId} has expired, and is accepted`)
@@ -290,7 +278,7 @@ export class SimClients {
     const call = this.#begin(`cycle ${sent.cycleId}`, sent.cycleId)
     this.#settle(
       call,
-      service.intake.submit(new RequestBody(Buffer.from(sent.json)), call.arrivedMs, new StageClock(0)),
+      submit(service, sent, call.arrivedMs),
       (bytes) => {
         if (wasExpired) fail(`${sent.cycleId} has expired, and is accepted`)
         this.#parts.oracle.responded(sent.cycleId, sent.canonical, bytes)
@@ -397,4 +385,16 @@ export class SimClients {
       if (this.#parts.oracle.isStored(cycleId) && !isExpired) fail(`${cycleId} is stored and not found`)
     }
   }
+}
+
+/** Posts a copy of the body, which is overwritten once nothing reads it: the server uses the memory again. */
+function submit(service: CycleService, sent: SentBody, arrivedMs: number): Promise<Uint8Array> {
+  const buffer = Buffer.concat([sent.json, Buffer.alloc(64)])
+  const gzip = sent.gzip && Buffer.from(sent.gzip)
+  const body = new RequestBody(buffer.subarray(0, sent.json.length), gzip)
+  const reuse = async (): Promise<void> => {
+    await body.reading
+    for (const bytes of [buffer, gzip]) bytes?.fill(0xff)
+  }
+  return service.intake.submit(body, arrivedMs, new StageClock(0)).finally(() => void reuse())
 }

@@ -11,6 +11,7 @@ import {
   titleOf as title,
 } from '../../../test/helpers/cycle-service.js'
 import { EncodingModel, FakeTextEncoder, titleShare } from '../../../test/helpers/encoding-model.js'
+import '../../../test/helpers/poisoned-memory.js'
 import { referenceCodec, type Codec } from '../../codec/index.js'
 import type { CycleResponse } from '../../contract/index.js'
 import {

@@ -1,6 +1,7 @@
 /** The queue of images is bounded: those beyond its limit are found again in the store, also for posts that enter later. */
 import { expect, test, vi } from 'vitest'
 import { FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
+import '../../../test/helpers/poisoned-memory.js'
 import { silentLog } from '../../base/index.js'
 import type { PoolState } from '../../pool/index.js'
 import { createMemoryContents, createMemoryStore } from '../../store/index.js'

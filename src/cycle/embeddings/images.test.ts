@@ -6,7 +6,9 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { removal } from '../../../test/helpers/bodies.js'
 import { callsOf, serviceParts, titledCycle as cycle } from '../../../test/helpers/cycle-service.js'
 import { EncodingModel, FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
+import '../../../test/helpers/poisoned-memory.js'
 import type { CycleResponse } from '../../contract/index.js'
+import { ModelError } from '../../model/index.js'
 import {
   createMemoryContents,
   createMemoryStore,
@@ -160,6 +162,47 @@ describe('an image', () => {
     await store.expiry.removeImages(images.filter(({ key }) => key.position === 1))
     service.imagesRemoved([{ gallId: 'g', postNo: 1, position: 1 }])
     expect(comments(await submit(cycle(0, [1], [1])))).toEqual({ 1: Math.fround(0.4) })
+  })
+
+  async function removeAll(): Promise<void> {
+    const { rows } = store.expiry.imagesAfter(null, 10)
+    await store.expiry.removeImages(rows)
+    service.imagesRemoved(rows.map(({ key }) => key))
+  }
+
+  test('that is removed while a model is tried is in its first batch only', async () => {
+    await submit(cycle(0, [1], [1]))
+    await put(1, 1, 51)
+    await encodedCount(1)
+    const next = new EncodingModel('m2', null, image)
+    next.blockedBy = new Promise((resolve) => {
+      vi.spyOn(next, 'predict').mockImplementationOnce((inputs) => {
+        void removeAll().then(resolve)
+        return next.predict(inputs)
+      })
+    })
+    await adopt(next)
+    expect(next.predicted.map(({ p_comments }) => p_comments)).toEqual([
+      Float32Array.of(0.2),
+      Float32Array.of(0),
+    ])
+  })
+
+  test('that is removed while the post on which a model fails is searched is in every batch of the search', async () => {
+    await submit(cycle(0, [1, 2], [1, 2]))
+    for (const post of [1, 2]) await put(post, 1, 51)
+    await encodedCount(1)
+    const read: (number | undefined)[] = []
+    vi.spyOn(model, 'predict').mockImplementation(async ({ image: column, slots }) => {
+      read.push(column?.vectors[column.row[slots[0]!]! * column.dim])
+      // The second batch is the first of the search.
+      if (read.length === 2) await removeAll()
+      throw new ModelError('the model fails on purpose')
+    })
+    await expect(submit(cycle(1, [], [1, 2]))).rejects.toThrow('the model failed')
+    await vi.waitUntil(() => service.failures.current?.reason.includes('post g/') === true, patience)
+    expect(read.length).toBeGreaterThan(2)
+    expect(new Set(read)).toEqual(new Set([Math.fround(0.2)]))
   })
 
   test('that arrived before its post is used when the post enters', async () => {

@@ -6,6 +6,7 @@ import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/h
 import { canCrash, writeCrashingExample, writeErringExample } from '../../../test/helpers/crashing-example.js'
 import { FakeImageEncoder, FakeTextEncoder } from '../../../test/helpers/encoding-model.js'
 import { temporaryModelsDir } from '../../../test/helpers/model-packages.js'
+import '../../../test/helpers/poisoned-memory.js'
 import { referenceCodec } from '../../codec/index.js'
 import { ServiceError, type CycleRequest, type CycleResponse } from '../../contract/index.js'
 import { loadModel, ModelDownError, ModelError, type LoadedModel, type Vectors } from '../../model/index.js'

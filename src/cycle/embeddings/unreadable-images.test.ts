@@ -1,6 +1,7 @@
 /** Images that the store cannot read: they are skipped, and the others are encoded. */
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
+import '../../../test/helpers/poisoned-memory.js'
 import { silentLog, backgroundFailureChannel } from '../../base/index.js'
 import { emptyPool } from '../../pool/index.js'
 import { createMemoryStore, StoreError, type ImageKey, type Store } from '../../store/index.js'
