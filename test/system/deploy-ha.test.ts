@@ -313,6 +313,23 @@ test('selectors, names and settings in the manifest fit together', () => {
   expect(names.filter((name) => !settings.includes(name))).toEqual([])
 })
 
+test('the instructions put no secret into a variable: the pod that creates the tables reads the file of the service', () => {
+  const page = readFileSync(join(projectDir, 'docs/high-availability.md'), 'utf8')
+  for (const text of [page, read('kubernetes.yaml')])
+    expect(text).not.toMatch(
+      /PGPASSWORD|UNDERSTUDY_(ADMIN_TOKEN|API_KEYS)\b|--env\b|_JOURNAL=postgres:\/\/(\w+:|…)/,
+    )
+  const command = /^# +kubectl run [^]*? -- .*$/m.exec(read('kubernetes.yaml'))?.[0].replace(/^#/gm, '') ?? ''
+  const { spec } = JSON.parse(/--overrides='([^']*)'/.exec(command)?.[1] ?? '{}') as { spec: Json }
+  const pod = at(manifest('StatefulSet', 'understudy'), 'spec.template.spec') as Json
+  const [container] = at(pod, 'containers') as [Json]
+  const [mounted] = at(spec, 'containers.0.volumeMounts') as [Json]
+  expect(at(container, 'volumeMounts')).toContainEqual({ ...mounted, readOnly: true })
+  expect(at(spec, 'volumes.0.secret.secretName')).toBe('understudy')
+  const file = /--config (.*)$/m.exec(command)?.[1]
+  expect(at(container, 'env')).toContainEqual({ name: 'UNDERSTUDY_CONFIG', value: file })
+})
+
 test('HAProxy in the manifest checks and routes as haproxy.cfg does', () => {
   const shipped = at(manifest('ConfigMap', 'understudy-haproxy'), 'data') as Record<string, string>
   const linesOf = (text: string): string[] =>

@@ -24,6 +24,12 @@ test('the secrets are credentials: no command of root touches a directory that t
   expect(lines).toContain('LoadCredential=api-keys:/etc/understudy/api-keys')
   expect(lines).toContain('Environment=UNDERSTUDY_API_KEYS_FILE=%d/api-keys')
   expect(lines.filter((line) => /^Exec\w+=[-@:]*[+!]/.test(line))).toEqual([])
+  // Also those that are comments.
+  const loaded = [...unit.matchAll(/^(#?)LoadCredential=([\w-]+):\/etc\/understudy\//gm)]
+  const used = [...unit.matchAll(/^(#?)Environment=\w+=%d\/([\w-]+)$/gm)]
+  const namesOf = (matches: RegExpExecArray[]): string[] => matches.map(([, off, name]) => `${off}${name}`)
+  expect(namesOf(used)).toEqual(namesOf(loaded))
+  expect(namesOf(loaded)).toContain('#settings')
 })
 
 test('the unit reloads by SIGHUP', () => {
