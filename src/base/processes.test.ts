@@ -1,9 +1,11 @@
 /** What a child process gets from the process that starts it: the descriptors that its start names, and no secrets. */
 import { spawnSync } from 'node:child_process'
-import { openSync, closeSync } from 'node:fs'
-import { devNull } from 'node:os'
-import { expect, test } from 'vitest'
-import { areDescriptorsPrivate, publicEnvironment } from './processes.js'
+import { openSync, closeSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { devNull, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
+import { areDescriptorsPrivate, publicEnvironment, startProcess } from './processes.js'
 
 const built = new URL('../../dist/base/index.js', import.meta.url).href
 
@@ -52,6 +54,29 @@ test.runIf(process.platform === 'linux')(
 test.runIf(process.platform === 'linux')('a child gets the descriptors that its start names', () => {
   const start = `startProcess(${list}, { stdio: ['inherit', 'inherit', 'inherit', 'ignore', ${inherited}] })`
   expect(printed(start).split('\n')).toContain('4')
+})
+
+test.runIf(process.platform === 'linux')('flock inherits the file that it locks, and no other', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'understudy-flock-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  // In place of flock(1). What it writes to stderr becomes the message of the error.
+  writeFileSync(join(directory, 'flock'), '#!/bin/sh\nls -l /proc/self/fd >&2\nexit 2\n', { mode: 0o755 })
+  const code = `
+    const { openLocked } = await import(process.argv[1])
+    const { openSync } = await import('node:fs')
+    openSync(process.argv[2])
+    await openLocked(process.argv[3]).catch(({ message }) => console.log(message))`
+  const files = [join(directory, 'flock'), directory]
+  const { stdout } = startProcess(process.execPath, ['--input-type=module', '-e', code, built, ...files], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, PATH: `${directory}:${process.env['PATH']}` },
+  })
+  const lines = (await text(stdout!)).split('\n')
+  const found = lines.flatMap((line) => / (\d+) -> (.*)$/.exec(line)?.slice(1, 3).join(' ') ?? [])
+  expect(found.map((line) => line.split(' ')[0])).toEqual(['0', '1', '2', '3', '4'])
+  expect(found[3]).toBe(`3 ${directory}`)
+  // The directory that `ls` lists.
+  expect(found[4]).toMatch(/^4 \/proc\/\d+\/fd$/)
 })
 
 test('settings, tokens, passwords and flags of Node are not passed on, and everything else is', () => {
