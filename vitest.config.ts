@@ -38,12 +38,13 @@ const alone = ['test/{hostile,overload,soak}/**/*.test.ts']
  */
 const pure = ['src/{base,cli,codec,contract,history,images,model,pool,records,simulator}/**/*.test.ts']
 
-/** A minute or more, mostly of waiting: started first, so that none of them runs on alone at the end. */
+/** Started first, so that none of them runs on alone at the end. */
 const longest = [
   'test/patroni/patroni.test.ts',
   'test/failover/failover.test.ts',
   'bench/bench.test.ts',
   'test/system/tutorial.test.ts',
+  'test/sim/simulation.test.ts',
 ]
 
 /** They need a Vulkan driver. */
