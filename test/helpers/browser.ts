@@ -41,8 +41,10 @@ export function launch(): Promise<Browser> {
 export interface Visitor {
   readonly page: Page
   readonly context: BrowserContext
-  /** Errors and warnings of its console, uncaught errors, and dialogs. */
+  /** Errors and warnings of its console with the address they are about, uncaught errors, and dialogs. */
   readonly problems: string[]
+  /** From now on these are no problems. The browser may report a response after the page has shown it. */
+  readonly expectProblems: (pattern: RegExp) => void
 }
 
 /** A page of its own, signed in. A time zone other than KST reveals code that depends on it. */
@@ -66,17 +68,21 @@ export async function visit(
   context.setDefaultTimeout(120_000)
   const page = await context.newPage()
   const problems: string[] = []
+  const expected: RegExp[] = []
+  const report = (text: string): void => {
+    if (!expected.some((pattern) => pattern.test(text))) problems.push(text)
+  }
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) problems.push(message.text())
+    if (['error', 'warning'].includes(message.type())) report(`${message.text()} ${message.location().url}`)
   })
-  page.on('pageerror', ({ message }) => problems.push(message))
+  page.on('pageerror', ({ message }) => report(message))
   page.on('dialog', (dialog) => {
-    problems.push(`dialog: ${dialog.message()}`)
+    report(`dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
   await page.goto(`/?token=${token}`)
   await page.locator('main').waitFor()
-  return { page, context, problems }
+  return { page, context, problems, expectProblems: (pattern) => void expected.push(pattern) }
 }
 
 /** Ends a visit. Pending mock responses are dropped; they would fail outside the test. */

@@ -55,7 +55,7 @@ describe.skipIf(browserMissing)('without a script', () => {
   test('a browser without the cookie gets a form, which takes the token and nothing else', async () => {
     const { page, problems } = await open('/')
     // The browser itself reports the status.
-    expect(problems).toEqual([expect.stringContaining('401')])
+    await expect.poll(() => problems).toEqual([expect.stringContaining('401')])
     await expectWellMade(page, 'login')
     const signIn = async (token: string): Promise<void> => {
       await page.getByLabel('Admin token').fill(token)
