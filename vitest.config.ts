@@ -84,28 +84,32 @@ export default defineConfig({
     globalSetup: ['test/helpers/build.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
-      project(
-        'quick',
-        ['src/**/*.test.{ts,tsx}', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
-        [...system, ...alone, ...gpu, ...pure],
-        '100%',
-      ),
-      project('pure', pure, system, '100%', false),
+      project('quick', ['src/**/*.test.{ts,tsx}', 'test/**/*.test.ts', 'bench/**/*.test.ts'], {
+        exclude: [...system, ...alone, ...gpu, ...pure],
+        maxWorkers: '100%',
+        groupOrder: 0,
+      }),
+      project('pure', pure, { exclude: system, maxWorkers: '100%', groupOrder: 0, isolate: false }),
       // Each of these files takes two thirds of a processor: the rest of its time it waits, for processes, disks, the next second.
-      project('system', system, [], Math.ceil(availableParallelism() * 1.5)),
-      // With one worker, vitest runs the files after those of the other projects.
-      project('alone', alone, [], 1),
-      project('gpu', gpu, [], 1),
+      project('system', system, { maxWorkers: Math.ceil(availableParallelism() * 1.5), groupOrder: 1 }),
+      project('alone', alone, { maxWorkers: 1, groupOrder: 2 }),
+      project('gpu', gpu, { maxWorkers: 1, groupOrder: 3 }),
     ],
   },
 })
 
+interface ProjectOptions {
+  readonly exclude?: readonly string[]
+  readonly maxWorkers: number | string
+  /** Projects with another number of workers run one after the other. */
+  readonly groupOrder: number
+  readonly isolate?: boolean
+}
+
 function project(
   name: string,
   include: string[],
-  exclude: string[],
-  maxWorkers: number | string,
-  isolate = true,
+  { exclude = [], maxWorkers, groupOrder, isolate = true }: ProjectOptions,
 ) {
   return {
     plugins: [UnpluginTypia(), validatorsByTypes],
@@ -114,6 +118,7 @@ function project(
       include,
       exclude: ['**/node_modules/**', ...exclude],
       maxWorkers,
+      sequence: { groupOrder },
       isolate,
       // Only a test that hangs reaches them: on a busy machine, a command at the lowest priority takes a minute.
       testTimeout: 180_000,
