@@ -10,7 +10,7 @@ import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/help
 import { FakeExchange, type FakeCall } from '../../test/helpers/fake-exchange.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { smallJpeg } from '../../test/helpers/jpegs.js'
-import { poison } from '../../test/helpers/poisoned-bodies.js'
+import { poisonBodies } from '../../test/helpers/poison.js'
 import { mebibyte } from '../base/index.js'
 import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService } from '../cycle/index.js'
@@ -30,7 +30,7 @@ const nowMs = cycleMs(1e6)
 type HeldCalls = keyof HeldResources['calls']
 
 // A call that reads its body after the release fails or stores garbage.
-poison(GrowingBody)
+poisonBodies(GrowingBody)
 
 /** Waits of the operations: each is passed, or held until the test passes it. */
 class Gate {

@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { hourMs, nextTurn } from '../base/index.js'
-import { poisonRecords } from '../../test/helpers/poisoned-records.js'
+import '../../test/helpers/poisoned-store.js'
 import { storeImplementations } from '../../test/helpers/store-implementations.js'
 import { bytesOf, cycleSample, imageSample, weightsSample } from '../../test/helpers/store-samples.js'
 import type { ImageKey, Store, WeightsEntry } from './index.js'
@@ -14,8 +14,6 @@ function arrivalOf(store: Store, key: ImageKey): number | null | undefined {
     JSON.stringify(Object.entries(row.key).sort()) === JSON.stringify(Object.entries(key).sort())
   return store.expiry.imagesAfter(null, 1000).rows.find(isSameImage)?.arrivedAtMs
 }
-
-poisonRecords()
 
 describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
   describe('images', () => {

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { poisonRecords } from '../../test/helpers/poisoned-records.js'
+import '../../test/helpers/poisoned-store.js'
 import { storeImplementations } from '../../test/helpers/store-implementations.js'
 import {
   bytesOf,
@@ -16,8 +16,6 @@ import {
   largeCycleSample,
 } from '../../test/helpers/store-samples.js'
 import { createMemoryContents, createMemoryStore, StoreError, type CycleRecord } from './index.js'
-
-poisonRecords()
 
 describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
   describe('cycles', () => {

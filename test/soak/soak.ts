@@ -38,7 +38,7 @@ const soakModel = 'example-1'
 export const startAtMs = Date.UTC(2025, 2, 3)
 
 export async function soak(plan: SoakPlan, { onSample, onCost }: SoakHooks = {}): Promise<SoakResult> {
-  const target = await SoakTarget.start(startAtMs, plan.keptDays, soakModel)
+  const target = await SoakTarget.start(startAtMs, plan.keptDays, { model: soakModel })
   const client = await SoakClient.open(target, plan, startAtMs)
   const samples: Sample[] = []
   const run = async (cycles: number): Promise<void> => {

@@ -1,7 +1,17 @@
 /**
- * The server of a soak: a real process with one of the shipped models, on a clock that the soak test sets.
+ * The server of a soak: a real process with shipped models, on a clock that the soak test sets. Memory that it uses again is
+ * overwritten if the test asks for it.
  */
-import { closeSync, cpSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  cpSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -13,28 +23,42 @@ import type { KeptDays } from './expected-records.js'
 const configName = 'config.json'
 const reloaded = 'settings reloaded'
 
-export class SoakTarget extends Target {
+export interface SoakServer {
+  /** Serves from the start. */
   readonly model: string
+  /** Models that serve or shadow later. */
+  readonly otherModels?: readonly string[]
+  readonly hasPoisonedMemory?: boolean
+}
+
+export class SoakTarget extends Target {
+  #model: string
   readonly #directory: string
   readonly #clock: number
   readonly #env: Record<string, string>
 
   private constructor(model: string, directory: string, clock: number, env: Record<string, string>) {
     super(env)
-    this.model = model
+    this.#model = model
     this.#directory = directory
     this.#clock = clock
     this.#env = env
   }
 
   /** Starts the server at `startAtMs` of its own time. */
-  static async start(startAtMs: number, keptDays: KeptDays, model: string): Promise<SoakTarget> {
+  static async start(
+    startAtMs: number,
+    keptDays: KeptDays,
+    { model, otherModels = [], hasPoisonedMemory = false }: SoakServer,
+  ): Promise<SoakTarget> {
     const directory = mkdtempSync(join(tmpdir(), 'understudy-soak-'))
     const clockFile = join(directory, 'clock')
     const modelsDir = join(directory, 'models')
-    cpSync(join(projectDir, 'models', model), join(modelsDir, model), { recursive: true })
+    for (const version of [model, ...otherModels])
+      cpSync(join(projectDir, 'models', version), join(modelsDir, version), { recursive: true })
     writeFileSync(join(modelsDir, 'ACTIVE'), `${model}\n`)
-    const preloads = [join('hostile', 'loop-delay.ts'), join('soak', 'server-clock.ts')]
+    const poison = hasPoisonedMemory ? [join('helpers', 'poisoned-server.ts')] : []
+    const preloads = [join('hostile', 'loop-delay.ts'), join('soak', 'server-clock.ts'), ...poison]
       .map((name) => `--import ${pathToFileURL(join(projectDir, 'test', name)).href}`)
       .join(' ')
     const target = new SoakTarget(model, directory, openSync(clockFile, 'w'), {
@@ -56,12 +80,36 @@ export class SoakTarget extends Target {
     return target
   }
 
-  /** Activates the model while the server runs. Resolves when the server has logged it. */
+  /** The model that serves. */
+  get model(): string {
+    return this.#model
+  }
+
+  /** Lets `model` serve, with or without a shadow. Resolves when both do. */
+  async serve(model: string, shadow: string | null): Promise<void> {
+    if (model !== this.#model) await this.#choose('ACTIVE', model, 'model now serving')
+    this.#model = model
+    await this.#choose('SHADOW', shadow, 'shadow model started')
+  }
+
+  /** Changes the retention while the server runs. Resolves when the server has logged it. */
   async keepFor(days: KeptDays): Promise<void> {
     this.#writeConfig(days)
     const countBefore = this.server.log.split(reloaded).length
     process.kill(this.server.pid!, 'SIGHUP')
     while (this.server.log.split(reloaded).length === countBefore) await delay(10)
+  }
+
+  /** `logged`: what the log says once the version has its role. */
+  async #choose(role: 'ACTIVE' | 'SHADOW', version: string | null, logged: string): Promise<void> {
+    const file = join(this.#directory, 'models', role)
+    const isIn = (line: string): boolean =>
+      line.includes(`"model_version":"${version}"`) && line.includes(logged)
+    const count = (): number => this.server.log.split('\n').filter(isIn).length
+    const countBefore = count()
+    writeFileSync(`${file}.new`, version === null ? '' : `${version}\n`)
+    renameSync(`${file}.new`, file)
+    while (version !== null && count() === countBefore) await delay(20)
   }
 
   /** A server on the same clock, with another data directory. */

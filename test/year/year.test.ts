@@ -1,4 +1,7 @@
-/** A year of one day. `npm run test:year` compares months. */
+/**
+ * A year of one day, with a shadow, images and swaps between a model with encoders and one without, while released memory is
+ * overwritten. `npm run test:year` compares months.
+ */
 import { expect, test } from 'vitest'
 import { year } from './year.js'
 
@@ -7,6 +10,8 @@ test('after a day verify passes, and the last backup with the cycles sent again 
     {
       seed: 1,
       model: 'demo-1',
+      otherModel: 'example-1',
+      hasPoisonedMemory: true,
       postsPerDay: 60,
       imageShare: 0.1,
       days: 1,

@@ -21,6 +21,12 @@ import { growthRules } from './growth.js'
 export interface YearPlan {
   readonly seed: number
   readonly model: string
+  /**
+   * In the first third of each day it is the shadow of the model, in the second it serves and the model is its shadow; in the last
+   * one the model serves alone. Absent: it always does.
+   */
+  readonly otherModel?: string
+  readonly hasPoisonedMemory?: boolean
   readonly postsPerDay: number
   readonly imageShare: number
   readonly keptDays: KeptDays
@@ -74,13 +80,18 @@ interface Cycle {
 export async function year(plan: YearPlan, onSample: (day: number, sample: Sample) => void): Promise<Year> {
   const endsAt = performance.now() + plan.minutesMax * 60_000
   const scratch = mkdtempSync(join(tmpdir(), 'understudy-year-'))
-  const target = await SoakTarget.start(startAtMs, plan.keptDays, plan.model)
+  const { model, otherModel, hasPoisonedMemory = false } = plan
+  const otherModels = otherModel === undefined ? [] : [otherModel]
+  const target = await SoakTarget.start(startAtMs, plan.keptDays, { model, otherModels, hasPoisonedMemory })
   const client = await SoakClient.open(target, plan, startAtMs)
   const checkpoints: Checkpoint[] = []
   const verdicts: Verdict[] = []
   try {
     for (let day = plan.sampleDays; ; day += plan.sampleDays) {
-      for (let cycle = 0; cycle < plan.sampleDays * cyclesPerDay; cycle++) await client.step()
+      for (let cycle = 0; cycle < plan.sampleDays * cyclesPerDay; cycle++) {
+        if (otherModel !== undefined) await swap(target, cycle % cyclesPerDay, [model, otherModel])
+        await client.step()
+      }
       const sample = await takeSample(target, client)
       onSample(day, sample)
       const rule = logRule(target.server.log)
@@ -121,6 +132,13 @@ export async function year(plan: YearPlan, onSample: (day: number, sample: Sampl
     await target.dispose()
     rmSync(scratch, { recursive: true, force: true })
   }
+}
+
+/** As `YearPlan.otherModel` says. */
+async function swap(target: SoakTarget, cycleOfDay: number, [model, other]: [string, string]): Promise<void> {
+  if (cycleOfDay === 0) await target.serve(model, other)
+  else if (cycleOfDay === cyclesPerDay / 3) await target.serve(other, model)
+  else if (cycleOfDay === (2 * cyclesPerDay) / 3) await target.serve(model, null)
 }
 
 interface Place {

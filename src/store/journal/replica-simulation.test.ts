@@ -5,13 +5,11 @@
  */
 import { expect, test } from 'vitest'
 import { silentLog } from '../../base/index.js'
-import { poisonRecords } from '../../../test/helpers/poisoned-records.js'
+import '../../../test/helpers/poisoned-store.js'
 import { randomOf, SimProcess, SimServers, World, type Random } from '../../../test/helpers/sim-journal.js'
 import { cycleIdAt, cycleSample } from '../../../test/helpers/store-samples.js'
 import { createMemoryContents, memoryParts, type MemoryContents } from '../memory/memory-store.js'
 import { openJournalStore, type JournalStore } from './journal-store.js'
-
-poisonRecords()
 
 const seedCount = Number(process.env['JOURNAL_SEEDS'] ?? 60)
 const onlySeed = process.env['JOURNAL_SEED']
