@@ -110,7 +110,7 @@ function picksOf(count: number, query: string): Work {
 /** Encodes images that have been removed since they were queued. */
 async function queueOf(count: number): Promise<void> {
   const store = { closed: false, mayWrite: true, readImageHash: () => undefined }
-  const queue = new ImageQueue({} as never, store as never, {} as never, () => undefined)
+  const queue = new ImageQueue({} as never, store as never, {} as never, () => undefined, count)
   for (let postNo = 1; postNo <= count; postNo++) queue.add({ gallId: 'g', postNo, position: 1 })
   await queue.settled(() => false)
   expect(queue.count).toBe(0)

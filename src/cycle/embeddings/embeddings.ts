@@ -33,6 +33,9 @@ export type EmbeddingInputs = Pick<
   readonly textUnencodable: Uint8Array
 }
 
+/** About 30 MB of names. */
+const imagesWaitingMax = 100_000
+
 export class Embeddings {
   readonly #parts: EmbeddingsParts
   readonly #texts = new SharedCaches<TextCache, TextEncoder>()
@@ -51,7 +54,7 @@ export class Embeddings {
     const { store, log } = this.#parts
     const parts = { quarantine: this.#quarantine, log }
     if (text !== null) this.#texts.add(text, () => new TextCache(text, store, parts))
-    if (image !== null) this.#images.add(image, () => new ImageCache(image, store, parts))
+    if (image !== null) this.#images.add(image, () => new ImageCache(image, store, parts, imagesWaitingMax))
   }
 
   removeModel({ text, image }: Model): void {

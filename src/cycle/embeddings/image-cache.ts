@@ -37,7 +37,8 @@ export class ImageCache {
   #postCount = 0
   #lastId = 0
 
-  constructor(encoder: ImageEncoder, store: Store, parts: CacheParts, waitingMax?: number) {
+  /** `waitingMax`: images that may wait to be encoded. The others are found again in the store. */
+  constructor(encoder: ImageEncoder, store: Store, parts: CacheParts, waitingMax: number) {
     this.#store = store
     const onEncoded = ({ gallId, postNo }: Omit<ImageKey, 'position'>): void => {
       this.#pool(gallId, postNo)

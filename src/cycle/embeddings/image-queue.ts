@@ -10,8 +10,6 @@ import type { CacheParts } from './text-cache.js'
 
 /** Images per call of the encoder. The queue has names alone: only those of a batch are in memory. */
 const batchSize = 8
-/** Images that may wait, about 30 MB of names. Those beyond are found again in the store: see `mustSearch`. */
-const imagesWaitingMax = 100_000
 
 interface ImageContent {
   readonly key: ImageKey
@@ -34,13 +32,16 @@ export class ImageQueue {
   #batch: Promise<unknown> = Promise.resolve()
   #closed = false
 
-  /** `onEncoded` is called for each post of which images have been tried, with or without vectors. */
+  /**
+   * `onEncoded` is called for each post of which images have been tried, with or without vectors. `waitingMax`: images that may
+   * wait. Those beyond are found again in the store: see `mustSearch`.
+   */
   constructor(
     encoder: ImageEncoder,
     store: Store,
     parts: CacheParts,
     onEncoded: (post: Omit<ImageKey, 'position'>) => void,
-    waitingMax = imagesWaitingMax,
+    waitingMax: number,
   ) {
     this.encoder = encoder
     this.#store = store

@@ -365,10 +365,8 @@ describe('an image that crashes its encoder each time', () => {
     const error = (fields: object, message: string): void => {
       if (message.startsWith('image quarantined')) quarantined.push(fields)
     }
-    const cache = new ImageCache(encoder, store, {
-      quarantine: new Quarantine(),
-      log: { ...silentLog, error },
-    })
+    const parts = { quarantine: new Quarantine(), log: { ...silentLog, error } }
+    const cache = new ImageCache(encoder, store, parts, 100)
     onTestFinished(() => cache.close())
     const put = async (postNo: number, grey: number): Promise<void> => {
       const key = { gallId: 'g', postNo, position: 1 }

@@ -34,7 +34,8 @@ beforeEach(() => {
     return findImage(key)
   }
   const error = (fields: object, message: string): void => void lines.push({ fields, message })
-  cache = new ImageCache(encoder, store, { quarantine: new Quarantine(), log: { ...silentLog, error } })
+  const parts = { quarantine: new Quarantine(), log: { ...silentLog, error } }
+  cache = new ImageCache(encoder, store, parts, 100)
   onTestFinished(() => cache.close())
 })
 
