@@ -46,6 +46,15 @@ test('a file that was not updated recently is ignored; the server also updates t
   expect(await readStatus(dataDir)).toEqual(loading)
 })
 
+test('a file that somebody has deleted is written again, after one failure', async () => {
+  const status = new StatusFile(dataDir)
+  await status.write(loading)
+  rmSync(file)
+  await expect(status.write(loading)).rejects.toThrow('ENOENT')
+  await status.write(loading)
+  expect(await readStatus(dataDir)).toEqual(loading)
+})
+
 test('links are replaced and never followed, because root may serve a directory of another user', async () => {
   const target = join(dataDir, 'target')
   writeFileSync(target, 'unchanged')

@@ -48,12 +48,12 @@ export class StatusFile {
   /** Replaces the file atomically, or touches it if nothing has changed. One call at a time. */
   async write(status: LifecycleStatus): Promise<void> {
     const text = `${JSON.stringify(status)}\n`
-    if (text === this.#written) {
-      const now = new Date()
-      await lutimes(this.#file, now, now)
-      return
-    }
-    await replaceFile(this.#file, text)
+    const isWritten = text === this.#written
+    // Until this succeeds: a file that somebody has deleted is written again.
+    this.#written = ''
+    const now = new Date()
+    if (isWritten) await lutimes(this.#file, now, now)
+    else await replaceFile(this.#file, text)
     this.#written = text
   }
 
