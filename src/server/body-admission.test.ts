@@ -1,7 +1,10 @@
 /** The limits of all bodies together. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { FakeExchange } from '../../test/helpers/fake-exchange.js'
+import { minuteMs } from '../base/index.js'
 import { BodyAdmission, largeBytesMin, largeCountMax, type BodyReservation } from './body-admission.js'
+import { IncomingBody } from './incoming-body.js'
 
 test('bytes past the limit are refused with Retry-After, and nothing is added', () => {
   const admission = new BodyAdmission(100)
@@ -58,4 +61,22 @@ test('large bodies past the limit are refused until one of them is complete; sma
   expect(late.receive(largeBytesMin)).toBeNull()
   for (const reservation of [...arriving, small, late]) reservation.release()
   expect([admission.largeCount, admission.bytesHeld]).toEqual([0, 0])
+})
+
+test('a large body counts as arriving until its last byte, however long its request takes', async () => {
+  const admission = new BodyAdmission(1e9)
+  const body = new Uint8Array(largeBytesMin + 1)
+  const exchange = new FakeExchange({ method: 'POST', path: '/', body })
+  const incoming = new IncomingBody(
+    { isPresent: true, bytes: body.length },
+    exchange.response,
+    admission.open(),
+  )
+  const reading = incoming.read(body.length, minuteMs)
+  exchange.deliver(0, largeBytesMin)
+  expect(admission.largeCount).toBe(1)
+  exchange.deliver(largeBytesMin, body.length)
+  expect(await reading).toHaveLength(body.length)
+  expect([admission.largeCount, admission.bytesHeld]).toEqual([0, body.length])
+  incoming.release()
 })
