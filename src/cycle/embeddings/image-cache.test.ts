@@ -4,7 +4,7 @@ import { FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
 import '../../../test/helpers/poisoned-memory.js'
 import { silentLog } from '../../base/index.js'
 import type { PoolState } from '../../pool/index.js'
-import { createMemoryContents, createMemoryStore } from '../../store/index.js'
+import { createMemoryContents, createMemoryStore, type ImageKey, type Store } from '../../store/index.js'
 import { ImageCache } from './image-cache.js'
 import { Quarantine } from './quarantine.js'
 
@@ -18,6 +18,17 @@ function poolOf(posts: readonly number[]): PoolState {
   return { galleries: ['g'], gallery, postNo: Float64Array.from(posts), count: posts.length } as never
 }
 
+function putImage(store: Store, key: ImageKey, grey: number): Promise<unknown> {
+  const sha256 = new Uint8Array(32).fill(grey)
+  return store.putImage(key, {
+    sha256,
+    uploadedBytes: 1,
+    width: 1,
+    height: 1,
+    normalised: Uint8Array.of(grey),
+  })
+}
+
 test('images beyond the limit of the queue are encoded after later cycles, or when their post enters', async () => {
   const contents = createMemoryContents()
   const store = createMemoryStore({ contents })
@@ -27,14 +38,7 @@ test('images beyond the limit of the queue are encoded after later cycles, or wh
   encoder.failing = true
   for (let grey = 0; grey < 40; grey++) {
     const key = { gallId: 'g', postNo: 1 + (grey >> 1), position: 1 + (grey & 1) }
-    const sha256 = new Uint8Array(32).fill(grey)
-    await store.putImage(key, {
-      sha256,
-      uploadedBytes: 1,
-      width: 1,
-      height: 1,
-      normalised: Uint8Array.of(grey),
-    })
+    await putImage(store, key, grey)
     cache.add(key)
     expect(cache.queuedCount).toBeLessThanOrEqual(waitingMax + batchSize)
   }
@@ -52,5 +56,24 @@ test('images beyond the limit of the queue are encoded after later cycles, or wh
   )
   cache.columns(poolOf([...pending, 20]), new Uint32Array(20).fill(2))
   await vi.waitUntil(() => contents.embeddings.size === 40, { timeout: 20_000, interval: 5 })
+  await cache.close()
+})
+
+test('posts that have left are forgotten when they are the majority, and not before', async () => {
+  const store = createMemoryStore()
+  const parts = { quarantine: new Quarantine(), log: silentLog }
+  const cache = new ImageCache(new FakeImageEncoder('a'.repeat(64)), store, parts)
+  const many = Array.from({ length: 1000 }, (_, index) => 100 + index)
+  cache.columns(poolOf(many), new Uint32Array(many.length).fill(1))
+  cache.sweep(poolOf([]))
+  const key = { gallId: 'g', postNo: 1, position: 1 }
+  await putImage(store, key, 7)
+  cache.add(key)
+  await vi.waitUntil(() => cache.encodedPositions('g', 1).length === 1)
+  cache.sweep(poolOf([]))
+  expect(cache.encodedPositions('g', 1)).toEqual([1])
+  cache.columns(poolOf(many), new Uint32Array(many.length).fill(1))
+  cache.sweep(poolOf([]))
+  expect(cache.encodedPositions('g', 1)).toEqual([])
   await cache.close()
 })
