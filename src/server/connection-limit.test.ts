@@ -1,6 +1,6 @@
 /** The connection limit, and how the descriptor limit lowers it. */
-import { beforeEach, expect, test } from 'vitest'
-import { silentLog } from '../base/index.js'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { minuteMs, silentLog } from '../base/index.js'
 import { ConnectionLimit, type ConnectionOptions } from './connection-limit.js'
 
 let warnings: object[]
@@ -60,4 +60,17 @@ test('a connection that closes without a request is logged on a TLS port, not on
     for (const change of [1, -1, 1, -1]) connections.count(change)
     expect(warnings).toEqual(isTls ? [{ count: 1 }] : [])
   }
+})
+
+test('a connection that has sent a request is not logged when it closes after one that has not', () => {
+  const now = vi.spyOn(performance, 'now').mockReturnValue(0)
+  onTestFinished(() => now.mockRestore())
+  const connections = new ConnectionLimit(10, log, { ...options, isTls: true })
+  connections.count(1)
+  connections.requestArrived()
+  for (const change of [1, -1]) connections.count(change)
+  expect(warnings).toEqual([{ count: 1 }])
+  now.mockReturnValue(minuteMs)
+  connections.count(-1)
+  expect(warnings).toHaveLength(1)
 })

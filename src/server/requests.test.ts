@@ -40,7 +40,7 @@ test('weights of which views, comments and up are 0 are unprocessable', async ()
   expect((await server.call({ method: 'PUT', path: '/v1/weights', body })).status).toBe(422)
 })
 
-test('each request has one log line with its status: at debug for health, else at info', async () => {
+test('each request has one log line with its status: at debug for health that has a result, else at info', async () => {
   const server = await listening()
   await server.call({ path: '/v1/health' })
   await server.call({ path: '/v1/weights' })
@@ -50,5 +50,8 @@ test('each request has one log line with its status: at debug for health, else a
     { level: 30, path: '/v1/weights', status: 200 },
     { level: 30, path: '/v1/cycles', status: 400, code: 'bad_request', bytes_in: 1 },
   ])
+  server.responses.bytesMax = 1
+  await server.call({ path: '/v1/health' })
+  expect(server.logLines.at(-1)).toMatchObject({ level: 30, path: '/v1/health', status: 503 })
   expect(JSON.stringify(server.logLines)).not.toContain(server.key)
 })

@@ -23,6 +23,8 @@ export class ListeningService extends CalledServer {
   readonly logLines: Record<string, unknown>[] = []
   /** Memory for the bodies of requests. */
   readonly bodies = new BodyAdmission(1024 * mebibyte)
+  /** Memory for responses. */
+  readonly responses = new BodyAdmission(1024 * mebibyte)
   bodyReadMsMax = 60_000
   #listener: HttpListener | null = null
 
@@ -49,7 +51,7 @@ export class ListeningService extends CalledServer {
     const handler = new RequestHandler({
       apiKeys: new ApiKeys([this.key]),
       requestBodies: this.bodies,
-      responseBodies: new BodyAdmission(1024 * mebibyte),
+      responseBodies: this.responses,
       log,
       operationParts: { cycles, images, store, model, clock, log, settings },
     })
