@@ -192,6 +192,10 @@ describe('the connection', () => {
     await vi.advanceTimersByTimeAsync(0)
     expect(connection.state).toBe('denied')
     await vi.advanceTimersByTimeAsync(second)
+    // Another failure is no news before its reason is known.
+    newest().onerror?.()
+    expect(connection.state).toBe('denied')
+    await vi.advanceTimersByTimeAsync(2 * second)
     newest().onopen?.()
     expect(connection.state).toBe('live')
   })

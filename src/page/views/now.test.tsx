@@ -69,6 +69,24 @@ test('each tile has its figures', () => {
   })
 })
 
+test('the parts of a bar have the sizes of their names', () => {
+  const partsOf = (title: string): string[][] =>
+    [...labelled(render(), title).matchAll(/flex-grow:\s*(\d+)[^>]*title="([^"]*)"/g)].map(
+      ([, size = '', name = '']) => [name, size],
+    )
+  expect(partsOf('Pending posts')).toEqual([
+    ['Scored', '4100'],
+    ['Waiting', '120'],
+    ['Not scored', '101'],
+  ])
+  expect(partsOf('First scores on time')).toEqual([
+    ['On time', '1950'],
+    ['Late', '21'],
+    ['Overdue', '17'],
+    ['Left without one', '12'],
+  ])
+})
+
 test('each check has its state and its reason', () => {
   const checks = elementsOf(labelled(render(), 'Health checks'), 'li')
   expect(checks.map((html) => [textOf(html), ...badgesOf(html)])).toEqual([

@@ -15,6 +15,7 @@ import {
 } from '../../../test/helpers/rendered-page.js'
 import { ApiError, type Post } from '../service/api.js'
 import type { Explanation } from '../../contract/index.js'
+import { cycleLabel } from '../format.js'
 import { PostView } from './post.js'
 
 vi.mock('../service/query.js', () => import('../../../test/helpers/page-queries.js'))
@@ -89,6 +90,11 @@ describe('a pending post', () => {
       [`${path}/images/1?sha256=1111111111111111`, 'Image 1'],
       [`${path}/images/4?sha256=4444444444444444`, 'Image 4'],
     ])
+  })
+
+  test('that no stored cycle has yet lacks nothing', () => {
+    expect(textOf(render(postFixture, notFound))).not.toContain(notFound.message)
+    expect(textOf(render(postFixture, new ApiError(503, 'too busy')))).toContain('too busy')
   })
 
   test('has its text', () => {
@@ -170,6 +176,21 @@ describe('the visits', () => {
   })
 })
 
+test('of many cycles, the newest 48 are listed', () => {
+  const [first] = explanationFixture.cycles
+  const cycles = Array.from({ length: 50 }, (_, index) => ({
+    ...first!,
+    cycle_id: `20260302T${10 + Math.floor(index / 12)}${String((index % 12) * 5).padStart(2, '0')}`,
+  }))
+  const rows = rowsOf(render(postFixture, { ...explanationFixture, cycles }), /^Score and rank by cycle/)
+  expect(rows.map(({ Cycle }) => Cycle)).toEqual(
+    cycles
+      .slice(2)
+      .reverse()
+      .map(({ cycle_id }) => cycleLabel(cycle_id)),
+  )
+})
+
 describe('the explanation', () => {
   const panel = (change: Partial<NonNullable<Explanation['explained']>> = {}): string => {
     const explained = { ...explanationFixture.explained!, ...change }
@@ -209,6 +230,18 @@ describe('the explanation', () => {
       [28, 50],
       [35, 15],
     ])
+  })
+
+  test('draws the largest effect as half of the bar also if it lowers the score', () => {
+    const [raises, lowers] = explanationFixture.explained!.inputs
+    const width = /style="width:\s*([\d.]+)%/g
+    const html = panel({
+      inputs: [
+        { ...lowers!, over_median: -0.4 },
+        { ...raises!, over_median: 0.1 },
+      ],
+    })
+    expect([...html.matchAll(width)].map(([, percent]) => Number(percent))).toEqual([50, 12.5])
   })
 
   test('says why it cannot be computed', () => {
