@@ -251,6 +251,17 @@ test('the record of a cycle stays while its response is stored, although both ar
   expect(isStored(0)).toBe(false)
 })
 
+test('the record and the request of a cycle stay while a post that entered with it is pending', async () => {
+  retainOutcomesDays = 1
+  const late = retainCyclesDays * perDay
+  await submit(cycleBody(0, { candidates: [candidate('g', 1)] }))
+  for (const index of [late + 1, late + 2]) await submit(cycleBody(index))
+  expect([...store.recordedCycles()].map(({ position }) => position)).toEqual([2, 3])
+  expect([store.readRequest(1), store.readColumns(1)]).not.toContain(undefined)
+  await submit(cycleBody(late + 3, { removals: [removal('g', 1)] }))
+  expect([store.readRequest(1), store.readColumns(1)]).toEqual([undefined, undefined])
+})
+
 test('after expiry nothing is left of a cycle but its id and its record, and nothing of an image', async () => {
   await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
   service.imageStored(key)

@@ -49,6 +49,18 @@ test('Retry-After follows how long cycles take', () => {
   expect(seconds).toEqual([3, 3, 3, 3, 4, 5])
 })
 
+test('the time that a cycle waits for the one before it does not count as work', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const slots = new AdmissionSemaphore(() => 3)
+  for (const slot of [0, 1, 2, 3].map((i) => acquired(slots, `20250303T090${i}`))) {
+    vi.advanceTimersByTime(700)
+    slot.release()
+  }
+  for (let i = 0; i < 4; i++) acquired(slots, `20250303T091${i}`)
+  expect(Array.from({ length: 6 }, () => slots.refusal().retryAfterS)).toEqual([3, 3, 3, 3, 4, 5])
+})
+
 test('a call holds one slot: that of the cycle which it named last', () => {
   const slots = new AdmissionSemaphore(() => 0)
   const slot = slots.open()

@@ -5,7 +5,7 @@ import { RecordedMemory } from '../../../test/helpers/recorded-memory.js'
 import { cycleSample } from '../../../test/helpers/store-samples.js'
 import { silentLog } from '../../base/index.js'
 import { emptyPool } from '../../pool/index.js'
-import { createMemoryStore, StoreError } from '../../store/index.js'
+import { createMemoryContents, createMemoryStore, StoreError } from '../../store/index.js'
 import { PoolSnapshots } from './pool-snapshots.js'
 
 const bodyOf = (index: number) => cycleBody(index, { candidates: [candidate('g', index + 1)] })
@@ -63,6 +63,25 @@ test('while cycles follow each other without a pause, a snapshot waits, but not 
     await snapshots.done()
   }
   expect(store.poolSnapshots()).toEqual([16, 8])
+})
+
+test('a snapshot that the store no longer has covers no cycle', async () => {
+  const contents = createMemoryContents()
+  const store = createMemoryStore({ contents })
+  const position = await store.appendCycle(cycleSample(1))
+  const snapshots = new PoolSnapshots({
+    store,
+    loaded: 0,
+    state: () => ({ ...emptyPool, position }),
+    isIdle: () => true,
+    log: { error: (fields) => expect.fail(JSON.stringify(fields)) },
+  })
+  await snapshots.cover(position)
+  expect(store.poolSnapshots()).toEqual([position])
+  // What another process has written takes its place.
+  contents.pool.removeSync(position)
+  await snapshots.cover(position)
+  expect(store.poolSnapshots()).toEqual([position])
 })
 
 test('a snapshot that cannot be written is logged and tried again; cycles are scored meanwhile', async () => {
