@@ -2,6 +2,8 @@
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
+  closeSync,
+  constants,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -16,9 +18,10 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cycleBody } from '../../test/helpers/bodies.js'
 import { FaultyServer, type Step } from '../../test/helpers/faulty-server.js'
+import { openLocked } from '../base/flock.js'
 import { bodyExamples, errorTable, type CycleRequest, type CycleResponse } from '../contract/index.js'
 import { Client, type ApiError } from './index.js'
-import { Spool, type SpoolOptions } from './spool.js'
+import { DirectoryLockedError, Spool, type SpoolOptions } from './spool.js'
 
 const [first, second, third] = [0, 1, 2].map((index) => cycleBody(index)) as [
   CycleRequest,
@@ -356,6 +359,14 @@ describe('two spools of one process with one directory', () => {
     await other.close()
     expect(isLocked()).toBe(false)
   })
+})
+
+test('a directory that another process has locked can be opened when it is free again', async () => {
+  mkdirSync(directory)
+  const lock = await openLocked(directory, constants.O_RDONLY | constants.O_DIRECTORY)
+  await expect(open(new FaultyServer('after'))).rejects.toThrow(DirectoryLockedError)
+  closeSync(lock)
+  await (await open(new FaultyServer('after'))).add(first)
 })
 
 test('concurrent deliveries send each cycle once', async () => {

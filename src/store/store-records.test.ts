@@ -143,6 +143,21 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(models.readEmbedding(otherEncoder, bytesOf(1))).toBeUndefined()
     })
 
+    test('the vectors of the texts of a cycle leave with its entry, and those of images stay', async () => {
+      const store = await newStore()
+      const { models, expiry } = store
+      const textOf = (position: number) => bytesOf(0, 0, 0, position, 0, 0, 0, 3)
+      // The hash of an image may begin with the position of a cycle.
+      const imageHash = new Uint8Array(32).fill(9).fill(0, 0, 3).fill(1, 3, 4)
+      const keys = [textOf(1), imageHash, textOf(2)]
+      await models.putEmbeddings(
+        encoder,
+        keys.map((key) => ({ key, vector: vector(1) })),
+      )
+      await expiry.removeEntries([1])
+      expect(keys.map((key) => models.readEmbedding(encoder, key))).toEqual([undefined, vector(1), vector(1)])
+    })
+
     test('a vector that is stored again replaces the previous one', async () => {
       const { models } = await newStore()
       await models.putEmbeddings(encoder, [{ key: bytesOf(1), vector: vector(1, 2) }])

@@ -22,11 +22,12 @@ const outcome: fc.Arbitrary<Outcome> = fc
     deleted_at: fc.option(instant),
     picked_by: fc.constantFrom<Outcome['picked_by']>(
       { type: 'operator' },
+      { type: 'operator', model_version: 'm1' },
       { type: 'model', model_version: 'm1', weights_version: 'w', cycle_id: '20260301T0000' },
       { type: 'model', model_version: 'm2', weights_version: 'w', cycle_id: '20260301T0000' },
     ),
     score_at_placement: fc.option(fc.integer({ min: 0, max: 4 }).map((value) => value / 4)),
-    readings: fc.uniqueArray(
+    readings: fc.array(
       fc.record({
         age_h: fc.constantFrom(...ages),
         observed_at: instant,
@@ -35,7 +36,7 @@ const outcome: fc.Arbitrary<Outcome> = fc
         down: counter,
         comment_cnt: counter,
       }),
-      { selector: ({ age_h }) => age_h },
+      { maxLength: 6 },
     ),
   })
   .map((parts) => ({ placement_id: 'p', gall_id: 'g', post_no: 1, tier: 'main', ...parts }))
@@ -70,7 +71,9 @@ function naive(all: readonly Outcome[], fromMs: number, toMs: number): object {
     const ms = Date.parse(placed_at)
     return ms >= fromMs && ms <= toMs
   })
-  const readingOf = ({ readings = [] }: Outcome, age: number) => readings.find(({ age_h }) => age_h === age)
+  // Of several readings at one age, the last one.
+  const readingOf = ({ readings = [] }: Outcome, age: number) =>
+    readings.filter(({ age_h }) => age_h === age).at(-1)
   const byAge = (
     some: readonly Outcome[],
     figure: (name: (typeof counters)[number], age: number) => number | null,
@@ -90,7 +93,8 @@ function naive(all: readonly Outcome[], fromMs: number, toMs: number): object {
     placements: inRange.length,
     by_picker: pickers.flatMap(([picked_by, model_version]) => {
       const some = inRange.filter(
-        ({ picked_by: by }) => by.type === picked_by && (by.model_version ?? null) === model_version,
+        ({ picked_by: by }) =>
+          by.type === picked_by && (by.type === 'operator' || by.model_version === model_version),
       )
       const share = (name: 'hidden_at' | 'deleted_at'): number =>
         some.filter((each) => each[name] !== null).length / some.length
