@@ -82,3 +82,9 @@ test('no more posts than asked for are returned', async () => {
     ['lowest'],
   ])
 })
+
+test('posts whose request has expired are left out, since their titles are unknown', async () => {
+  const store = await served()
+  await store.expiry.removeEntries([1])
+  expect(await notablePosts(store, 5)).toEqual({ earlier: [], missed: [] })
+})

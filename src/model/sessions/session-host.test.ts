@@ -4,7 +4,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { silentLog } from '../../base/index.js'
+import { nextTurn, silentLog } from '../../base/index.js'
 import { ModelError } from '../model.js'
 import type { ServingPlan } from './plans.js'
 import { startChild, type SpawnOptions } from './child-process.js'
@@ -95,6 +95,18 @@ describe('a session host', () => {
     await host.run('a batch that succeeds', 10_000)
     await expectModelError(host.run('exit', 10_000), /exited with code 7/)
     expect(waits.at(-1)).toBe(100)
+  })
+
+  test('neither reports nor replaces a process that is closed while it starts again', async () => {
+    const programs = ['', 'await new Promise(() => setInterval(() => 0, 1000))']
+    const { host, children, lines } = await open((options) => stubProgram(programs.shift())(options))
+    await expectModelError(host.run('exit', 10_000), /exited with code 7/)
+    await vi.waitUntil(() => children.length === 2, { timeout: 30_000 })
+    const { length } = lines
+    await host.close()
+    await vi.waitUntil(() => children[1]?.signalCode === 'SIGKILL', { timeout: 30_000 })
+    await nextTurn()
+    expect(lines.slice(length)).toEqual([])
   })
 
   test('does not accumulate processes that cannot be ended: after two, it starts none until one is gone', async () => {
