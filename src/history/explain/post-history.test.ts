@@ -2,8 +2,13 @@
 import { expect, test } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
 import { observed } from '../../../test/helpers/observed-cycles.js'
+import { referenceCodec } from '../../codec/index.js'
+import { formatInstant } from '../../contract/index.js'
+import { ModelError } from '../../model/index.js'
 import type { StoredCycle } from '../../store/index.js'
+import type { History } from '../session.js'
 import { isPendingAt, StoredVisits, type StoredVisit } from '../stored-visits.js'
+import { explainPost } from './explain-post.js'
 import { cyclesOf, lastReading, scoredCycle } from './post-history.js'
 
 const key = { gall_id: 'g', post_no: 2 }
@@ -28,6 +33,37 @@ async function history() {
   return { store, cycles: cyclesOf(store, visit!, key) }
 }
 
+test('a score is compared with that of an earlier or a later cycle, and a departure is known when its cycle arrives', async () => {
+  const { store } = await history()
+  const settings = { modelsDir: '/nowhere' } as History['settings']
+  const load = (): Promise<never> => Promise.reject(new ModelError('there is no package'))
+  const explained = (cycleId: string, againstId: string) =>
+    explainPost(
+      { store, settings, codec: referenceCodec, load },
+      { gall_id: 'g', post_no: 1 },
+      { cycleId, againstId, texts: false },
+    )
+  const [first, third] = ['20240301T0000', '20240301T0010'] as const
+  for (const [cycle, other] of [
+    [first, third],
+    [third, first],
+  ] as const) {
+    const { explained: one, against } = await explained(cycle, other)
+    expect([one?.cycle_id, against?.cycle_id]).toEqual([cycle, other])
+    // The inputs of both are known; only the model is missing.
+    for (const problem of [one?.problem, against?.problem])
+      expect(problem).toMatch(/^fake-1 cannot be loaded/)
+    expect(one?.inputs).not.toEqual([])
+  }
+  const { visits } = await explainPost({ store, settings, codec: referenceCodec, load }, key, {
+    cycleId: null,
+    againstId: null,
+    texts: false,
+  })
+  // All cycles arrive at this time.
+  expect(visits).toMatchObject([{ left_cycle: '20240301T0015', known_at: formatInstant(cycleMs(100)) }])
+})
+
 test('each cycle of a visit has the rank among the scored posts, ties sharing theirs, and the scores of that cycle', async () => {
   const { store, cycles } = await history()
   expect(
@@ -48,6 +84,9 @@ test('the last reading is the newest one with counters', async () => {
   const { store, cycles } = await history()
   expect(await lastReading(store, cycles, key)).toMatchObject({ post_no: 2, status: 'ok', views: 150 })
   expect(await lastReading(store, cycles, { ...key, post_no: 9 })).toBeNull()
+  const other = { ...key, post_no: 1 }
+  const [visit] = new StoredVisits(store).list(other)
+  expect(await lastReading(store, cyclesOf(store, visit!, other), other)).toMatchObject({ views: 120 })
 })
 
 test('a post is pending from the cycle that brings it on, and no longer after the one that removes it, by cycle_time', () => {

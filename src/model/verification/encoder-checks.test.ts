@@ -1,5 +1,5 @@
 /**
- * The check of the tokenizer: what it warns of, although the package may serve.
+ * The check of the tokenizer, what it warns of, although the package may serve; and how far vectors may differ.
  */
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -8,7 +8,8 @@ import { expect, test } from 'vitest'
 import { exampleTokenizer, jsonBytes } from '../../../test/helpers/encoder-plans.js'
 import { temporaryModelsDir } from '../../../test/helpers/model-packages.js'
 import type { GoldenTokens, Manifest } from '../package/manifest.js'
-import { checkTokenizer } from './encoder-checks.js'
+import { checkEncoder, checkTokenizer } from './encoder-checks.js'
+import type { TrialModel } from './trial-model.js'
 
 const unigram = {
   ...exampleTokenizer(),
@@ -64,4 +65,22 @@ test('a Unigram vocabulary that merges unknown words gets a warning until golden
   await expect(check(unigram, [{ text: 'x y', ids: [0, 0] }])).rejects.toThrow(
     /has tokens 0 here, but 0 0 in training/,
   )
+})
+
+test('vectors alone and together may differ by as much as heads, and always by what padding changes', async () => {
+  const check = async (difference: number, tolerance?: number) => {
+    const encode = (items: readonly Uint8Array[]) =>
+      Promise.resolve({
+        vectors: new Float32Array(items.length).fill(items.length === 1 ? 1 + difference : 1),
+        encoded: new Uint8Array(items.length).fill(1),
+      })
+    const text = { hash: 'h', dim: 1, encode }
+    const golden = { file: 'g.json', sha256: '', ...(tolerance === undefined ? {} : { tolerance }) }
+    const manifest = { model_version: 'v', kind: 'trained', golden } as unknown as Manifest
+    return (await checkEncoder({ text } as unknown as TrialModel, 'text', manifest)).state
+  }
+  expect(await check(5e-5)).toBe('pass')
+  expect(await check(5e-5, 1e-6)).toBe('pass')
+  expect(await check(2e-4)).toBe('fail')
+  expect(await check(2e-4, 1e-3)).toBe('pass')
 })

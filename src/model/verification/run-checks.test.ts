@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { HeadColumns } from '../../contract/index.js'
 import { findFeature } from '../features/catalogue.js'
 import { clampHeads } from '../sessions/head-shares.js'
-import { ModelError, type ModelInputs } from '../model.js'
+import { ModelError, ModelRowError, type ModelInputs } from '../model.js'
 import type { ModelPackage } from '../package/read-package.js'
 import { compareWithCpu } from './provider-check.js'
 import type { CheckLine } from './report.js'
@@ -191,6 +191,15 @@ describe('a model', () => {
     const line = await lineOf('extremes', model)
     expect(line).toMatchObject({ state: 'fail' })
     expect(line?.sentence).toMatch(new RegExp(`head p_up: .* with ${Math.fround(value)}`))
+  })
+
+  test('with invalid heads is timed all the same: another check reports them', async () => {
+    const model: TrialModel = {
+      ...scoring(),
+      predict: () => Promise.reject(new ModelRowError('head p_up: 1 row', 0)),
+    }
+    const states = (await linesOf(model)).map(({ check, state }) => `${check} ${state}`)
+    expect(states).toEqual(expect.arrayContaining(['latency pass', 'extremes fail']))
   })
 
   test('that rejects a batch fails with the reason and the kind of rows, and the other checks run', async () => {
