@@ -227,6 +227,16 @@ test('a worker goes on while a client that received 202 may repeat its request',
   expect(children[0]?.killed).toBe(false)
 })
 
+test('a worker ends when the only client repeats its request after 202 and disconnects', async () => {
+  const { replies, children } = opened()
+  expect(await statusAfterWait(replies, waiting)).toBe(202)
+  const client = new AbortController()
+  const repeated = replies.reply(running(waiting), client.signal)
+  client.abort()
+  await repeated
+  expect(children[0]?.killed).toBe(true)
+})
+
 test('a worker ends when the clients that received 202 do not repeat their requests', async () => {
   const { replies, children } = opened()
   expect(await statusAfterWait(replies, waiting)).toBe(202)

@@ -65,6 +65,9 @@ test('a service that loads its first model is loading; with another problem, or 
   expect(shown(starting, 'model')).toBe('none; v1 is being loaded')
   const full = { check: 'disk', status: 'fail', reasons: [{ code: 'disk_silent' }] } as const
   expect(shown({ ...starting, checks: [...starting.checks, full] }, 'status')).toBe('degraded')
+  expect(shown({ ...starting, checks: [...starting.checks, { ...full, status: 'warn' }] }, 'status')).toBe(
+    'loading',
+  )
   expect(shown({ ...starting, loading_version: null }, 'status')).toBe('degraded')
   expect(shown({ ...ready, loading_version: 'v2' }, 'status')).toBe('ok')
 })

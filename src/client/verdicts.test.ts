@@ -3,7 +3,7 @@
  * from what gateways send in their place.
  */
 import { gzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { connect, fast, large, ok } from '../../test/helpers/connected-client.js'
 import { FaultyServer, type Step } from '../../test/helpers/faulty-server.js'
 import { bodyExamples } from '../contract/index.js'
@@ -165,7 +165,9 @@ describe('a response has a size limit', () => {
 
   test('without which an endless response would end the process', async () => {
     let pulledBytes = 0
+    const cancel = vi.fn()
     const endless = new ReadableStream({
+      cancel,
       pull: (controller) => {
         controller.enqueue(new Uint8Array(65_536))
         pulledBytes += 65_536
@@ -177,6 +179,7 @@ describe('a response has a size limit', () => {
     })
     await expect(client.postCycle(large)).rejects.toThrow('200 has more than 1000000 bytes')
     expect(pulledBytes).toBeLessThan(1_300_000)
+    expect(cancel).toHaveBeenCalledOnce()
   })
 
   test('after a temporary status the call is repeated', async () => {

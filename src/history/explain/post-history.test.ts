@@ -1,6 +1,6 @@
 /** The past of a post: its rank in each cycle, and its newest reading with counters. */
 import { expect, test } from 'vitest'
-import { candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
 import { observed } from '../../../test/helpers/observed-cycles.js'
 import { referenceCodec } from '../../codec/index.js'
 import { formatInstant } from '../../contract/index.js'
@@ -9,7 +9,7 @@ import type { StoredCycle } from '../../store/index.js'
 import type { History } from '../session.js'
 import { isPendingAt, StoredVisits, type StoredVisit } from '../stored-visits.js'
 import { explainPost } from './explain-post.js'
-import { cyclesOf, lastReading, scoredCycle } from './post-history.js'
+import { cyclesOf, lastReading, outcomesOf, scoredCycle } from './post-history.js'
 
 const key = { gall_id: 'g', post_no: 2 }
 
@@ -87,6 +87,19 @@ test('the last reading is the newest one with counters', async () => {
   const other = { ...key, post_no: 1 }
   const [visit] = new StoredVisits(store).list(other)
   expect(await lastReading(store, cyclesOf(store, visit!, other), other)).toMatchObject({ views: 120 })
+})
+
+test('the outcomes of a post are those with its gallery and its number', async () => {
+  const { store } = await history()
+  const ids = [
+    ['g', 2],
+    ['h', 2],
+    ['g', 22],
+  ].map(([gall_id, post_no]) => ({ placement_id: `${gall_id}/${post_no}`, gall_id, post_no, tier: 'main' }))
+  await store.putOutcomes(
+    ids.map((record) => ({ placementId: record.placement_id, record: bytesOf(record), arrivedAtMs: 0 })),
+  )
+  expect(outcomesOf(store, key).map(({ placement_id }) => placement_id)).toEqual(['g/2'])
 })
 
 test('a post is pending from the cycle that brings it on, and no longer after the one that removes it, by cycle_time', () => {

@@ -262,6 +262,37 @@ test('a model that is replaced is closed once, after its successor has taken ove
   expect(models.get('b')?.closeCount).toBe(0)
 })
 
+test('a model that its users do not adopt is closed, and its version has failed', async () => {
+  const modelsDir = temporaryModelsDir()
+  const { load, models } = fakeLoads()
+  select(modelsDir, 'a')
+  const { lifecycle, users } = await open(modelsDir, load)
+  users.preparing = Promise.reject(new ModelError('its trial failed'))
+  users.preparing.catch(() => undefined)
+  select(modelsDir, 'b')
+  await lifecycle.poll()
+  await vi.waitUntil(() => lifecycle.status.failures.length === 1)
+  expect(lifecycle.status.failures).toMatchObject([{ version: 'b', problem: 'its trial failed' }])
+  expect([models.get('a')?.closeCount, models.get('b')?.closeCount]).toEqual([0, 1])
+})
+
+test('a shadow that is cancelled while its users take it does not stay with them', async () => {
+  const modelsDir = temporaryModelsDir()
+  const { load } = fakeLoads()
+  select(modelsDir, 'a')
+  const { lifecycle, users } = await open(modelsDir, load)
+  const preparing = Promise.withResolvers<undefined>()
+  users.preparing = preparing.promise.then(() => undefined)
+  select(modelsDir, 'a', 's')
+  await lifecycle.poll()
+  await vi.waitUntil(() => users.signals.length === 2)
+  select(modelsDir, 'a')
+  await lifecycle.poll()
+  preparing.resolve(undefined)
+  await lifecycle.close()
+  expect([users.signals[1]?.aborted, users.shadows.size]).toEqual([true, 0])
+})
+
 test('a shadow that is no longer named is removed from its users, then closed', async () => {
   const modelsDir = temporaryModelsDir()
   const { load, models } = fakeLoads()

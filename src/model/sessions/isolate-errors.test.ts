@@ -69,6 +69,15 @@ test('ends when the control fails too, and blames no item', async () => {
   await expect(search([numbers(9)], [3], { control, onError })).rejects.toThrow('broken')
 })
 
+test('ends when the control fails after an item has, and the item is known', async () => {
+  const found: number[] = []
+  const control = (items: readonly number[]): Promise<unknown> =>
+    items.length === 0 ? Promise.reject(new Error('broken')) : Promise.resolve()
+  const searching = search([numbers(9)], [3, 5], { control, onError: (item) => found.push(item) })
+  await expect(searching).rejects.toThrow('broken')
+  expect(found).toEqual([3])
+})
+
 test('ends when it is late, but not before one item has run or is known to fail', async () => {
   const isLate = (): boolean => true
   expect(await search([numbers(9)], [0, 1], { isLate })).toMatchObject({ found: [0], succeeded: [] })

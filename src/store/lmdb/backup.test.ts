@@ -1,10 +1,11 @@
 /** Backup and restore that fail: the first error is reported, and the directory is free for the next attempt. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { cycleIdAt, cycleSample } from '../../../test/helpers/store-samples.js'
 import { backUp, restore } from './backup.js'
+import { databaseName } from './environment.js'
 import { openLmdbStore } from './open-lmdb-store.js'
 
 let scratch: string
@@ -19,6 +20,10 @@ beforeEach(async () => {
 })
 afterEach(() => {
   rmSync(scratch, { recursive: true })
+})
+
+test('a backup is the database alone, without the lock of its directory', () => {
+  expect(readdirSync(backupDir)).toEqual([databaseName])
 })
 
 test('a restore whose files cannot be removed reports why it failed, and unlocks its directory', async () => {
