@@ -153,6 +153,14 @@ async function linesOf(checks: HealthChecks) {
   }))
 }
 
+test('a version that failed as a shadow has not failed as the active one', async () => {
+  const modelOf = async (role: string): Promise<string | undefined> => {
+    const checks = await checksOf([{ version: 's2', role, state: 'loading' }]).run()
+    return checks.find(({ check }) => check === 'model')?.status
+  }
+  expect([await modelOf('active'), await modelOf('shadow')]).toEqual(['ok', 'warn'])
+})
+
 /** A service without problems, in which v2 and the shadow s2 could not be loaded. */
 function checksOf(
   versions: readonly object[],

@@ -34,6 +34,15 @@ test('a first score within two cycles is on time, one after that is late, one th
   expect(observer.firstScores(cycleMs(100))).toMatchObject({ on_time: 2, late: 1, never: 1, share: 0.5 })
 })
 
+test('a post that leaves without a score counts only if it leaves after its deadline', async () => {
+  const { observer, post } = await observed()
+  const candidates = [1, 2].map((n) => candidate('g', n, extracted(cycleMs(0) - 1000)))
+  await post(cycleBody(0, { candidates }))
+  await post(cycleBody(1, { removals: [removal('g', 1)] }))
+  await post(cycleBody(2, { removals: [removal('g', 2)] }))
+  expect(observer.points.items.map(({ first_scores }) => first_scores.never)).toEqual([0, 0, 1])
+})
+
 test('first scores are those of the last 24 hours: none if all cycles are older, also no post that was overdue', async () => {
   const { observer, post } = await observed()
   const candidates = [1, 2, 3].map((n) => candidate('g', n, extracted(cycleMs(0) - 1000)))

@@ -275,10 +275,11 @@ describe('a call ends', () => {
   ])('by its signal %s, with the reason of the signal', async (_when, step) => {
     const stop = new AbortController()
     const longWaits = { backoffMsFirst: 1e6, backoffMsMax: 1e6, retryTimeoutMs: Infinity, random: () => 0.9 }
-    const { client } = await connect(new FaultyServer(step), longWaits)
+    const { client, failures } = await connect(new FaultyServer(step), longWaits)
     const call = client.postCycle(large, { signal: stop.signal })
     setTimeout(() => stop.abort(new Error('enough')), 50)
     await expect(call).rejects.toThrow('enough')
+    expect(failures.map(({ outcome }) => outcome)).not.toContainEqual(new Error('enough'))
     await expect(client.getHealth({ signal: stop.signal })).rejects.toThrow('enough')
   })
 })

@@ -1,6 +1,6 @@
 /** When the next attempt begins: bounds of the back-off, Retry-After, and which failures are temporary. */
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { defaultPolicy, isTemporaryError, isTemporaryStatus, wait, waitMsOf } from './retry.js'
 
 const share = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
@@ -29,7 +29,7 @@ test('no attempt begins before Retry-After, and the jitter after it is at most t
     fc.property(policy, fc.nat(100), share, fc.nat(100_000), (given, retryCount, random, seconds) => {
       const waitMs = waitMsOf(given, retryCount, String(seconds), random)
       expect(waitMs).toBeGreaterThanOrEqual(seconds * 1000)
-      expect(waitMs).toBeLessThanOrEqual(seconds * 1000 + given.backoffMsFirst)
+      expect(waitMs).toBeLessThanOrEqual(seconds * 1000 + Math.min(given.backoffMsFirst, given.backoffMsMax))
     }),
   )
 })
@@ -78,4 +78,12 @@ test('a signal ends a wait, also one that was aborted before', async () => {
   stop.abort(new Error('enough'))
   await expect(waiting).rejects.toThrow('enough')
   await expect(wait(1e6, stop.signal)).rejects.toThrow('enough')
+})
+
+test('a wait that has ended does not listen to its signal any longer', async () => {
+  const { signal } = new AbortController()
+  const [add, remove] = [vi.spyOn(signal, 'addEventListener'), vi.spyOn(signal, 'removeEventListener')]
+  await wait(0, signal)
+  const [name, listener] = add.mock.calls[0] ?? []
+  expect(remove).toHaveBeenCalledWith(name, listener)
 })

@@ -107,6 +107,10 @@ describe('a graph that states its batch runs with so many rows', () => {
     expectClose(await predict(of(shape, 2), 5, { features }), [[0.25, 0.75, 0.25, 0.75, 0.5]])
   })
 
+  test('and it is the last row of the last run, not its first one', async () => {
+    expectClose(await predict(of([3, 1], 3), 5, { features }), [[1 / 6, 1 / 2, 1 / 3, 6 / 16, 5 / 16]])
+  })
+
   test('one at a time', async () => {
     expectClose(await predict(of([1, 1], 1), 5, { features }), [[1, 1, 1, 1, 1]])
   })
