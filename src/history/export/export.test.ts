@@ -77,6 +77,9 @@ describe('an export', () => {
       body_html: 'post_no' in visit && visit.post_no === full.post_no ? full.body_html : null,
     }))
     expect(sorted(await rowsOf(out, 'visits'))).toEqual(sorted(visits))
+    // Personal data is written on request only.
+    const bodies = (await rowsOf(await exported(directory), 'visits')).map(({ body_html }) => body_html)
+    expect(bodies).toEqual(visits.map(() => null))
   })
 
   test('has the exact float32 rows that the model was given', async () => {
