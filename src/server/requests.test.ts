@@ -17,6 +17,15 @@ test('a cycle gets a response, which is stored', async () => {
   expect((await server.call({ path: '/v1/scores/20240301T0005' })).status).toBe(404)
 })
 
+test('a response is not compressed while a body that nobody reads arrives', async () => {
+  const server = await listening()
+  const candidates = Array.from({ length: 40 }, (_, index) => candidate('g', index + 1))
+  const { text } = await server.postCycle({ ...cycle, candidates })
+  expect(text.length).toBeGreaterThan(1400)
+  const scores = { path: `/v1/scores/${cycle.cycle_id}`, headers: { 'Accept-Encoding': 'gzip' } }
+  expect((await server.call({ ...scores, body: 'unread' })).text).toBe(text)
+})
+
 test('a method that a path does not have is 405, and the response names those that it has', async () => {
   const server = await listening()
   const { status, headers } = await server.call({ method: 'DELETE', path: '/v1/health' })
