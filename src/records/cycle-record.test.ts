@@ -1,7 +1,7 @@
 /** The record of a cycle: its tables are read one by one, and damage is an error. */
 import { expect, test } from 'vitest'
 import { Random } from '../../test/fuzz/random.js'
-import { packCycleRecord, readCycleHeader, readCycleTable } from './cycle-record.js'
+import { packCycleRecord, readCycleHeader, readCycleTable, tookEffect } from './cycle-record.js'
 import { cycleTableNames } from './tables.js'
 
 const numbers = (...values: readonly number[]): Float64Array => Float64Array.from(values)
@@ -107,4 +107,8 @@ test('a score takes at most 20 bytes', () => {
     downvote_share: shares(),
   })
   expect(packed.length / count).toBeLessThanOrEqual(20)
+})
+
+test('a removal took effect if the place where its post entered is recorded', () => {
+  expect([0, 1].map((row) => tookEffect(tables.removals, row))).toEqual([true, false])
 })

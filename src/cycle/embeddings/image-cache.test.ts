@@ -62,7 +62,7 @@ test('images beyond the limit of the queue are encoded after later cycles, or wh
 test('posts that have left are forgotten when they are the majority, and not before', async () => {
   const store = createMemoryStore()
   const parts = { quarantine: new Quarantine(), log: silentLog }
-  const cache = new ImageCache(new FakeImageEncoder('a'.repeat(64)), store, parts)
+  const cache = new ImageCache(new FakeImageEncoder('a'.repeat(64)), store, parts, 100)
   const many = Array.from({ length: 1000 }, (_, index) => 100 + index)
   cache.columns(poolOf(many), new Uint32Array(many.length).fill(1))
   cache.sweep(poolOf([]))
