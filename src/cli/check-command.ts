@@ -19,6 +19,7 @@ import { gunzipBody } from '../server/index.js'
 import type { Store } from '../store/index.js'
 import { addSettingFlags, type CommandContext } from './context.js'
 import { CommandError, messageLine, UsageError } from './failure.js'
+import { counted } from './format.js'
 import { withStore } from './models/common.js'
 import { readSettings, type Flags } from './read-settings.js'
 
@@ -148,7 +149,12 @@ function textOf({ file, status, error, effect }: CheckedFile): string {
 
 function cycleText(file: string, effect: CycleEffect): string {
   const { candidates, engagement, candidate_scores: snapshots, removals, change } = effect
-  const rows = `${candidates} candidates, ${engagement} readings, ${snapshots} snapshots, ${removals} removals`
+  const rows = [
+    counted(candidates, 'candidate'),
+    counted(engagement, 'reading'),
+    counted(snapshots, 'snapshot'),
+    counted(removals, 'removal'),
+  ].join(', ')
   const head = `${file}: cycle ${effect.cycle_id} is valid: ${rows}\n`
   if (effect.effect === 'repeat') return `${head}  a repeat: the server returns its stored response\n`
   return change === null ? head : head + changeText(change)

@@ -41,7 +41,7 @@ const excludedSettings: readonly SettingName[] = [
   'environment',
 ]
 
-type DemoFlags = WorkloadFlags & { readonly port: number }
+type DemoFlags = WorkloadFlags & { readonly port: number; readonly adminPort?: number }
 
 export function addDemoCommand(commands: Command, context: CommandContext): void {
   const command = commands
@@ -50,6 +50,11 @@ export function addDemoCommand(commands: Command, context: CommandContext): void
       'start a server with an empty data directory, simulate a day, print what the model would have picked',
     )
     .option('--port <number>', 'port of the server; 0 selects a free one', integerArgument(0, 65_535), 8080)
+    .option(
+      '--admin-port <number>',
+      `port of the operators' page (default: ${defaultTextOf('adminPort')}, or a free one if that is in use)`,
+      integerArgument(0, 65_535),
+    )
   addWorkloadFlags(command, postsPerDayDefault).action((flags: DemoFlags) => demo(flags, context))
 }
 
@@ -64,7 +69,10 @@ async function demo(flags: DemoFlags, context: CommandContext): Promise<void> {
   rmSync(dataDir, { recursive: true, force: true })
   const { keys, file } = ensureGeneratedKey(dataDir, 'api-key')
   const [key = ''] = keys
-  const adminPort = await adminPortOf(context.env, port)
+  const adminPort = await adminPortOf(
+    flags.adminPort?.toString() ?? context.env[variableOf('adminPort')],
+    port,
+  )
   const page = adminPort === 'off' ? null : pageAddress(adminPort, dataDir)
   const paragraph = paragraphs(context.columns())
   context.printMessage(
@@ -187,9 +195,8 @@ function makeModels(dataDir: string): string {
   return modelsDir
 }
 
-/** The port of the page: that of the environment, else the default or, if that is in use, a free one. */
-async function adminPortOf(env: NodeJS.ProcessEnv, port: number): Promise<number | 'off'> {
-  const given = env[variableOf('adminPort')]
+/** The port of the page: the given one, else the default or, if that is in use, a free one. */
+async function adminPortOf(given: string | undefined, port: number): Promise<number | 'off'> {
   if (given === 'off') return 'off'
   if (given) return checkPort(host, Number(given), 'admin-')
   const usual = Number(defaultTextOf('adminPort'))

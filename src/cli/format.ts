@@ -8,6 +8,11 @@ export function count(value: number): string {
   return value.toLocaleString('en-US')
 }
 
+/** `1 cycle`, `1,234 cycles` */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`
+}
+
 export function number(value: number | null, digits = 3): string {
   return value === null ? '–' : value.toFixed(digits)
 }

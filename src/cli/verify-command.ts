@@ -18,6 +18,7 @@ import {
 import { addSettingFlags, printResult, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
 import { CommandError, messageLine } from './failure.js'
+import { counted } from './format.js'
 import { settingsOf, type Flags } from './read-settings.js'
 
 export interface VerifyReport {
@@ -69,7 +70,7 @@ async function verify(flags: Flags, context: CommandContext): Promise<void> {
   const hash = (flags['hash'] as string | undefined) ?? null
   const report = await verifyFile(file, { allImages: flags['allImages'] === true, whole: false, hash })
   printResult(context, flags, report, () => reportText(report))
-  if (!report.sound) throw new CommandError(`${file}: ${report.problemCount} problems`)
+  if (!report.sound) throw new CommandError(`${file}: ${counted(report.problemCount, 'problem')}`)
 }
 
 /** Parses the hash of a cycle. */

@@ -189,7 +189,7 @@ export class Api {
       const message =
         error instanceof ConnectionError && !isTemporaryError(error)
           ? `${url}: ${reasonOf(error)}`
-          : `${call.method} ${call.path}: no response within ${seconds} s; last failure: ${reasonOf(error)}`
+          : `${call.method} ${call.path}: no response within ${seconds} s; last failure: ${reasonOf(error)}; --url names the server`
       throw new SimulationError('unreachable', message, { cause: error })
     })
     if (this.outageSinceMs !== null) onOutage?.(null)

@@ -25,7 +25,9 @@ function start(
 test('demo shows the page, posts by title, the comparison and the next steps, keeps running, and exits with 0 on Ctrl-C', async () => {
   // The whole day: a shorter window could be in the small hours in Korea, in which few posts are saved.
   const adminPort = await freePort()
-  const demo = start(['demo', '--port', '0', '--hours', '24'], { UNDERSTUDY_ADMIN_PORT: String(adminPort) })
+  const demo = start(['demo', '--port', '0', '--admin-port', String(adminPort), '--hours', '24'], {
+    UNDERSTUDY_ADMIN_PORT: 'off',
+  })
   const explainCommand = /npx understudy explain (\S+) (\d+) --data-dir (\S+) --models-dir (\S+)\n/
   const stderr = text(demo.child.stderr!)
   let output = ''

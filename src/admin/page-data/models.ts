@@ -27,6 +27,7 @@ export async function models({ sources, observer }: ModelParts): Promise<Models>
   const { modelsDir } = directories
   const packages = await listModels(modelsDir).catch((): string[] => [])
   const inUse = lifecycle.versions
+  const shadows = inUse.filter(({ role }) => role === 'shadow').map(({ version }) => version)
   const failures = failedVersions(lifecycle)
   const serving = servingVersion(sources)
   const previous = serving === null ? null : await previousVersion(sources, serving).catch(() => null)
@@ -48,7 +49,7 @@ export async function models({ sources, observer }: ModelParts): Promise<Models>
           ...(await manifestFacts(modelsDir, version)),
           memory_bytes: await memoryOf(uses.flatMap(({ processes }) => processes)),
           predict_ms: predictMs(observer.points.items, version),
-          commands: modelCommands(directories, version),
+          commands: modelCommands(directories, version, shadows),
         }
       }),
     ),

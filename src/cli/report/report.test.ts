@@ -20,19 +20,26 @@ describe('the sentences', () => {
       '575 cycles on 2 days, 2026-03-02 00:05 to 2026-03-03 23:55 KST. ' +
         'Model / weights: model-1 / weights-1, model-2 / weights-2, model-3 / weights-3. 3 combinations of model and weights were in force; the figures of "model" combine them: see the table by version.',
     )
-    const one = { ...reportFixture.window, days: 1, versions: ['m-1 / w-1'] }
-    expect(windowSentence({ ...reportFixture, window: one })).toMatch(/on 1 day, .*: m-1 \/ w-1\.$/)
+    const one = { ...reportFixture.window, cycles: 1, days: 1, versions: ['m-1 / w-1'] }
+    expect(windowSentence({ ...reportFixture, window: one })).toMatch(/^1 cycle on 1 day, .*: m-1 \/ w-1\.$/)
   })
 
   test('say what happened to the posts, and what the model would have picked', () => {
     expect(pickSentences(reportFixture)).toEqual([
       '9,001 posts were pending. The operators saved 301, hid 302 and deleted 303; 304 aged out, 305 are still pending.',
       'With as many picks in each cycle as the operators, the model would have picked 102 posts. ' +
-        '418 of these 102 picks are decided; the other 107 are still pending.',
+        '418 of these 102 picks are decided; 107 are still pending.',
       '  103 were saved (82 % (81 to 84) of the decided picks, 83 % (82 to 85) of all saved posts), half of them at least ' +
         '11 min before the operators;',
       '  209 were hidden or deleted (84.1 % (83.0 to 86.0) of the decided picks); 106 aged out.',
     ])
+  })
+
+  test('are in the singular for one post', () => {
+    const visits = { ...reportFixture.visits, total: 1, open: 1 }
+    expect(pickSentences({ ...reportFixture, visits })[0]).toMatch(
+      /^1 post was pending\. .* 1 is still pending\.$/,
+    )
   })
 
   const difference = (mean: number, verdict: Difference['verdict'], more_days: number | null): string =>

@@ -3,7 +3,7 @@
  * difference is significant.
  */
 import type { BudgetFigures, Difference, Estimate, Ranker, Report } from '../../contract/index.js'
-import { count, kstTime, minutes, percent } from '../format.js'
+import { count, counted, kstTime, minutes, percent } from '../format.js'
 
 const baselineLabels: Readonly<Record<string, string>> = {
   views: 'views',
@@ -33,7 +33,7 @@ export function windowSentence({ window }: Report): string {
       ? ` ${versions.length} combinations of model and weights were in force; the figures of "model" combine them: see the table by version.`
       : ''
   return (
-    `${count(cycles)} cycles on ${days} ${days === 1 ? 'day' : 'days'}, ${kstTime(from)} to ${kstTime(to)} KST. ` +
+    `${counted(cycles, 'cycle')} on ${counted(days, 'day')}, ${kstTime(from)} to ${kstTime(to)} KST. ` +
     `Model / weights: ${versions.join(', ')}.${changes}`
   )
 }
@@ -48,8 +48,8 @@ export function isComparable({ rankers: [model] }: Pick<Report, 'rankers'>, save
 /** What happened to the posts, and what the model would have done with the operators' budget. `savedMin`: as `isComparable`. */
 export function pickSentences({ visits, rankers }: Report, savedMin?: number): string[] {
   const posts =
-    `${count(visits.total)} posts were pending. The operators saved ${count(visits.saved)}, hid ${count(visits.hidden)} and ` +
-    `deleted ${count(visits.deleted)}; ${count(visits.aged_out)} aged out, ${count(visits.open)} are still pending.`
+    `${counted(visits.total, 'post')} ${isOrAre(visits.total, 'was', 'were')} pending. The operators saved ${count(visits.saved)}, hid ${count(visits.hidden)} and ` +
+    `deleted ${count(visits.deleted)}; ${count(visits.aged_out)} aged out, ${count(visits.open)} ${isOrAre(visits.open)} still pending.`
   const model = rankers[0]
   if (model === undefined || !isComparable({ rankers }, savedMin)) {
     const ranked = model?.rank_percentile.n ?? 0
@@ -62,13 +62,17 @@ export function pickSentences({ visits, rankers }: Report, savedMin?: number): s
     saved === 0 ? '' : `, half of them at least ${minutes(lead_minutes.p50)} before the operators`
   return [
     posts,
-    `With as many picks in each cycle as the operators, the model would have picked ${count(picks)} posts. ` +
-      `${count(decided)} of these ${count(picks)} picks are decided; the other ${count(open)} are still pending.`,
+    `With as many picks in each cycle as the operators, the model would have picked ${counted(picks, 'post')}. ` +
+      `${count(decided)} of these ${counted(picks, 'pick')} ${isOrAre(decided)} decided; ${count(open)} ${isOrAre(open)} still pending.`,
     `  ${count(saved)} were saved (${budgetShare(model, 'precision')} of the decided picks, ${budgetShare(model, 'recall')} of all ` +
       `saved posts)${earlier};`,
     `  ${count(hidden + deleted)} were hidden or deleted (${budgetShare(model, 'harm', 1)} of the decided picks); ` +
       `${count(aged_out)} aged out.`,
   ]
+}
+
+function isOrAre(value: number, one = 'is', several = 'are'): string {
+  return value === 1 ? one : several
 }
 
 /** A share of the picks at the same budget, with its interval. */

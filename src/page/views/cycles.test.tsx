@@ -104,6 +104,15 @@ describe('the calls', () => {
     ])
   })
 
+  test('have their status before the reason, unless no response was sent', () => {
+    const reasonOf = (status: number): string => {
+      const problem = { reason: { code: 'disconnected' }, field: null } as const
+      const page = html([{ ...callFixture, ...nothing, result: 'failed', status, problem }])
+      return textOf(/<span class="clip muted"[^]*?<\/span>/.exec(page)![0])
+    }
+    expect([503, 0].map(reasonOf)).toEqual(['503 the client disconnected', 'the client disconnected'])
+  })
+
   test('are counted', () => {
     expect(textOf(html([refused, callFixture]))).toContain(' 2 calls')
   })

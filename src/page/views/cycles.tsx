@@ -187,7 +187,8 @@ function ResultCell({ call: { result, status, is_late, warnings, problem } }: { 
       {warnings.length > 0 && <Badge tone="warn">{counted(warnings.length, t.units.warnings)}</Badge>}
       {why !== null && (
         <span class="clip muted" title={why}>
-          {status} <Text>{why}</Text>
+          {status > 0 && `${status} `}
+          <Text>{why}</Text>
         </span>
       )}
     </>

@@ -1,0 +1,28 @@
+/** The commands that the page shows to be copied do what their place says, and nothing else. */
+import { expect, test } from 'vitest'
+import { modelCommands } from './model-commands.js'
+
+const directories = { dataDir: '/srv/my data', modelsDir: '/srv/models' }
+const suffix = "--models-dir /srv/models --data-dir '/srv/my data'"
+
+test('each command names the version and the directories that it uses', () => {
+  expect(modelCommands(directories, 'a')).toEqual({
+    verify: 'understudy models verify a --models-dir /srv/models',
+    inspect: 'understudy models inspect a --models-dir /srv/models',
+    shadow: `understudy models shadow a ${suffix}`,
+    activate: `understudy models activate a ${suffix}`,
+  })
+})
+
+test.each([
+  { shadows: ['b'], version: 'a', wanted: 'b a' },
+  { shadows: ['b', 'a'], version: 'a', wanted: 'b' },
+  { shadows: ['a'], version: 'a', wanted: '--none' },
+])(
+  'with the shadows $shadows, the command for $version leaves the others',
+  ({ shadows, version, wanted }) => {
+    expect(modelCommands(directories, version, shadows).shadow).toBe(
+      `understudy models shadow ${wanted} ${suffix}`,
+    )
+  },
+)
