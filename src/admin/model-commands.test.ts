@@ -6,7 +6,7 @@ const directories = { dataDir: '/srv/my data', modelsDir: '/srv/models' }
 const suffix = "--models-dir /srv/models --data-dir '/srv/my data'"
 
 test('each command names the version and the directories that it uses', () => {
-  expect(modelCommands(directories, 'a')).toEqual({
+  expect(modelCommands(directories, 'a', [])).toEqual({
     verify: 'understudy models verify a --models-dir /srv/models',
     inspect: 'understudy models inspect a --models-dir /srv/models',
     shadow: `understudy models shadow a ${suffix}`,

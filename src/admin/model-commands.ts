@@ -12,7 +12,7 @@ import { shellWord, type Settings } from '../settings/index.js'
 export function modelCommands(
   { dataDir, modelsDir }: Pick<Settings, 'dataDir' | 'modelsDir'>,
   version: string,
-  shadows: readonly string[] = [],
+  shadows: readonly string[],
 ): ModelFacts['commands'] {
   const models = `--models-dir ${shellWord(modelsDir)}`
   const others = shadows.filter((shadow) => shadow !== version)

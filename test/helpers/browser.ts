@@ -123,7 +123,8 @@ export function settled(page: Page): Promise<void> {
 
 /**
  * What does not fit its frame: the page and a view that is one long list, whose parts scroll; in its width a panel, a cell of the
- * checks, on a phone the state of the service, and a table, which may scroll sideways below 1024 pixels if it has more than four columns and leaves none out.
+ * checks, on a phone the state of the service, and a table, which may scroll sideways below 1024 pixels if it has more than four
+ * columns and leaves none out.
  */
 export function overflows(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(

@@ -69,7 +69,7 @@ function commandsAfter(
   serving: string | undefined,
   directories: Settings,
 ): string[] {
-  const { verify } = modelCommands(directories, version)
+  const { verify } = modelCommands(directories, version, [])
   if (role === 'shadow' || serving === undefined) return [verify]
-  return [verify, modelCommands(directories, serving).activate]
+  return [verify, modelCommands(directories, serving, []).activate]
 }

@@ -48,8 +48,8 @@ export function isComparable({ rankers: [model] }: Pick<Report, 'rankers'>, save
 /** What happened to the posts, and what the model would have done with the operators' budget. `savedMin`: as `isComparable`. */
 export function pickSentences({ visits, rankers }: Report, savedMin?: number): string[] {
   const posts =
-    `${counted(visits.total, 'post')} ${isOrAre(visits.total, 'was', 'were')} pending. The operators saved ${count(visits.saved)}, hid ${count(visits.hidden)} and ` +
-    `deleted ${count(visits.deleted)}; ${count(visits.aged_out)} aged out, ${count(visits.open)} ${isOrAre(visits.open)} still pending.`
+    `${counted(visits.total, 'post')} ${verb(visits.total, 'was', 'were')} pending. The operators saved ${count(visits.saved)}, hid ${count(visits.hidden)} and ` +
+    `deleted ${count(visits.deleted)}; ${count(visits.aged_out)} aged out, ${count(visits.open)} ${verb(visits.open)} still pending.`
   const model = rankers[0]
   if (model === undefined || !isComparable({ rankers }, savedMin)) {
     const ranked = model?.rank_percentile.n ?? 0
@@ -63,7 +63,7 @@ export function pickSentences({ visits, rankers }: Report, savedMin?: number): s
   return [
     posts,
     `With as many picks in each cycle as the operators, the model would have picked ${counted(picks, 'post')}. ` +
-      `${count(decided)} of these ${counted(picks, 'pick')} ${isOrAre(decided)} decided; ${count(open)} ${isOrAre(open)} still pending.`,
+      `${count(decided)} of these ${counted(picks, 'pick')} ${verb(decided)} decided; ${count(open)} ${verb(open)} still pending.`,
     `  ${count(saved)} were saved (${budgetShare(model, 'precision')} of the decided picks, ${budgetShare(model, 'recall')} of all ` +
       `saved posts)${earlier};`,
     `  ${count(hidden + deleted)} were hidden or deleted (${budgetShare(model, 'harm', 1)} of the decided picks); ` +
@@ -71,7 +71,7 @@ export function pickSentences({ visits, rankers }: Report, savedMin?: number): s
   ]
 }
 
-function isOrAre(value: number, one = 'is', several = 'are'): string {
+function verb(value: number, one = 'is', several = 'are'): string {
   return value === 1 ? one : several
 }
 
