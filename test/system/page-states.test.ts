@@ -171,6 +171,7 @@ describe.skipIf(browserMissing)('the page', () => {
     await shadow.getByText('shadow', { exact: true }).waitFor()
     await shadow.getByText(hostile).first().waitFor()
     expect(await shadow.innerText()).toMatch(/Memory\s+[\d.]+ MiB/)
+    expect(await shadow.innerText()).toContain('understudy models shadow --none ')
     const serving = page.getByRole('region', { name: 'transport-test-1' })
     expect(await serving.innerText()).toMatch(/Time per cycle\s+[\d.]+ ms median, [\d.]+ ms p99 of 13 cycles/)
     await page.getByRole('region', { name: 'unreadable-1' }).getByText('The package cannot be read').waitFor()
