@@ -43,6 +43,8 @@ interface Timer {
 /** The virtual time of all processes. */
 export class World {
   nowMs = 0
+  /** When each step was taken: runs with equal ones took the same steps. */
+  readonly stepsMs: number[] = []
   #order = 0
   #timers: Timer[] = []
 
@@ -70,6 +72,7 @@ export class World {
       if (next === null || next.atMs > endMs) break
       this.#timers.splice(this.#timers.indexOf(next), 1)
       this.nowMs = Math.max(this.nowMs, next.atMs)
+      this.stepsMs.push(this.nowMs)
       next.run()
     }
     this.nowMs = endMs

@@ -38,20 +38,24 @@ class Hashing {
   isDone = false
   /** Never rejects: hashes that are missing are computed from the records. */
   readonly done: Promise<void>
+  /** The hashing of the cycle before, which comes first; null: it is done. */
+  #before: Hashing | null
   readonly #begun = Promise.withResolvers<undefined>()
 
-  /** `before`: the hashing of the cycle before. */
   constructor(before: Hashing | null, hash: () => Promise<void>) {
-    this.done = this.#run(before, hash)
+    this.#before = before
+    this.done = this.#run(hash)
   }
 
   begin(): void {
+    this.#before?.begin()
     this.#begun.resolve(undefined)
   }
 
-  async #run(before: Hashing | null, hash: () => Promise<void>): Promise<void> {
+  async #run(hash: () => Promise<void>): Promise<void> {
     await Promise.race([this.#begun.promise, pause(hashDelayMs, undefined, { ref: false })])
-    await before?.done
+    await this.#before?.done
+    this.#before = null
     await ignoringErrors(hash)
     this.isDone = true
   }
