@@ -187,6 +187,9 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
 
     test('a cycle that was planned for another position is refused, and stored at the free one', async () => {
       const store = await newStore()
+      await expect(store.appendCycle(cycleSample(1, { position: 2 }))).rejects.toMatchObject({
+        code: 'failed',
+      })
       await store.appendCycle(cycleSample(1, { position: 1 }))
       for (const position of [1, 3])
         await expect(store.appendCycle(cycleSample(2, { position }))).rejects.toMatchObject({

@@ -55,9 +55,12 @@ function checkRows(
   ms: Float64Array,
   fraction: Float64Array,
 ): void {
+  // One object for all rows: most are as late as the cycle.
+  const at = { ms: 0, fraction: 0 }
   for (let row = 0; row < ms.length; row++) {
     if (ms[row]! < cycleAt.ms) continue
-    const at: Instant = { ms: ms[row]!, fraction: fraction[row]! }
+    at.ms = ms[row]!
+    at.fraction = fraction[row]!
     if (compareInstants(at, cycleAt) > 0)
       problems.add(`${list}[${row}].${member}`, 'must not be later than cycle_time')
   }

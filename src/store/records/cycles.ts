@@ -77,11 +77,11 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
     let before = ''
     const append = (): Position => {
       if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is already stored`)
-      const free = lastPosition(db) + 1
-      if (record.position !== undefined && record.position !== free)
+      const free = record.position ?? lastPosition(db) + 1
+      if (!isNext(db, free))
         throw new StoreError(
           'failed',
-          `cycle ${cycleId} was planned for position ${record.position}, but the next free position is ${free}`,
+          `cycle ${cycleId} was planned for position ${free}, but the next free position is ${lastPosition(db) + 1}`,
         )
       assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
       db.requests.putSync(free, records.packRequest(request, scratch))
@@ -204,6 +204,12 @@ export function firstPosition({ responses }: Pick<Databases, 'responses'>): Posi
 /** Position of the last cycle to arrive; 0 in an empty store. */
 export function lastPosition({ cycles }: Pick<Databases, 'cycles'>): Position {
   return [...cycles.getKeys({ reverse: true, limit: 1 })][0] ?? 0
+}
+
+/** Whether a position follows the last one. Two keys are found faster than the last one: positions have no gaps. */
+function isNext(db: Pick<Databases, 'cycles'>, position: Position): boolean {
+  if (db.cycles.doesExist(position)) return false
+  return position === 1 ? lastPosition(db) === 0 : db.cycles.doesExist(position - 1)
 }
 
 /** Positions of the snapshots of the pool, newest first. */
