@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { dayMs } from '../base/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { endedRequest as request, observed } from '../../test/helpers/observed-cycles.js'
@@ -32,6 +32,18 @@ test('a first score within two cycles is on time, one after that is late, one th
   await post(cycleBody(3, { removals: [removal('g', 4)] }))
   expect(observer.points.last?.first_scores).toEqual({ on_time: 0, late: 0, never: 1, overdue: 0 })
   expect(observer.firstScores(cycleMs(100))).toMatchObject({ on_time: 2, late: 1, never: 1, share: 0.5 })
+})
+
+test('the total of a cycle is the sum of its stages without the sending, which waits for the client', async () => {
+  const { observer, post } = await observed()
+  let nowMs = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (nowMs += 2))
+  onTestFinished(() => clock.mockRestore())
+  await post(cycleBody(0, { candidates: [candidate('g', 1)] }))
+  const { ms, stages_ms } = observer.points.last ?? expect.fail('no cycle was observed')
+  const { send = 0, ...others } = stages_ms
+  expect(send).toBeGreaterThan(0)
+  expect(ms).toBe(Object.values(others).reduce((sum, stage) => sum + stage))
 })
 
 test('a post that leaves without a score counts only if it leaves after its deadline', async () => {

@@ -29,6 +29,7 @@ export async function observed() {
     const stages = Object.assign(new StageClock(0), { cycleId: body.cycle_id })
     stages.lap('receive')
     await cycles.intake.submit(new RequestBody(bytesOf(body)), receivedMs, stages)
+    stages.lap('send')
     const ended = { ...endedRequest, status, stages } satisfies EndedRequest
     await new Promise<void>((resolve) => {
       observer.listen({ onCall: () => resolve() })

@@ -96,17 +96,22 @@ describe('an export', () => {
       ),
     )
     const out = await exported(directory, { features: catalogue })
+    // A window that does not begin with the first cycle.
+    const later = await exported(directory, { features: catalogue, fromMs: cycleMs(1) })
     const fill = compileFeatures(catalogue, { codec: referenceCodec, missing: 'nan' })
     const names = catalogue.map(({ name }) => `"${name}"`)
     for (const [index, { response }] of recorded.entries()) {
       const inputs = model.seen[index]!
       const matrix = new Float32Array(inputs.count * catalogue.length)
       fill(inputs, matrix)
-      const { rows } = await queried(
-        out,
-        `select ${names.join(', ')} from scores where cycle_id = '${response.cycle_id}' order by post_no`,
-      )
-      expect(rows.flat()).toEqual(Array.from(matrix, (value) => (Number.isNaN(value) ? null : value)))
+      const values = Array.from(matrix, (value) => (Number.isNaN(value) ? null : value))
+      for (const tables of index === 0 ? [out] : [out, later]) {
+        const { rows } = await queried(
+          tables,
+          `select ${names.join(', ')} from scores where cycle_id = '${response.cycle_id}' order by post_no`,
+        )
+        expect(rows.flat()).toEqual(values)
+      }
     }
   })
 

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { elementTypes, type Operator } from '../../../models/onnx-writer.js'
 import { exampleTokenizer } from '../../../test/helpers/encoder-plans.js'
+import { galleryGraph } from '../../../test/helpers/gallery-graph.js'
 import { smallGraph } from '../../../test/helpers/model-packages.js'
 import { silentLog } from '../../base/index.js'
 import { draftManifest, type Draft } from './draft.js'
@@ -352,4 +353,22 @@ test('a copy in another precision is opened only if its original cannot be', asy
   ])
   const other = await draftFiles({ 'head.onnx': broken, 'head_int8.onnx': whole }, 'up')
   expect(other.manifest?.head).toMatchObject({ file: 'head_int8.onnx' })
+})
+
+test.each([
+  ['texts', ['cat', '등산'], { galleries: ['cat', '등산'] }, []],
+  [
+    'an item that is no text, without which the others would have other indexes',
+    ['cat', 7, '등산'],
+    null,
+    ['galleries'],
+  ],
+  ['no list', { cat: 1 }, null, ['galleries']],
+])('a galleries.json with %s', async (_, content, manifest, needed) => {
+  const draft = await draftFiles({
+    'p_views.onnx': galleryGraph(['N', 1]),
+    'galleries.json': JSON.stringify(content),
+  })
+  expect(needs(draft)).toEqual(needed)
+  if (manifest !== null) expect(draft.manifest).toMatchObject(manifest)
 })
