@@ -55,12 +55,9 @@ function checkRows(
   ms: Float64Array,
   fraction: Float64Array,
 ): void {
-  // One object for all rows: most are as late as the cycle.
-  const at = { ms: 0, fraction: 0 }
   for (let row = 0; row < ms.length; row++) {
     if (ms[row]! < cycleAt.ms) continue
-    at.ms = ms[row]!
-    at.fraction = fraction[row]!
+    const at: Instant = { ms: ms[row]!, fraction: fraction[row]! }
     if (compareInstants(at, cycleAt) > 0)
       problems.add(`${list}[${row}].${member}`, 'must not be later than cycle_time')
   }

@@ -79,10 +79,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is already stored`)
       const free = record.position ?? lastPosition(db) + 1
       if (!isNext(db, free))
-        throw new StoreError(
-          'failed',
-          `cycle ${cycleId} was planned for position ${free}, but the next free position is ${lastPosition(db) + 1}`,
-        )
+        throw new StoreError('failed', `cycle ${cycleId} was planned for ${free}, not the next position`)
       assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
       db.requests.putSync(free, records.packRequest(request, scratch))
       if (free > 1 && !db.chain.doesExist(free - 1))
