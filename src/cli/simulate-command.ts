@@ -3,10 +3,13 @@
  */
 import type { Command } from 'commander'
 import { inBackground } from '../base/index.js'
+import type { Settings } from '../settings/index.js'
 import type { WorkloadOptions } from '../simulator/index.js'
+import { tlsOf } from './admin-listener.js'
 import { findGeneratedKeys } from './api-keys.js'
 import { addSettingFlags, numberArgument, printResult, stopSignal, type CommandContext } from './context.js'
 import { CommandError, UsageError } from './failure.js'
+import { localUrl } from './port-check.js'
 import { settingsOf } from './read-settings.js'
 import { describeReport } from './simulation-report.js'
 import { runSimulation } from './simulation-run.js'
@@ -20,7 +23,7 @@ export interface WorkloadFlags {
 }
 
 interface SimulateFlags extends WorkloadFlags {
-  readonly url: string
+  readonly url?: string
   readonly faults: boolean
   readonly startAt?: string
   readonly retryTimeout?: number
@@ -36,8 +39,8 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
         'UNDERSTUDY_API_KEYS or of the keys file, otherwise the one in the data directory that serve generated.',
     )
     .summary('run the simulated client against a server and check every response')
-    .option('--url <url>', 'base URL of the server', 'http://127.0.0.1:8080')
-  addSettingFlags(command, ['dataDir', 'apiKeysFile'])
+    .option('--url <url>', 'base URL of the server (default: from host and port)')
+  addSettingFlags(command, ['host', 'port', 'dataDir', 'apiKeysFile'])
   addWorkloadFlags(command)
     .option(
       '--start-at <time>',
@@ -66,7 +69,9 @@ export function workloadOf({ hours, postsPerDay, seed, speed }: WorkloadFlags): 
 }
 
 async function runAgainstServer(flags: SimulateFlags, context: CommandContext): Promise<void> {
-  const { url, faults, startAt, retryTimeout, intoUsedServer } = flags
+  const { faults, startAt, retryTimeout, intoUsedServer } = flags
+  const settings = settingsOf({ ...flags }, context)
+  const server = { url: flags.url ?? urlOf(settings), apiKey: configuredKey(settings) }
   const stop = new AbortController()
   inBackground(
     'shutdown',
@@ -79,8 +84,7 @@ async function runAgainstServer(flags: SimulateFlags, context: CommandContext): 
   const report = await runSimulation(
     {
       ...workloadOf(flags),
-      url,
-      apiKey: configuredKey(flags, context),
+      ...server,
       faults,
       intoUsedServer: intoUsedServer === true,
       signal: stop.signal,
@@ -92,9 +96,15 @@ async function runAgainstServer(flags: SimulateFlags, context: CommandContext): 
   printResult(context, flags, report, () => describeReport(report, context.columns()))
 }
 
+/** Of a server with the same settings on this machine. */
+function urlOf(settings: Settings): string {
+  const { host, port } = settings
+  if (port === 0) throw new UsageError('port is 0: use --url with the address printed at startup')
+  return localUrl(host, port, tlsOf(settings) !== null)
+}
+
 /** The first key that a server with the same settings accepts. */
-function configuredKey(flags: SimulateFlags, context: CommandContext): string {
-  const { apiKeys, dataDir } = settingsOf({ ...flags }, context)
+function configuredKey({ apiKeys, dataDir }: Settings): string {
   const [key] = apiKeys.length > 0 ? apiKeys : findGeneratedKeys(dataDir, 'api-key')
   if (key === undefined)
     throw new UsageError(

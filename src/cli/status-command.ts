@@ -17,7 +17,7 @@ import { findAdminToken, tlsOf } from './admin-listener.js'
 import { addSettingFlags, stopSignal, type CommandContext } from './context.js'
 import { CommandError, UsageError } from './failure.js'
 import { kstClock, minutes, percent } from './format.js'
-import { authorityOf } from './port-check.js'
+import { localUrl } from './port-check.js'
 import { settingsOf, type Flags } from './read-settings.js'
 import { formatTable } from './text-table.js'
 
@@ -98,10 +98,8 @@ function addressOf(flags: Flags, settings: Settings): Address {
   }
   if (port === 'off') throw new UsageError('adminPort is off: the service has no admin listener')
   if (port === 0) throw new UsageError('adminPort is 0: use --url with the address printed at startup')
-  const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
   const tls = tlsOf(settings)
-  const url = `http${tls === null ? '' : 's'}://${authorityOf(name, port)}`
-  return { url, certFile: tls?.certFile ?? null }
+  return { url: localUrl(host, port, tls !== null), certFile: tls?.certFile ?? null }
 }
 
 /**
