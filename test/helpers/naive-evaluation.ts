@@ -36,14 +36,12 @@ const mean = (values: readonly number[]): number | null =>
 export interface NaiveOptions {
   readonly fromMs?: number
   readonly toMs?: number
-  /** Of each bootstrap. */
-  readonly draws?: number
 }
 
 /** The report of stored cycles in any order. Cycles after the window do not count. */
 export function naiveReport(
   stored: readonly NaiveCycle[],
-  { fromMs = -Infinity, toMs = Infinity, draws = 2000 }: NaiveOptions = {},
+  { fromMs = -Infinity, toMs = Infinity }: NaiveOptions = {},
 ): object {
   const time = ({ request }: NaiveCycle): number => Date.parse(request.cycle_time)
   const all = [...stored].sort((a, b) => time(a) - time(b))
@@ -74,7 +72,7 @@ export function naiveReport(
     const c = decisionOf(visit)
     return unitOfCycle(c >= 0 ? c : times.findLastIndex((t) => t < visit.d))
   }
-  const interval = (observations: readonly Observation[]) => naiveInterval(observations, draws)
+  const interval = (observations: readonly Observation[]) => naiveInterval(observations)
   const ofVisits = (values: readonly (readonly [Visit, number])[]) =>
     interval(values.map(([visit, value]) => ({ unit: unitOfVisit(visit), value })))
   const shadowNames = [...new Set(cycles.flatMap(({ shadows = {} }) => Object.keys(shadows)))].sort()

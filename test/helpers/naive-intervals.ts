@@ -15,7 +15,7 @@ export function kstDay(ms: number): string {
 }
 
 /** The 95 % interval of the mean; null without observations. */
-export function naiveInterval(observations: readonly Observation[], draws: number): [number, number] | null {
+export function naiveInterval(observations: readonly Observation[]): [number, number] | null {
   if (observations.length === 0) return null
   const units = [...new Set(observations.map(({ unit }) => unit))].sort()
   const values = units.map((name) =>
@@ -23,7 +23,7 @@ export function naiveInterval(observations: readonly Observation[], draws: numbe
   )
   const sums = values.map((list) => list.reduce((a, b) => a + b, 0))
   const random = mulberry32(0x5eed)
-  const means = Array.from({ length: draws }, () => {
+  const means = Array.from({ length: 2000 }, () => {
     let [sum, count] = [0, 0]
     for (let n = 0; n < units.length; n++) {
       const drawn = Math.floor(random() * units.length)

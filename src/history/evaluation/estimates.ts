@@ -18,12 +18,9 @@ export class Units {
   readonly isDays: boolean
   readonly #window: EvaluationWindow
   readonly #times: readonly number[]
-  readonly #draws: number | undefined
 
-  /** `draws`: of each bootstrap; 2,000 if absent. */
-  constructor(window: EvaluationWindow, draws?: number) {
+  constructor(window: EvaluationWindow) {
     this.#window = window
-    this.#draws = draws
     this.#times = window.cycles.map(({ cycleAtMs }) => cycleAtMs)
     const { fate, decidedMs, count } = window.fates
     const days = new Set<number>()
@@ -45,6 +42,6 @@ export class Units {
   }
 
   estimate(sums: UnitSums): Estimate {
-    return { mean: sums.ratio, n: sums.denominator, ci95: sums.interval(this.#draws) }
+    return { mean: sums.ratio, n: sums.denominator, ci95: sums.interval() }
   }
 }

@@ -200,8 +200,8 @@ test(
     fc.assert(
       fc.asyncProperty(history(false), async (random) => {
         const store = await served(random.cycles)
-        const report = evaluate(store, { draws: 20 })
-        expectFigures(report, naiveReport(naiveCycles(random, store), { draws: 20 }))
+        const report = evaluate(store)
+        expectFigures(report, naiveReport(naiveCycles(random, store)))
         expectVerdicts(report)
       }),
       { numRuns: runCount },
@@ -223,7 +223,7 @@ test.each([
         async (random, from, length) => {
           const store = await served(random.cycles)
           const [fromMs, toMs] = [from, from + length].map((place) => cycleMs(place * random.step))
-          const options = { fromMs: fromMs!, toMs: toMs!, draws: 20 }
+          const options = { fromMs: fromMs!, toMs: toMs! }
           const report = evaluate(store, options)
           expectFigures(report, naiveReport(naiveCycles(random, store), options))
         },

@@ -26,8 +26,6 @@ export interface EvaluationOptions {
   readonly ranksServed?: boolean
   /** Scores of cycles that a version neither served nor scored as a shadow. */
   readonly replayed?: ReplayedScores
-  /** Draws of each bootstrap; 2,000 if absent. */
-  readonly draws?: number
 }
 
 /** Throws if the record of a cycle is damaged. */
@@ -47,7 +45,7 @@ export function evaluate(store: Store, options: EvaluationOptions = {}): Report 
     ...baselineRankers(window),
   ])
   assert(model !== undefined, 'the model is a ranker')
-  const units = new Units(window, options.draws)
+  const units = new Units(window)
   const days = new Set(cycles.map(({ cycleAtMs }) => kstDay(cycleAtMs))).size
   const shadows = others.slice(0, versions.length)
   const baselines = others.slice(versions.length)

@@ -5,7 +5,7 @@
 import type { Interval } from '../../contract/index.js'
 import { quantile } from '../ranking.js'
 
-const drawsDefault = 2000
+const drawCount = 2000
 const seed = 0x5eed
 
 /** Sums by unit: the ratio is sum of `numerators` by sum of `denominators`. */
@@ -37,12 +37,12 @@ export class UnitSums {
   }
 
   /** 95 %. Null without data. Draws whose denominator is 0 are omitted. The units are drawn by their ascending order. */
-  interval(draws = drawsDefault): Interval | null {
+  interval(): Interval | null {
     const units = [...this.#units].sort(([a], [b]) => a - b).map(([, sums]) => sums)
     if (this.ratio === null) return null
     const random = generator(seed)
     const ratios: number[] = []
-    for (let draw = 0; draw < draws; draw++) {
+    for (let draw = 0; draw < drawCount; draw++) {
       let [numerator, denominator] = [0, 0]
       for (let drawn = 0; drawn < units.length; drawn++) {
         const unit = units[Math.floor(random() * units.length)]!
