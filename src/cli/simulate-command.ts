@@ -5,7 +5,6 @@ import type { Command } from 'commander'
 import { inBackground } from '../base/index.js'
 import type { Settings } from '../settings/index.js'
 import type { WorkloadOptions } from '../simulator/index.js'
-import { tlsOf } from './admin-listener.js'
 import { findGeneratedKeys } from './api-keys.js'
 import { addSettingFlags, numberArgument, printResult, stopSignal, type CommandContext } from './context.js'
 import { CommandError, UsageError } from './failure.js'
@@ -97,10 +96,9 @@ async function runAgainstServer(flags: SimulateFlags, context: CommandContext): 
 }
 
 /** Of a server with the same settings on this machine. */
-function urlOf(settings: Settings): string {
-  const { host, port } = settings
+function urlOf({ host, port, tlsCertFile }: Settings): string {
   if (port === 0) throw new UsageError('port is 0: use --url with the address printed at startup')
-  return localUrl(host, port, tlsOf(settings) !== null)
+  return localUrl(host, port, tlsCertFile !== undefined)
 }
 
 /** The first key that a server with the same settings accepts. */

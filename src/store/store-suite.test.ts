@@ -111,6 +111,9 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       await store.putPoolSnapshot(3, bytesOf(1))
       await store.expiry.removeCycles([1, 2].map((position) => ({ position, keepEntry: false })))
       await store.expiry.removeRecords([1, 2])
+      await expect(store.appendCycle(cycleSample(9, { position: 1 }))).rejects.toMatchObject({
+        code: 'failed',
+      })
       expect(store.chainStart()).toEqual({ position: 2, hash: second?.hash })
       for (const each of [store, whole]) await each.appendCycle(cycleSample(4))
       expect(store.hashes(4)).toEqual(whole.hashes(4))

@@ -358,9 +358,14 @@ test.skipIf(opensslMissing)(
     const pem = { cert: readFileSync(files.cert), key: readFileSync(files.key) }
     const server = createHttpsServer(pem, (_, response) => response.end('{"status":"fine"}'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const simulate = (env: NodeJS.ProcessEnv): Running =>
-      start(['simulate', '--url', url], { UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do', ...env })
+    // The settings of such a server.
+    const settings = {
+      UNDERSTUDY_PORT: String((server.address() as AddressInfo).port),
+      UNDERSTUDY_TLS_CERT: files.cert,
+      UNDERSTUDY_TLS_KEY: files.key,
+      UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do',
+    }
+    const simulate = (env: NodeJS.ProcessEnv): Running => start(['simulate'], { ...settings, ...env })
     const refused = simulate({})
     expect(await refused.ended).toBe(1)
     expect(await refused.stderr).toMatch(
