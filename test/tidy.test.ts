@@ -9,22 +9,22 @@ import { projectDir } from './helpers/server-process.js'
 /** Lines of each folder of src without tests: what it has, up to the next fifty. Growth is a decision. */
 const folderLinesMax: Readonly<Record<string, number>> = {
   admin: 3520,
-  base: 670,
+  base: 675,
   cli: 5710,
   client: 1200,
   codec: 4580,
   contract: 3200,
-  cycle: 5100,
+  cycle: 5105,
   history: 5720,
   images: 500,
   model: 11900,
   page: 7765,
   pool: 1450,
   records: 640,
-  server: 2900,
+  server: 2935,
   settings: 500,
   simulator: 2400,
-  store: 6620,
+  store: 6630,
 }
 const fileLinesMax = 400
 

@@ -1,5 +1,5 @@
 /** Bytes that arrived a short time ago. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { RecentBytes } from './recent-bytes.js'
 
 const bytes = (length: number, value = 0): Uint8Array => new Uint8Array(length).fill(value)
@@ -14,6 +14,21 @@ test('exactly the bytes that were kept are found, also when their memory is used
     expect(recent.find(other)).toBeUndefined()
   recent.keep(bytes(10, 2), 'later')
   expect([recent.find(bytes(10, 1)), recent.find(bytes(10, 2))]).toEqual([undefined, 'later'])
+})
+
+test('the bytes of a length are the copy that was kept, which is found without comparing it', () => {
+  const recent = new RecentBytes<string>(100)
+  expect(recent.ofLength(10)).toBeUndefined()
+  recent.keep(bytes(10, 1), 'known')
+  const kept = recent.ofLength(10)!
+  expect(kept).toEqual(bytes(10, 1))
+  expect(recent.ofLength(9)).toBeUndefined()
+  const compare = vi.spyOn(Buffer, 'compare')
+  expect(recent.find(kept)).toBe('known')
+  expect(compare).not.toHaveBeenCalled()
+  compare.mockRestore()
+  recent.keep(bytes(10, 2), 'later')
+  expect(recent.find(kept)).toBeUndefined()
 })
 
 test('those that were found last stay, up to a number of bytes', () => {

@@ -18,10 +18,16 @@ export class RecentBytes<Value> {
     this.#bytesMax = bytesMax
   }
 
+  /** The bytes of this length, which do not change: others need not be copied to be compared with them. */
+  ofLength(length: number): Uint8Array | undefined {
+    return this.#entries.get(length)?.bytes
+  }
+
   /** What is known of exactly these bytes. */
   find(bytes: Uint8Array): Value | undefined {
     const entry = this.#entries.get(bytes.length)
-    if (entry === undefined || Buffer.compare(entry.bytes, bytes) !== 0) return undefined
+    if (entry === undefined) return undefined
+    if (entry.bytes !== bytes && Buffer.compare(entry.bytes, bytes) !== 0) return undefined
     this.#entries.delete(bytes.length)
     this.#entries.set(bytes.length, entry)
     return entry.value

@@ -36,9 +36,9 @@ export class GrowingBody {
     this.#bytesMax = bytesMax
   }
 
-  append(chunk: ArrayBuffer): void {
+  append(piece: Uint8Array): void {
     assert(!this.#isReleased, 'nothing is added to a body after its release')
-    const needed = this.#length + chunk.byteLength
+    const needed = this.#length + piece.length
     if (bodyBufferBytes(needed) > this.#buffer.length) {
       const roomy = Math.max(needed * growth, smallBytesMax)
       const grown = allocate(bodyBufferBytes(Math.max(needed, Math.min(this.#bytesMax, roomy))))
@@ -46,7 +46,7 @@ export class GrowingBody {
       this.#buffer = grown
     }
     assert(needed <= this.#buffer.length, 'a body has room for what arrives')
-    this.#buffer.set(new Uint8Array(chunk), this.#length)
+    this.#buffer.set(piece, this.#length)
     this.#length = needed
   }
 

@@ -42,6 +42,11 @@ export class ImageUploads {
     this.#semaphore.refuseIfFull(bytes)
   }
 
+  /** The image of this many bytes that was uploaded again a short time ago. Its bytes do not change. */
+  repeatedBytes(length: number): Uint8Array | undefined {
+    return this.#repeated.ofLength(length)
+  }
+
   /** The hash of an image that was uploaded again a short time ago. */
   repeatedHash(bytes: Uint8Array): Uint8Array | undefined {
     return this.#repeated.find(bytes)

@@ -32,6 +32,11 @@ export interface BodyReading {
   /** Receives the first bytes. May refuse the body by throwing, and set `hash`. */
   readonly onStart?: (bytes: Uint8Array) => void
   hash?: BodyHash
+  /**
+   * Bytes of the announced length that the body may repeat. While it does, it is neither copied nor hashed, and `read` resolves
+   * with these.
+   */
+  readonly known?: Uint8Array | undefined
 }
 
 export class IncomingBody {
@@ -87,11 +92,10 @@ export class IncomingBody {
           this.#refuse?.(refusal)
           return
         }
-        this.#body ??= new GrowingBody(announcedBytes >= 0 ? announcedBytes : bytesMax)
-        this.#body.append(chunk)
-        reading.hash?.add(new Uint8Array(chunk), isFirst && isLast)
+        this.#append(new Uint8Array(chunk), reading, announcedBytes >= 0 ? announcedBytes : bytesMax, isLast)
         if (!isLast) return
-        const bytes = this.#body.bytes()
+        const bytes = this.#body?.bytes() ?? reading.known
+        assert(bytes?.length === this.bytesReceived, 'a body has the bytes that were received')
         stop()
         resolve(bytes)
       }
@@ -160,6 +164,23 @@ export class IncomingBody {
       this.#isLastReceived = isLast
       this.#onBytes?.(chunk, isLast)
     })
+  }
+
+  /** `bytesMax`: how long the body may become. */
+  #append(piece: Uint8Array, { known, hash }: BodyReading, bytesMax: number, isLast: boolean): void {
+    const bytesBefore = this.bytesReceived - piece.length
+    if (this.#body === null) {
+      if (known !== undefined && Buffer.compare(known.subarray(bytesBefore, this.bytesReceived), piece) === 0)
+        return
+      this.#body = new GrowingBody(bytesMax)
+      if (bytesBefore > 0) {
+        assert(known !== undefined, 'the bytes before are those that the body repeats')
+        this.#body.append(known.subarray(0, bytesBefore))
+        hash?.add(known.subarray(0, bytesBefore), false)
+      }
+    }
+    this.#body.append(piece)
+    hash?.add(piece, bytesBefore === 0 && isLast)
   }
 
   #admit(bytes: number, bytesMax: number): ServiceError | null {

@@ -125,6 +125,7 @@ async function putImage({ exchange, parameters, parts }: Call): Promise<Outgoing
   const bodyHash = new BodyHash()
   const bytes = await exchange.body.read(imageBytesMax, settings().bodyReadMsMax, {
     hash: bodyHash,
+    known: images.repeatedBytes(Number(contentLength)),
   })
   checkMediaType(bytes)
   const key = parseImageKey(parameters, contentSha256)
@@ -218,6 +219,7 @@ function cycleReading(exchange: Exchange, isGzip: boolean, cycles: CycleService)
   const { contentLength } = exchange.headers
   const bytesMax = !isGzip && contentLength !== '' ? Number(contentLength) : Infinity
   const reading: BodyReading = {
+    known: cycles.intake.repeatedBytes(Number(contentLength)),
     onStart: (bytes) => {
       // The cycle_id cannot be read from compressed bytes.
       if (cycles.intake.admit(isGzip ? noBytes : bytes, bytesMax)) reading.hash = new BodyHash()

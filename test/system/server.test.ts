@@ -2,6 +2,7 @@
  * The whole server from outside: real processes, real sockets, kill -9 and restart.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
@@ -20,6 +21,52 @@ const outcome = {
   tier: 'main',
   placed_at: '2024-03-01T00:00:00+09:00',
   picked_by: { type: 'operator' },
+}
+
+test('bodies as long as one that was sent again are themselves, wherever they differ from it', async () => {
+  const server = await started()
+  const body = cycleBody(0, { candidates: [candidate('g', 1, { body_html: '가'.repeat(100_000) })] })
+  const json = Buffer.from(JSON.stringify(body))
+  const post = (bytes: Buffer) => server.call({ method: 'POST', path: '/v1/cycles', body: bytes })
+  const first = await post(json)
+  expect(first.status).toBe(200)
+  for (let time = 0; time < 3; time++) expect((await post(json)).body).toEqual(first.body)
+  const [start, end] = [json.indexOf('"가') + 1, json.lastIndexOf('가')]
+  for (const at of [start, (start + end) >> 1, end]) {
+    const other = Buffer.from(json)
+    other.set(Buffer.from('나'), start + Math.floor((at - start) / 3) * 3)
+    expect((await post(other)).status, `${at}`).toBe(409)
+    expect((await post(json)).body).toEqual(first.body)
+  }
+
+  const image = commented(await smallJpeg(1), 'a')
+  const put = (bytes: Buffer, position: number) =>
+    server.call({
+      method: 'PUT',
+      path: `/v1/images/g/1/0${position}`,
+      body: bytes,
+      headers: { 'Content-Type': 'image/jpeg' },
+    })
+  const sha256Of = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+  expect((await put(image, 1)).status).toBe(201)
+  for (let time = 0; time < 3; time++)
+    expect(await put(image, 1)).toMatchObject({ status: 200, json: { sha256: sha256Of(image) } })
+  const other = commented(await smallJpeg(1), 'b')
+  expect(other).toHaveLength(image.length)
+  expect((await put(other, 1)).status).toBe(409)
+  expect(await put(other, 2)).toMatchObject({ status: 201, json: { sha256: sha256Of(other) } })
+  expect(await put(image, 1)).toMatchObject({ status: 200, json: { sha256: sha256Of(image) } })
+})
+
+/** The JPEG with 180 kB of comments, the last of which ends with this letter. */
+function commented(jpeg: Buffer, letter: string): Buffer {
+  const comment = (text: string): Buffer => {
+    const head = Buffer.of(0xff, 0xfe, 0, 0)
+    head.writeUInt16BE(text.length + 2, 2)
+    return Buffer.concat([head, Buffer.from(text)])
+  }
+  const texts = ['x', 'x', `${'x'.repeat(59_999)}${letter}`].map((text) => text.padEnd(60_000, 'x'))
+  return Buffer.concat([jpeg.subarray(0, 2), ...texts.map(comment), jpeg.subarray(2)])
 }
 
 test('after kill -9 every acknowledged write is stored byte for byte, and the pool continues', async () => {

@@ -138,6 +138,11 @@ export class Intake {
     return this.#idempotency.response(cycleId)
   }
 
+  /** The bytes of this length, JSON or gzip, that have repeated a cycle a short time ago. They do not change. */
+  repeatedBytes(length: number): Uint8Array | undefined {
+    return this.#repeated.ofLength(length)
+  }
+
   /**
    * The cycle that these bytes, JSON or gzip, have repeated a short time ago, with its response: it is recognised without a
    * hash, and gzip without decompression. Bytes with another encoding than then are another body.

@@ -15,7 +15,7 @@
  *   all others       4 bytes   an unsigned 32-bit number, in LMDB's own integer order
  */
 import { hash } from 'node:crypto'
-import { viewOf } from '../../base/index.js'
+import { memoizeLast, viewOf } from '../../base/index.js'
 import { cycleIdPattern } from '../../contract/index.js'
 import type { ImageKey } from '../store.js'
 
@@ -29,9 +29,12 @@ export function cycleIdKey(cycleId: string): Uint8Array | undefined {
   return cycleIdPattern.test(cycleId) ? Buffer.from(cycleId, 'latin1') : undefined
 }
 
+/** The pictures of a post come one after the other. */
+const galleryHash = memoizeLast(nameHash)
+
 export function imageKeyOf(key: ImageKey): Uint8Array {
   const bytes = new Uint8Array(imageKeyBytes)
-  bytes.set(nameHash(key.gallId))
+  bytes.set(galleryHash(key.gallId))
   const view = viewOf(bytes)
   view.setBigUint64(nameHashBytes, BigInt(key.postNo))
   view.setBigUint64(nameHashBytes + 8, BigInt(key.position))
