@@ -43,6 +43,8 @@ describe('keys', () => {
     const known = new ApiKeys([longest])
     expect(known.accepts(longest)).toBe(true)
     for (const more of ['k', '\0', 'k'.repeat(100_000)]) expect(known.accepts(longest + more)).toBe(false)
+    // A longer key would be cut, and others that begin like it would be accepted.
+    expect(() => new ApiKeys([longest + 'k'])).toThrow('no more characters than are compared')
   })
 
   test('are compared independently of earlier calls', () => {

@@ -5,34 +5,52 @@
  * uWebSockets.js removes bytes outside visible ASCII from both ends of a header value before it passes the value on, as HTTP
  * allows for white space. A known key with such bytes around it is therefore accepted; deploy/nginx.conf refuses them.
  */
-import { hash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
+import { assert } from '../contract/index.js'
+
+/** The settings allow no longer ones. */
+const keyCharsMax = 256
+const lengthBytes = 4
+const comparedBytes = lengthBytes + 2 * keyCharsMax
 
 export class ApiKeys {
   #known: readonly Buffer[]
+  readonly #given = Buffer.alloc(comparedBytes)
 
   constructor(keys: readonly string[]) {
-    this.#known = keys.map(digestOf)
+    this.#known = keys.map(encodedKey)
   }
 
   /** Accepts these keys from now on, and no others. */
   replace(keys: readonly string[]): void {
-    this.#known = keys.map(digestOf)
+    this.#known = keys.map(encodedKey)
   }
 
   /**
-   * Whether `authorization` is one of the keys. Its digest is compared with that of every key, so the time that this takes
-   * depends on the number of keys and on the value sent. It reveals neither the length of a key nor how much of it was
+   * Whether `authorization` is one of the keys. The same number of bytes is compared with every key, so the time that this
+   * takes depends on the number of keys and on the value sent. It reveals neither the length of a key nor how much of it was
    * guessed.
    */
   accepts(authorization: string): boolean {
-    const given = digestOf(authorization)
+    const given = encode(authorization, this.#given)
     let accepted = false
     for (const known of this.#known) if (timingSafeEqual(known, given)) accepted = true
     return accepted
   }
 }
 
-/** Two different texts have different bytes in UTF-16, even if they are not valid Unicode. */
-function digestOf(text: string): Buffer {
-  return hash('sha256', Buffer.from(text, 'utf16le'), 'buffer')
+function encodedKey(key: string): Buffer {
+  assert(key.length <= keyCharsMax, 'a key has no more characters than are compared')
+  return encode(key, Buffer.alloc(comparedBytes))
+}
+
+/**
+ * Length and characters, in bytes of which no two texts have the same: UTF-16 has any text, and one that is cut is longer
+ * than any key.
+ */
+function encode(text: string, bytes: Buffer): Buffer {
+  bytes.fill(0)
+  bytes.writeUInt32LE(text.length)
+  bytes.write(text, lengthBytes, 'utf16le')
+  return bytes
 }
