@@ -214,7 +214,7 @@ test('cycles that leave time for a single step each keep no kind of record', asy
   })
   for (let cycle = 0; cycle < names.length; cycle++) {
     idleTurns = 1
-    retention.wake()
+    retention.wake(cycleMs(0))
     await retention.done()
   }
   for (const read of reads) expect(read).toHaveBeenCalledOnce()

@@ -62,6 +62,8 @@ const keptEntriesMax = 4096
 export class Retention {
   readonly #parts: RetentionParts
   #working: Promise<void> | null = null
+  /** Of the last cycle. */
+  #receivedAtMs = -Infinity
   /** Where the next page of images, and of outcomes, begins. */
   readonly #cursors: Record<'images' | 'outcomes', Uint8Array | null> = { images: null, outcomes: null }
   /** The next run begins after the step with which the last one ended: cycles at full speed starve no kind. */
@@ -72,7 +74,8 @@ export class Retention {
   }
 
   /** To be called when a cycle is stored. Returns immediately; the work runs in later turns of the event loop. */
-  wake(): void {
+  wake(receivedAtMs: number): void {
+    this.#receivedAtMs = receivedAtMs
     this.#working ??= this.#run()
   }
 
@@ -106,21 +109,16 @@ export class Retention {
       (nowMs) => this.#images(expiry, nowMs),
       (nowMs) => this.#outcomes(expiry, nowMs),
     ]
-    let nowMs: number | null = null
     for (const step of [...steps.slice(this.#nextStep), ...steps.slice(0, this.#nextStep)]) {
       if (!(await this.#mayContinue())) return
-      nowMs ??= this.#nowMs()
       this.#nextStep = (steps.indexOf(step) + 1) % steps.length
       // A damaged record of one kind does not keep the others.
-      await step(nowMs).catch((error: unknown) => this.#logFailure(error))
+      await step(this.#nowMs()).catch((error: unknown) => this.#logFailure(error))
     }
   }
 
   #nowMs(): number {
-    const last = this.#parts.store.lastCycle()
-    return last === undefined
-      ? -Infinity
-      : Math.min(Date.parse(last.receivedAt), this.#parts.state().newestCycleMs)
+    return Math.min(this.#receivedAtMs, this.#parts.state().newestCycleMs)
   }
 
   /** Oldest first, up to the first cycle that is recent by either clock. */

@@ -136,7 +136,7 @@ export class CycleService {
     })
     store.onFollowed((changes) => this.#followed(changes))
     pipeline.onStored(() => snapshots.wake())
-    pipeline.onStored(() => retention.wake())
+    pipeline.onStored(({ call }) => retention.wake(call.receivedAtMs))
     pipeline.onStored(({ plan }) => embeddings.cycleStored(plan.next))
     pipeline.onStored((event) => models.cycleStored(event))
     this.#parts = parts

@@ -65,6 +65,41 @@ test('while cycles follow each other without a pause, a snapshot waits, but not 
   expect(store.poolSnapshots()).toEqual([16, 8])
 })
 
+test('of a pool of earlier cycles, which another process has stored, a snapshot is written', async () => {
+  const store = createMemoryStore()
+  let position = 0
+  const snapshots = new PoolSnapshots({
+    store,
+    loaded: 100,
+    state: () => ({ ...emptyPool, position }),
+    isIdle: () => true,
+    log: { error: (fields) => expect.fail(JSON.stringify(fields)) },
+  })
+  for (let number = 1; number <= 6; number++) position = await store.appendCycle(cycleSample(number))
+  snapshots.wake()
+  await snapshots.done()
+  expect(store.poolSnapshots()).toEqual([6])
+})
+
+test('between two snapshots, cycles do not ask the store for the last one', async () => {
+  const store = createMemoryStore()
+  let position = 0
+  const snapshots = new PoolSnapshots({
+    store,
+    loaded: 0,
+    state: () => ({ ...emptyPool, position }),
+    isIdle: () => true,
+    log: { error: (fields) => expect.fail(JSON.stringify(fields)) },
+  })
+  const reads = vi.spyOn(store, 'poolSnapshots')
+  for (let number = 1; number <= 5; number++) {
+    position = await store.appendCycle(cycleSample(number))
+    snapshots.wake()
+    await snapshots.done()
+  }
+  expect(reads).not.toHaveBeenCalled()
+})
+
 test('a snapshot that the store no longer has covers no cycle', async () => {
   const contents = createMemoryContents()
   const store = createMemoryStore({ contents })

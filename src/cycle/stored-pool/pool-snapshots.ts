@@ -64,7 +64,8 @@ export class PoolSnapshots {
     const { store, state, isIdle } = this.#parts
     try {
       await nextTurn()
-      const cycles = store.closed || !store.mayWrite ? 0 : state().position - this.#newest()
+      if (store.closed || !store.mayWrite || Math.abs(state().position - this.#good) < cyclesMin) return
+      const cycles = state().position - this.#newest()
       if (cycles >= cyclesMax || (cycles >= cyclesMin && isIdle())) await this.#write()
     } catch (error) {
       this.#failed(error)

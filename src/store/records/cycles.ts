@@ -82,14 +82,12 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
         throw new StoreError('failed', `cycle ${cycleId} was planned for ${free}, not the next position`)
       assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
       db.requests.putSync(free, records.packRequest(request, scratch))
-      if (free > 1 && !db.chain.doesExist(free - 1))
-        db.chain.putSync(free - 1, records.packHashes(lastHashes(free - 1)))
+      before = chainBefore(free)
       db.cycles.putSync(free, labels)
       db.responses.putSync(free, records.packBytes(response, scratch))
       db.cycleColumns.putSync(free, records.packBytes(columns, scratch))
       for (const text of texts) db.embeddings.putSync(text.key, text.record)
       db.cycleIds.putSync(idKey, records.packPosition(free))
-      before = hashBefore(db, free)
       return free
     }
     // The hashes of the cycle before are stored with this one.
@@ -103,6 +101,14 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       last = { position, labels, hashes }
     })
     return position
+  }
+
+  /** Within a transaction: the hash of the cycle before `position`, whose hashes are stored with the cycle there. */
+  function chainBefore(position: Position): string {
+    if (position === 1 || db.chain.doesExist(position - 1)) return hashBefore(db, position)
+    const hashes = lastHashes(position - 1)
+    db.chain.putSync(position - 1, records.packHashes(hashes))
+    return hashes.hash
   }
 
   /** The hashes of the last cycle. */
