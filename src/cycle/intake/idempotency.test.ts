@@ -1,5 +1,6 @@
 /** Repeated calls: many at the same time, and at moments when the stored cycle changes state. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { cycleSample } from '../../../test/helpers/store-samples.js'
 import { createMemoryStore, type Store, type StoredCycle } from '../../store/index.js'
 import { RequestBody } from '../request-body.js'
 import { expiredCycle, Idempotency, type Flight } from './idempotency.js'
@@ -56,6 +57,32 @@ test('one lookup distinguishes an unknown cycle, one in progress, a stored one a
   const expiring = { ...store.expiry, isExpired: (id: string) => id === '20260302T1210' } as Store['expiry']
   Object.assign(store, { expiry: expiring })
   expect(idempotency.lookup('20260302T1210')).toEqual({ kind: 'expired' })
+})
+
+test('the newest response is in memory when its cycle is stored, and no other is', async () => {
+  const { store, cycle } = await storeWithCycle()
+  const idempotency = new Idempotency(store)
+  expect(idempotency.responseInMemory(cycleId)).toBeNull()
+  idempotency.begin({ cycleId, json: bytes(body), stored: Promise.resolve({ cycle, response }) })
+  await flightOf(idempotency).stored
+  expect(idempotency.responseInMemory(cycleId)).toBe(response)
+  expect(idempotency.lookup(cycleId)).toEqual({ kind: 'stored', cycle })
+  expect(idempotency.responseInMemory('20260302T1205')).toBeUndefined()
+})
+
+test('only a repeat of the last cycle waits until its hashes are computed', async () => {
+  const { store, cycle: earlier } = await storeWithCycle()
+  await store.appendCycle({
+    ...cycleSample(1),
+    cycleId: '20260302T1205',
+    request: { encoding: 'identity', bytes: bytes(body), bodyBytes: bytes(body).length },
+  })
+  const waits = vi.spyOn(store, 'hashed')
+  const idempotency = new Idempotency(store)
+  expect(Buffer.from(await replay(idempotency, earlier, bytes(body)))).toEqual(response)
+  expect(waits).not.toHaveBeenCalled()
+  await replay(idempotency, store.lastCycle()!, bytes(body))
+  expect(waits).toHaveBeenCalledOnce()
 })
 
 test('many calls for one stored cycle hold few copies of its body in memory', async () => {
