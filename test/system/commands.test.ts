@@ -91,6 +91,7 @@ describe('wrong usage', () => {
     [[], 2, ''],
     [['perform'], 2, "understudy: unknown command 'perform'\n"],
     [['serve', '--prot', '1'], 2, "understudy: unknown option '--prot'"],
+    [['sql', '-- a\nSELECT 1'], 2, 'understudy: an argument that begins with - needs the argument --'],
     [['serve', '--port', 'x'], 2, 'understudy: port (from --port) must be an integer'],
     [['simulate', '--hours', 'x'], 2, "understudy: option '--hours <number>' argument 'x' is invalid"],
     [['serv'], 2, "understudy: unknown command 'serv' (Did you mean serve?)\n"],
