@@ -274,6 +274,20 @@ describe('what cannot be sent is set aside with a warning, and the cycles after 
     },
   )
 
+  test('a file under a name that others were set aside from, each of which stays', async () => {
+    mkdirSync(directory)
+    for (const kept of ['', '-2', '-3']) writeFileSync(join(directory, `${name}.set-aside${kept}`), kept)
+    writeFileSync(join(directory, name), '4')
+    const spool = await open(new FaultyServer(responseTo(second)))
+    await spool.deliver()
+    const contents = (): string[] =>
+      readdirSync(directory)
+        .sort()
+        .map((file) => readFileSync(join(directory, file), 'utf8'))
+    expect(contents()).toEqual(['', '-2', '-3', '4'])
+    expect(readdirSync(directory)).toContain(`${name}.set-aside-4`)
+  })
+
   test('a directory in the place of an interrupted write', async () => {
     mkdirSync(join(directory, `${name}.partial`), { recursive: true })
     const spool = await open(new FaultyServer(responseTo(first)))

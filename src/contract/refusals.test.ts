@@ -1,6 +1,6 @@
 /** Refusals on the wire: the status and message of each form of sentence. */
 import { expect, test } from 'vitest'
-import { refusalSentences, type Refusal } from './refusals.js'
+import { callProblemText, refusalSentences, type Refusal } from './refusals.js'
 import { ServiceError } from './service-error.js'
 
 const refusals: readonly (readonly [Refusal, status: number, message: string])[] = [
@@ -28,6 +28,16 @@ const refusals: readonly (readonly [Refusal, status: number, message: string])[]
     'missing or unknown API key; send it as the whole Authorization header, without a scheme',
   ],
   [{ code: 'unknown_cycle', cycle_id: 'c' }, 404, 'there is no cycle c'],
+  [
+    { code: 'no_score', cycle_id: 'c', post: 'g/1', why: null },
+    404,
+    'the post cannot be explained: cycle c has no score of g/1: it was not pending',
+  ],
+  [
+    { code: 'no_score', cycle_id: 'c', post: 'g/1', why: 'it had left' },
+    404,
+    'the post cannot be explained: cycle c has no score of g/1: it had left',
+  ],
   [{ code: 'wrong_method', allow: 'PUT' }, 405, 'allowed methods: PUT'],
   [{ code: 'other_body', cycle_id: 'c' }, 409, 'cycle c is stored with a different body'],
   [
@@ -63,4 +73,11 @@ test('each code has a status', () => {
   const codes = Object.keys(refusalSentences) as Refusal['code'][]
   const statuses = codes.map((code) => new ServiceError({ code } as Refusal).status)
   expect([...new Set(statuses)].sort()).toEqual([400, 401, 404, 405, 409, 413, 415, 422, 500, 503])
+})
+
+test('the problem of a call is its first field, or its sentence', () => {
+  const reason: Refusal = { code: 'invalid_cycle', unlisted: 0 }
+  const field = { path: 'engagement[3].views', problem: 'must not be negative' }
+  expect(callProblemText({ reason, field })).toBe('engagement[3].views: must not be negative')
+  expect(callProblemText({ reason, field: null })).toBe('the body is not a valid cycle')
 })
