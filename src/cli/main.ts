@@ -16,9 +16,11 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
     .exitOverride()
     .configureOutput({
       outputError: (text, write) => {
-        // Such as a statement that begins with a comment of SQL.
-        const isText = /^error: unknown option '-[^'\s]*\s/.test(text)
-        const problem = isText ? 'an argument that begins with - needs the argument -- before it\n' : text
+        // A statement that begins with a comment of SQL.
+        const isStatement = /^error: unknown option '--\s/.test(text)
+        const problem = isStatement
+          ? 'an argument that begins with - needs the argument -- before it\n'
+          : text
         // Commander prints a suggestion on its own line; here an error is one line.
         write(`understudy: ${problem.replace(/^error: /, '').replace(/\n\(/, ' (')}`)
       },

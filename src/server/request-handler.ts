@@ -153,7 +153,7 @@ export class RequestHandler {
       : this.#complete(exchange, making, epoch)
   }
 
-  /** No key is empty, so a request without one needs no digest. */
+  /** No key is empty, so a request without one needs no comparison. */
   #isAuthorized({ headers: { authorization } }: Exchange): boolean {
     return authorization.length > 0 && this.#parts.apiKeys.accepts(authorization)
   }
