@@ -62,8 +62,7 @@ const keptEntriesMax = 4096
 export class Retention {
   readonly #parts: RetentionParts
   #working: Promise<void> | null = null
-  /** Of the last cycle. */
-  #receivedAtMs = -Infinity
+  #lastReceivedAtMs = -Infinity
   /** Where the next page of images, and of outcomes, begins. */
   readonly #cursors: Record<'images' | 'outcomes', Uint8Array | null> = { images: null, outcomes: null }
   /** The next run begins after the step with which the last one ended: cycles at full speed starve no kind. */
@@ -75,7 +74,7 @@ export class Retention {
 
   /** To be called when a cycle is stored. Returns immediately; the work runs in later turns of the event loop. */
   wake(receivedAtMs: number): void {
-    this.#receivedAtMs = receivedAtMs
+    this.#lastReceivedAtMs = receivedAtMs
     this.#working ??= this.#run()
   }
 
@@ -118,7 +117,7 @@ export class Retention {
   }
 
   #nowMs(): number {
-    return Math.min(this.#receivedAtMs, this.#parts.state().newestCycleMs)
+    return Math.min(this.#lastReceivedAtMs, this.#parts.state().newestCycleMs)
   }
 
   /** Oldest first, up to the first cycle that is recent by either clock. */

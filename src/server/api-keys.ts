@@ -7,11 +7,10 @@
  */
 import { timingSafeEqual } from 'node:crypto'
 import { assert } from '../contract/index.js'
+import { apiKeyCharsMax } from '../settings/index.js'
 
-/** The settings allow no longer ones. */
-const keyCharsMax = 256
 const lengthBytes = 4
-const comparedBytes = lengthBytes + 2 * keyCharsMax
+const comparedBytes = lengthBytes + 2 * apiKeyCharsMax
 
 export class ApiKeys {
   #known: readonly Buffer[]
@@ -40,13 +39,13 @@ export class ApiKeys {
 }
 
 function encodedKey(key: string): Buffer {
-  assert(key.length <= keyCharsMax, 'a key has no more characters than are compared')
+  assert(key.length <= apiKeyCharsMax, 'a key has no more characters than are compared')
   return encode(key, Buffer.alloc(comparedBytes))
 }
 
 /**
- * Length and characters, in bytes of which no two texts have the same: UTF-16 has any text, and one that is cut is longer
- * than any key.
+ * Writes the length and the characters of a text in UTF-16, which also represents invalid Unicode. The end of a text that is
+ * too long is cut off, but no key has its length.
  */
 function encode(text: string, bytes: Buffer): Buffer {
   bytes.fill(0)

@@ -1,6 +1,6 @@
 /**
- * The body of a request while it arrives: read up to a size and a time limit, refused before it is complete, or drained
- * before a response that ends the connection.
+ * The body of a request while it arrives: read up to a size and a time limit, compared with bytes that it may repeat,
+ * refused before it is complete, or drained before a response that ends the connection.
  */
 import type { HttpResponse } from 'uWebSockets.js'
 import { kibibyte } from '../base/index.js'
@@ -33,8 +33,8 @@ export interface BodyReading {
   readonly onStart?: (bytes: Uint8Array) => void
   hash?: BodyHash
   /**
-   * Bytes of the announced length that the body may repeat. While it does, it is neither copied nor hashed, and `read` resolves
-   * with these.
+   * Bytes of the announced length that the body may repeat. As long as the received bytes equal them, the body is neither
+   * copied nor hashed. If all are equal, `read` resolves with these bytes.
    */
   readonly known?: Uint8Array | undefined
 }

@@ -3,7 +3,7 @@
  * the model or for its commit, repeats, stored scores, health, weights and refusals get their responses.
  */
 import pino from 'pino'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
 import { FakeExchange, type FakeCall } from '../../test/helpers/fake-exchange.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
@@ -15,6 +15,7 @@ import type { Settings } from '../settings/index.js'
 import { createMemoryStore } from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyAdmission } from './body-admission.js'
+import { BodyHash } from './body-hash.js'
 import { ImageUploads } from './image-uploads.js'
 import { RequestHandler } from './request-handler.js'
 
@@ -142,4 +143,26 @@ test.each(['decoding', 'model', 'disk'] as const)('a new cycle that waits: %s', 
     '200',
     '503',
   ])
+})
+
+test('a body that has been repeated before is not hashed when it arrives in pieces again', async () => {
+  const image = { 'content-type': 'image/jpeg' }
+  const jpeg: FakeCall = {
+    method: 'PUT',
+    path: '/v1/images/g/1/01',
+    headers: image,
+    body: await smallJpeg(1),
+  }
+  const added = vi.spyOn(BodyHash.prototype, 'add')
+  for (const call of [post(cycle(0)), jpeg]) {
+    for (let time = 0; time < 2; time++) expect(await statusOf(call)).toMatch(/^20/)
+    added.mockClear()
+    const exchange = new FakeExchange({ ...call, headers: { authorization, ...call.headers } })
+    handler.handle(exchange.response, exchange.request)
+    exchange.deliver(0, 100)
+    exchange.deliver(100, call.body?.length ?? 0)
+    while (!exchange.ended) await new Promise((resolve) => setImmediate(resolve))
+    expect(exchange.status).toBe('200 OK')
+    expect(added).not.toHaveBeenCalled()
+  }
 })

@@ -5,6 +5,7 @@ export { path } from './kinds.js'
 export { shellWord } from './shell-word.js'
 export {
   adminTokenVariable,
+  apiKeyCharsMax,
   apiKeyPattern,
   apiKeyRule,
   defaultTextOf,

@@ -27,8 +27,9 @@ interface SettingRow {
 }
 
 /** Visible ASCII, since the key is the whole value of a header; no comma, since commas separate keys. */
-export const apiKeyPattern = /^[\x21-\x2b\x2d-\x7e]{16,256}$/
-export const apiKeyRule = '16 to 256 visible ASCII characters without white space or commas'
+export const apiKeyCharsMax = 256
+export const apiKeyPattern = new RegExp(`^[\\x21-\\x2b\\x2d-\\x7e]{16,${apiKeyCharsMax}}$`)
+export const apiKeyRule = `16 to ${apiKeyCharsMax} visible ASCII characters without white space or commas`
 
 /** The execution providers that a manifest may list; the compiler checks that the list is complete. */
 const providers = Object.keys({

@@ -5,13 +5,29 @@ import { RecordedMemory } from '../../../test/helpers/recorded-memory.js'
 import { cycleSample } from '../../../test/helpers/store-samples.js'
 import { silentLog } from '../../base/index.js'
 import { emptyPool } from '../../pool/index.js'
-import { createMemoryContents, createMemoryStore, StoreError } from '../../store/index.js'
-import { PoolSnapshots } from './pool-snapshots.js'
+import { createMemoryContents, createMemoryStore, StoreError, type Store } from '../../store/index.js'
+import { PoolSnapshots, type PoolSnapshotsParts } from './pool-snapshots.js'
 
 const bodyOf = (index: number) => cycleBody(index, { candidates: [candidate('g', index + 1)] })
 
 async function submitAll(memory: RecordedMemory, from: number, to: number): Promise<void> {
   for (let index = from; index < to; index++) await memory.submit(bodyOf(index))
+}
+
+/** Snapshots of a pool at a position; a failure fails the test. */
+function snapshotsOf(
+  store: Store,
+  position: () => number,
+  options: Partial<PoolSnapshotsParts> = {},
+): PoolSnapshots {
+  return new PoolSnapshots({
+    store,
+    loaded: 0,
+    state: () => ({ ...emptyPool, position: position() }),
+    isIdle: () => true,
+    log: { error: (fields) => expect.fail(JSON.stringify(fields)) },
+    ...options,
+  })
 }
 
 test('a snapshot is written in the background after every six cycles, and at shutdown', async () => {
@@ -50,13 +66,7 @@ test('a shutdown after a snapshot writes no other', async () => {
 test('while cycles follow each other without a pause, a snapshot waits, but not longer than eight cycles', async () => {
   const store = createMemoryStore()
   let position = 0
-  const snapshots = new PoolSnapshots({
-    store,
-    loaded: 0,
-    state: () => ({ ...emptyPool, position }),
-    isIdle: () => false,
-    log: { error: (fields) => expect.fail(JSON.stringify(fields)) },
-  })
+  const snapshots = snapshotsOf(store, () => position, { isIdle: () => false })
   for (let number = 1; number <= 17; number++) {
     position = await store.appendCycle(cycleSample(number))
     snapshots.wake()
@@ -68,13 +78,7 @@ test('while cycles follow each other without a pause, a snapshot waits, but not 
 test('of a pool of earlier cycles, which another process has stored, a snapshot is written', async () => {
   const store = createMemoryStore()
   let position = 0
-  const snapshots = new PoolSnapshots({
-    store,
-    loaded: 100,
-    state: () => ({ ...emptyPool, position }),
-    isIdle: () => true,
-    log: { error: (fields) => expect.fail(JSON.stringify(fields)) },
-  })
+  const snapshots = snapshotsOf(store, () => position, { loaded: 100 })
   for (let number = 1; number <= 6; number++) position = await store.appendCycle(cycleSample(number))
   snapshots.wake()
   await snapshots.done()
@@ -84,13 +88,7 @@ test('of a pool of earlier cycles, which another process has stored, a snapshot 
 test('between two snapshots, cycles do not ask the store for the last one', async () => {
   const store = createMemoryStore()
   let position = 0
-  const snapshots = new PoolSnapshots({
-    store,
-    loaded: 0,
-    state: () => ({ ...emptyPool, position }),
-    isIdle: () => true,
-    log: { error: (fields) => expect.fail(JSON.stringify(fields)) },
-  })
+  const snapshots = snapshotsOf(store, () => position)
   const reads = vi.spyOn(store, 'poolSnapshots')
   for (let number = 1; number <= 5; number++) {
     position = await store.appendCycle(cycleSample(number))
@@ -104,13 +102,7 @@ test('a snapshot that the store no longer has covers no cycle', async () => {
   const contents = createMemoryContents()
   const store = createMemoryStore({ contents })
   const position = await store.appendCycle(cycleSample(1))
-  const snapshots = new PoolSnapshots({
-    store,
-    loaded: 0,
-    state: () => ({ ...emptyPool, position }),
-    isIdle: () => true,
-    log: { error: (fields) => expect.fail(JSON.stringify(fields)) },
-  })
+  const snapshots = snapshotsOf(store, () => position)
   await snapshots.cover(position)
   expect(store.poolSnapshots()).toEqual([position])
   // What another process has written takes its place.

@@ -64,7 +64,9 @@ export class PoolSnapshots {
     const { store, state, isIdle } = this.#parts
     try {
       await nextTurn()
-      if (store.closed || !store.mayWrite || Math.abs(state().position - this.#good) < cyclesMin) return
+      if (store.closed || !store.mayWrite) return
+      // Most cycles need not read the store. The pool is behind the snapshot if the store was replaced by an earlier one.
+      if (Math.abs(state().position - this.#good) < cyclesMin) return
       const cycles = state().position - this.#newest()
       if (cycles >= cyclesMax || (cycles >= cyclesMin && isIdle())) await this.#write()
     } catch (error) {

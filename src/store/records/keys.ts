@@ -29,7 +29,7 @@ export function cycleIdKey(cycleId: string): Uint8Array | undefined {
   return cycleIdPattern.test(cycleId) ? Buffer.from(cycleId, 'latin1') : undefined
 }
 
-/** The pictures of a post come one after the other. */
+/** Images of one post usually arrive one after the other. */
 const galleryHash = memoizeLast(nameHash)
 
 export function imageKeyOf(key: ImageKey): Uint8Array {
