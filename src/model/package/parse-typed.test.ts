@@ -33,7 +33,11 @@ function shapeProblems(value: Json): string[] {
   }
 }
 
-const isDay = (text: string): boolean => new Date(text).getUTCDate() === Number(text.slice('YYYY-MM-'.length))
+/** Only the form that Date itself writes: its parser also reads other texts, "example-1" as a day of January 2001. */
+function isDay(text: string): boolean {
+  const start = new Date(`${text}T00:00:00Z`)
+  return !Number.isNaN(start.getTime()) && start.toISOString().startsWith(`${text}T`)
+}
 const formats = { date: isDay, unicode: (text: string) => text.isWellFormed() }
 const isManifest = new Ajv2020({ strict: false, formats }).compile(manifestSchema())
 
