@@ -136,14 +136,25 @@ describe('wrong usage', () => {
     ],
     [['--url', 'localhost'], 2, 'understudy: --url must be an http or https URL, not "localhost"\n'],
     [['--url', 'http://127.0.0.1:1', '--retry-timeout', '0'], 1, 'understudy: '],
-    [['--host', '0.0.0.0', '--port', '2', '--retry-timeout', '0'], 1, 'connect ECONNREFUSED 127.0.0.1:2; '],
-    [['--port', '0'], 2, 'understudy: port is 0: use --url with the address printed at startup\n'],
   ])('simulate %j exits with %i and names the flag', (args, code, message) => {
     const { status, stdout, stderr } = call(['simulate', ...args], {
       UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do',
     })
     expect(stderr).toContain(message)
     expect(stdout).toBe('')
+    expect(status).toBe(code)
+  })
+
+  test.each([
+    ['0.0.0.0', '2', 1, 'connect ECONNREFUSED 127.0.0.1:2; '],
+    ['127.0.0.1', '0', 2, 'understudy: port is 0: use --url with the address printed at startup\n'],
+  ])('simulate finds the server of host %s and port %s', (host, port, code, message) => {
+    const { status, stderr } = call(['simulate', '--retry-timeout', '0'], {
+      UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do',
+      UNDERSTUDY_HOST: host,
+      UNDERSTUDY_PORT: port,
+    })
+    expect(stderr).toContain(message)
     expect(status).toBe(code)
   })
 
