@@ -83,18 +83,18 @@ test('the explained cycle has its score, weights and inputs', () => {
   )
   expect(lines).toContain('input  value  percentile  median  over median  over missing')
   expect(lines).toContain('log_views  9.4211  87 %  7.2511  +0.0812  +0.1234')
-  expect(lines).toContain('age_hours  12  12 %  5  −0.0345')
+  expect(lines).toContain('age_hours  12  12 %  5  -0.0345')
   expect(lines).toContain('text  present  +0.0456')
-  expect(lines).toContain('snapshot_up  missing  3.5  −0.0567')
+  expect(lines).toContain('snapshot_up  missing  3.5  -0.0567')
 })
 
 test('the change since another cycle is that from it to the explained one, by inputs, weights and model', () => {
   expect(lines).toContain(
     'Since cycle 20260302T1212: score 0.4200 → 0.5300 (+0.1100), rank 32 of 402 → 43 of 413.',
   )
-  expect(lines).toContain('Inputs +0.1100, weights (w-2 → w-13) −0.1200, model (m-2 → m-13) +0.1300.')
+  expect(lines).toContain('Inputs +0.1100, weights (w-2 → w-13) -0.1200, model (m-2 → m-13) +0.1300.')
   expect(lines).toContain('views  1234.6  2345  +0.1400')
-  expect(lines).toContain('up  missing  8  −0.1500')
+  expect(lines).toContain('up  missing  8  -0.1500')
 })
 
 test('the placements have who picked them, and their readings by age', () => {

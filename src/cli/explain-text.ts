@@ -143,8 +143,7 @@ function number(value: number): string {
 }
 
 function change(value: number | null): string {
-  if (value === null) return ''
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(4)}`
+  return value === null ? '' : `${value < 0 ? '' : '+'}${value.toFixed(4)}`
 }
 
 function againstText(

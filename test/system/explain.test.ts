@@ -166,7 +166,7 @@ describe('explain', () => {
     expect(change.inputs.map(({ name }) => name)).not.toContain('title_chars_log')
     const { stdout } = explain(later, 'g', '5', '--against', id(5))
     expect(stdout).toMatch(
-      /\nSince cycle \S+: score .* → .*\nInputs [+−][\d.]+, weights \(initial → w2\) [+−][\d.]+, model \(v1 → v2\)/,
+      /\nSince cycle \S+: score .* → .*\nInputs [+-][\d.]+, weights \(initial → w2\) [+-][\d.]+, model \(v1 → v2\)/,
     )
   })
 
