@@ -38,7 +38,7 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
         'UNDERSTUDY_API_KEYS or of the keys file, otherwise the one in the data directory that serve generated.',
     )
     .summary('run the simulated client against a server and check every response')
-    .option('--url <url>', 'base URL of the server (default: from the settings host and port)')
+    .option('--url <url>', 'base URL of the server (default: from host and port)')
   addSettingFlags(command, ['dataDir', 'apiKeysFile'])
   addWorkloadFlags(command)
     .option(

@@ -36,10 +36,7 @@ export function addStatusCommand(program: Command, context: CommandContext): voi
   const command = program
     .command('status')
     .description('show the state of the running service; exit code 1 unless it is ready')
-    .option(
-      '--url <url>',
-      'base URL of the admin listener (default: from the settings adminHost and adminPort)',
-    )
+    .option('--url <url>', 'base URL of the admin listener (default: from adminHost and adminPort)')
     .option('--json', 'print JSON')
     .option('--watch', 'refresh every two seconds, until Ctrl-C')
   addSettingFlags(command, settingFlags).action((flags: Flags) => status(flags, context))
