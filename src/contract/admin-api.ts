@@ -305,7 +305,7 @@ export interface ModelFacts {
 /** `/api/models` */
 export interface Models {
   readonly serving: string | null
-  /** `version` serves instead of `failed` until `ACTIVE` is written; null: no version has been replaced. */
+  /** `version` serves instead of `failed` until `ACTIVE` names another one; null: no version has been replaced. */
   readonly fallback: {
     readonly version: string
     readonly failed: string

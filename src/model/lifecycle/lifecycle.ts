@@ -84,7 +84,7 @@ export class ModelLifecycle {
   }
 
   /**
-   * The version that served before takes over from `version`, until `ACTIVE` is written. Without one, or if it cannot be loaded,
+   * The version that served before takes over from `version`, until `ACTIVE` names another one. Without one, or if it cannot be loaded,
    * `version` continues to serve. Call it for each further cycle that fails.
    */
   async fallBack({ version: failed, cycleCount, problem }: FailedCycles): Promise<void> {

@@ -4,6 +4,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  fallbackInEffect,
   initialLifecycle,
   retryMsMax,
   retryMsMin,
@@ -60,6 +61,11 @@ class Run {
   /** Commands since the last call. */
   commands(): string[] {
     return this.#commands.splice(0).map(({ kind, entry }) => `${kind} ${entry.version}`)
+  }
+
+  get inEffect(): string | null {
+    const fallback = fallbackInEffect(this.lifecycle)
+    return fallback && `${fallback.version} instead of ${fallback.failed}`
   }
 
   states(): string[] {
@@ -204,6 +210,17 @@ describe('a version that failed its cycles', () => {
     run.write('b')
     expect([run.commands(), run.states()]).toEqual([['load b'], ['a serving', 'b loading']])
     expect(run.adopted('b').commands()).toEqual(['release a'])
+  })
+
+  test('is replaced by the one before it until ACTIVE names another one, or it serves', () => {
+    const run = abandoned().adopted('a').write('b').fail('b')
+    expect([run.states(), run.inEffect]).toEqual([['a serving', 'b failed'], 'a instead of b'])
+    run.commands()
+    run.nowMs = retryMsMin
+    expect([run.select('b').commands(), run.inEffect]).toEqual([['load b'], 'a instead of b'])
+    expect([run.adopted('b').states(), run.inEffect]).toEqual([['b serving'], null])
+    const other = abandoned().adopted('a').write('b').select('c').fail('c')
+    expect([other.states(), other.inEffect]).toEqual([['a serving', 'c failed'], null])
   })
 
   test('is replaced once: the version before it is never replaced by it', () => {

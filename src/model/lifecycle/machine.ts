@@ -12,7 +12,8 @@
  * released. The serving version is the exception: it leaves when another one has been adopted.
  *
  * Fallback: a version that fails its cycles is abandoned, and the one that served before is loaded. Once that one serves,
- * the abandoned version is failed and not tried again, until `ACTIVE` is written.
+ * the abandoned version is failed and not tried again, until `ACTIVE` is written. It serves on until that names another one, or
+ * the abandoned one has been loaded.
  */
 import { assert } from '../../contract/index.js'
 
@@ -37,7 +38,7 @@ export interface Fallback {
   readonly version: string
   /** The version that failed its cycles. */
   readonly failed: string
-  /** That of `Selection` when it failed. */
+  /** That of `Selection` when it failed, or when it was last tried again. */
   readonly stamp: string | null
 }
 
@@ -58,7 +59,7 @@ export interface Failure {
 }
 
 export interface Lifecycle extends Selection {
-  /** null: no version was abandoned since `ACTIVE` was written. */
+  /** null: no version was abandoned since `ACTIVE` named another one. */
   readonly fallback: Fallback | null
   readonly entries: readonly Entry[]
   readonly nextId: number
@@ -173,7 +174,17 @@ class Work {
   #select({ active, stamp, shadows }: Selection): void {
     const { fallback } = this.next
     this.next = { ...this.next, active, stamp, shadows }
-    if (fallback !== null && active !== null && stamp !== fallback.stamp) this.#endFallback()
+    if (fallback === null || active === null || stamp === fallback.stamp) return
+    if (active === fallback.failed && fallbackInEffect(this.next) !== null) this.#tryAgain(fallback)
+    else this.#endFallback()
+  }
+
+  /** `ACTIVE` was written, and names no other version: the fallback ends when the version that failed serves. */
+  #tryAgain(fallback: Fallback): void {
+    const { failed } = fallback
+    for (const entry of this.#of('active')) if (isGivenUp(entry)) this.#drop(entry)
+    if (this.#of('active').every(({ version }) => version !== failed)) this.#addEntry(failed, 'active')
+    this.next = { ...this.next, fallback: { ...fallback, stamp: this.next.stamp } }
   }
 
   /** One fallback at a time: if its version fails as well, there is no other one. */
