@@ -50,6 +50,22 @@ test('a caller that is aborted while it waits leaves the queue; one whose work h
   expect(semaphore.count).toBe(0)
 })
 
+test('a caller that is aborted when its work has begun after a wait takes no other out of the queue', async () => {
+  const semaphore = new Semaphore(1)
+  const client = new AbortController()
+  const { promise: ended, resolve: end } = Promise.withResolvers<undefined>()
+  const first = semaphore.run(() => ended)
+  const second = semaphore.run(() => {
+    client.abort(gone)
+    return Promise.resolve(semaphore.waitingCount)
+  }, client.signal)
+  const third = semaphore.run(() => Promise.resolve('third'))
+  end(undefined)
+  await first
+  expect(await second).toBe(1)
+  expect(await third).toBe('third')
+})
+
 test('for any order of calls, ends, failures and aborts, the limit holds and nothing is held at the end', async () => {
   const step = fc.record({ call: fc.nat(7), action: fc.constantFrom('start', 'end', 'fail', 'abort') })
   await fc.assert(

@@ -184,12 +184,17 @@ describe('a body that is too large is 413', () => {
     '%s %s: what gzip makes larger than the limit, and what is at the limit is read',
     async (method, path) => {
       const server = await listening()
-      const gzip = (bytes: number) => gzipSync(Buffer.alloc(bytes, ' '), { level: 9 })
+      const gzip = (bytes: number, level = 9) => gzipSync(Buffer.alloc(bytes, ' '), { level })
       const headers = { 'Content-Encoding': 'gzip' }
       const bomb = await send(server, method, path, gzip(4 * jsonBodyBytesMax), headers)
       expect([bomb.status, bomb.json]).toMatchObject([413, { error: { code: 'too_large' } }])
       expect((await send(server, method, path, gzip(jsonBodyBytesMax + 1), headers)).status).toBe(413)
       expect((await send(server, method, path, gzip(jsonBodyBytesMax), headers)).status).toBe(400)
+      // What does not compress is longer as gzip, up to a limit of its own.
+      const longer = gzip(jsonBodyBytesMax, 0)
+      expect((await send(server, method, path, longer, headers)).status).toBe(400)
+      const tooLong = Buffer.concat([longer, Buffer.alloc(mebibyte)])
+      expect((await send(server, method, path, tooLong, headers)).status).toBe(413)
     },
   )
 

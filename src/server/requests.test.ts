@@ -37,10 +37,18 @@ test('health names the weights in force, which are those of the boundary before 
   const body = bytesOf({ version: 'next', weights: { ...weights, up: 1 } })
   const set = await server.call({ method: 'PUT', path: '/v1/weights', body })
   expect(set.json).toEqual({ version: 'next', first_cycle_time: new Date(cycleMs(11)).toISOString() })
+  const { json } = await server.call({ path: '/v1/health' })
+  expect(json).toMatchObject({ status: 'ok', weights_version: 'initial' })
+})
+
+test('health names the cycle that arrived last, late ones included, with the time at which it arrived', async () => {
+  const server = await listening()
   const health = async () => (await server.call({ path: '/v1/health' })).json
-  expect(await health()).toMatchObject({ status: 'ok', weights_version: 'initial', last_cycle_id: null })
+  expect(await health()).toMatchObject({ last_cycle_id: null, last_cycle_received_at: null })
+  await server.postCycle(cycleBody(1))
   await server.postCycle(cycle)
-  expect(await health()).toMatchObject({ last_cycle_id: cycle.cycle_id })
+  const last_cycle_received_at = new Date(cycleMs(10) + 1000).toISOString()
+  expect(await health()).toMatchObject({ last_cycle_id: cycle.cycle_id, last_cycle_received_at })
 })
 
 test('weights of which views, comments and up are 0 are unprocessable', async () => {
