@@ -136,6 +136,8 @@ describe('a cycle body', () => {
     ['candidate_scores', 'upimg_height', 32_767, 32_768],
     ['candidates', 'image_positions', [1], [0]],
     ['candidates', 'manual_flag', 1, 2],
+    ['candidates', 'manual_flag', 0, '0'],
+    ['engagement', 'status', 'ok', ['ok']],
     ['candidates', 'source', 'vote', 'votes'],
     ['candidates', 'gallery_type', 'mini', 'micro'],
     ['removals', 'tier', 'app', 'best'],

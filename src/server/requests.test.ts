@@ -2,7 +2,15 @@
  * Requests from socket to response: what each operation returns, on a service in memory.
  */
 import { expect, test } from 'vitest'
-import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
+import {
+  bytesOf,
+  candidate,
+  cycleBody,
+  cycleMs,
+  reading,
+  removal,
+  snapshot,
+} from '../../test/helpers/bodies.js'
 import { listening } from '../../test/helpers/listening-service.js'
 
 const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
@@ -71,4 +79,21 @@ test('each request has one log line with its status: at debug for health that ha
   await server.call({ path: '/v1/health' })
   expect(server.logLines.at(-1)).toMatchObject({ level: 30, path: '/v1/health', status: 503 })
   expect(JSON.stringify(server.logLines)).not.toContain(server.key)
+})
+
+test('the log line of a cycle has the counts of its response, each under its name', async () => {
+  const server = await listening()
+  const { json } = await server.postCycle(
+    cycleBody(0, {
+      candidates: [1, 2, 3].map((post) => candidate('g', post)),
+      engagement: [1, 11, 12, 13, 14, 15, 16].map((post) => reading('g', post, cycleMs(0))),
+      candidate_scores: [1, 2, 3, 4].map((post) => snapshot('g', post, cycleMs(0))),
+      removals: [21, 22, 23, 24, 25].map((post) => removal('g', post)),
+    }),
+  )
+  const counts = { candidates: 3, engagement: 7, candidate_scores: 4, removals: 5, waiting: 2, not_scored: 6 }
+  expect(json).toMatchObject({ counts: { ...counts, scored_now: 1, results: 9 } })
+  expect(server.logLines).toContainEqual(
+    expect.objectContaining({ msg: 'cycle scored', ...counts, scored: 1, warnings: 1 }),
+  )
 })
