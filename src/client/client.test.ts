@@ -262,15 +262,19 @@ describe('retries', () => {
 })
 
 describe('a call ends', () => {
-  test('an attempt at its time limit, and the next one follows', async () => {
-    const server = new FaultyServer('silent', ok)
-    const { client, failures } = await connect(server, { attemptTimeoutMs: 100 })
-    expect(await client.postCycle(large)).toEqual(ok.body)
-    expect(failures[0]?.outcome).toMatchObject({ message: 'no response within 100 ms' })
-  })
+  test.each<Step>(['silent', 'stalled'])(
+    'an attempt at its time limit, and the next one follows: %s',
+    async (step) => {
+      const server = new FaultyServer(step, ok)
+      const { client, failures } = await connect(server, { attemptTimeoutMs: 100 })
+      expect(await client.postCycle(large)).toEqual(ok.body)
+      expect(failures[0]?.outcome).toMatchObject({ message: 'no response within 100 ms' })
+    },
+  )
 
   test.each<[string, Step]>([
     ['while it waits for the response', 'silent'],
+    ['while it receives the response', 'stalled'],
     ['while it waits for the next attempt', 'before'],
   ])('by its signal %s, with the reason of the signal', async (_when, step) => {
     const stop = new AbortController()

@@ -25,6 +25,16 @@ test('a cycle gets a response, which is stored', async () => {
   expect((await server.call({ path: '/v1/scores/20240301T0005' })).status).toBe(404)
 })
 
+test('Server-Timing is in the response to a new cycle and to a repeated one, if the client requests it', async () => {
+  const server = await listening()
+  const post = (headers = {}) =>
+    server.call({ method: 'POST', path: '/v1/cycles', headers, body: bytesOf(cycle) })
+  // New, then recognised by its hash, then by its bytes.
+  for (let sent = 0; sent < 3; sent++)
+    expect((await post({ 'X-Timing': '1' })).headers['server-timing']).toMatch(/^receive;dur=/)
+  expect((await post()).headers).not.toHaveProperty('server-timing')
+})
+
 test('a response is not compressed while a body that nobody reads arrives', async () => {
   const server = await listening()
   const candidates = Array.from({ length: 40 }, (_, index) => candidate('g', index + 1))

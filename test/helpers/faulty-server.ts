@@ -18,7 +18,7 @@ export interface Received {
 
 /**
  * before: the connection ends before the body is read. within: after half of the body. after: after the whole body, without
- * a response. half: within the response. silent: no response.
+ * a response. half: within the response. silent: no response. stalled: half of the response, and nothing more.
  */
 export type Step =
   | 'before'
@@ -26,6 +26,7 @@ export type Step =
   | 'after'
   | 'half'
   | 'silent'
+  | 'stalled'
   | { status?: number; headers?: Record<string, string>; body?: unknown }
 
 const servers: http.Server[] = []
@@ -78,9 +79,11 @@ export class FaultyServer {
     const { method = '', url: path = '', headers } = request
     this.received.push({ method, path, headers, body: await buffer(request) })
     if (step === 'after') request.socket.resetAndDestroy()
-    else if (step === 'half') {
+    else if (step === 'half' || step === 'stalled') {
       response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': 100 })
-      response.write('{"half":', () => request.socket.resetAndDestroy())
+      response.write('{"half":', () => {
+        if (step === 'half') request.socket.resetAndDestroy()
+      })
     } else if (step !== 'silent') {
       const { status = 200, headers: own = {}, body = {} } = step
       response.writeHead(status, { 'Content-Type': 'application/json', ...own })
