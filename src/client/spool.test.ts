@@ -19,6 +19,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cycleBody } from '../../test/helpers/bodies.js'
 import { FaultyServer, type Step } from '../../test/helpers/faulty-server.js'
 import { openLocked } from '../base/flock.js'
+import { hourMs } from '../base/units.js'
 import { bodyExamples, errorTable, type CycleRequest, type CycleResponse } from '../contract/index.js'
 import { Client, type ApiError } from './index.js'
 import { DirectoryLockedError, Spool, type SpoolOptions } from './spool.js'
@@ -208,11 +209,13 @@ describe('while the clock of the service is behind', () => {
   })
 
   test.each([
-    ['written', -25],
-    ['written by a clock that was set back later', 25],
-  ])('a cycle that was %s more than 24 hours from now is rejected', async (_what, hours) => {
+    ['written more than 24 hours ago', -25, {}],
+    ['written by a clock that was set back more than 24 hours later', 25, {}],
+    ['written longer ago than `futureMsMax`', -2, { futureMsMax: hourMs }],
+  ])('a cycle that was %s is rejected', async (_what, hours, options) => {
     const rejected: string[] = []
     const spool = await open(new FaultyServer(future), {
+      ...options,
       onRejected: (cycleId) => void rejected.push(cycleId),
     })
     await spool.add(first)

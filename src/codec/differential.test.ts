@@ -141,6 +141,7 @@ describe.skipIf(addonOrNull === null)('native decoder (skipped when the addon is
     const cases: [member: string, json: string, isNative: boolean][] = [
       ...times.map((time): [string, string, boolean] => ['created_at', `"${time}"`, true]),
       ...noTimes.map((time): [string, string, boolean] => ['created_at', `"${time}"`, false]),
+      ['gall_id', '""', false],
       ['post_no', '9007199254740991', true],
       ['post_no', '9007199254740992', false],
       ['post_no', '01', false],

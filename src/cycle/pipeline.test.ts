@@ -281,6 +281,17 @@ test('while the pool cannot be loaded after such a write, no cycle is scored; af
   expect(JSON.parse(await submit(cycleBody(1)))).toMatchObject({ results: [{ gall_id: 'g', post_no: 1 }] })
 })
 
+test('the cycle of such a write is the last one, although the pool lacks it until the next one', async () => {
+  let unreadable = false
+  service = await CycleService.open(parts({ store: lateStore(() => unreadable) }))
+  await refusal(submit(first()))
+  expect(service.lastCycle()?.cycleId).toBe(first().cycle_id)
+  unreadable = true
+  await refusal(submit(cycleBody(1)))
+  expect(service.pool.position).toBe(1)
+  expect(service.lastCycle()?.cycleId).toBe(cycleBody(1).cycle_id)
+})
+
 test('when the last cycle is no longer in the store, no cycle is scored; the service continues once it is back', async () => {
   const store = createMemoryStore()
   service = await CycleService.open(parts({ store }))
@@ -313,6 +324,8 @@ describe('the limit of pending posts', () => {
       message: expect.stringContaining('too many posts would be pending') as string,
       paths: ['candidates'],
     })
+    const problem = expect.stringContaining('3 are pending, 2 would enter and 1 would leave') as string
+    await expect(submit(more)).rejects.toMatchObject({ fields: [{ problem }] })
     expect(service.pool).toBe(state)
     expect(service.lastCycle()?.cycleId).toBe(cycleBody(0).cycle_id)
     // The id is free: the client sends the missing removals with it.

@@ -73,6 +73,20 @@ test('an upload that would wait too long is refused with Retry-After, but 16 may
   expect(() => semaphore.refuseIfFull(1)).not.toThrow()
 })
 
+test('an upload that is aborted while it waits no longer counts', async () => {
+  const semaphore = new ImageSemaphore(Infinity)
+  const { begin } = createJobs(semaphore)
+  const active = [begin('a'), begin('b')]
+  const client = new AbortController()
+  const waiting = semaphore.run(1_000_000, () => Promise.resolve(), client.signal)
+  expect(semaphore.waitingBytes).toBeGreaterThan(1_000_000)
+  client.abort(new Error('gone'))
+  await expect(waiting).rejects.toThrow('gone')
+  expect([semaphore.waitingBytes, semaphore.count]).toEqual([0, 2])
+  for (const { finish } of active) finish()
+  await Promise.all(active.map(({ done }) => done))
+})
+
 test('work that fails releases its slot', async () => {
   const semaphore = new ImageSemaphore(Infinity)
   const failing = [1, 2].map(() => semaphore.run(1, () => Promise.reject(new RangeError('mine'))))

@@ -1,8 +1,9 @@
 /** Bodies that may repeat known bytes. */
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { FakeExchange } from '../../test/helpers/fake-exchange.js'
+import { kibibyte } from '../base/index.js'
 import { BodyAdmission } from './body-admission.js'
 import { BodyHash } from './body-hash.js'
 import { IncomingBody, type BodyReading } from './incoming-body.js'
@@ -66,4 +67,22 @@ test('a body that repeats what is known is not hashed; one that does not is hash
     [1, 2, 3, 0],
   ])
     expect(await addedBytes(Uint8Array.from(other))).toBe(4)
+})
+
+test('a drain ends after two seconds with less than 64 KiB, however much has arrived before', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const enough = 64 * kibibyte
+  const fake = new FakeExchange({ method: 'PUT', path: '/', body: new Uint8Array(3 * enough) })
+  const announced = { isPresent: true, bytes: 3 * enough }
+  const body = new IncomingBody(announced, fake.response, new BodyAdmission(1e6).open())
+  let hasEnded = false
+  const drained = body.drain().then(() => (hasEnded = true))
+  fake.deliver(0, enough)
+  await vi.advanceTimersByTimeAsync(1999)
+  expect(hasEnded).toBe(false)
+  fake.deliver(enough, 2 * enough - 1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(hasEnded).toBe(true)
+  await drained
 })

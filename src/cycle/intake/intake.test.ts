@@ -104,7 +104,7 @@ describe('the queue', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
   })
 
-  test('is emptied with 503 when the service closes, and the cycle in progress is finished', async () => {
+  test('is emptied with 503 when the service closes, takes no weights, and the cycle in progress is finished', async () => {
     let open = (): void => undefined
     model.blockedBy = new Promise<void>((resolve) => (open = resolve))
     const begun = submit(first())
@@ -113,8 +113,12 @@ describe('the queue', () => {
     for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve))
     const closed = service.close()
     const refused = expect(waiting).rejects.toMatchObject({ status: 503 })
+    const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
+    const late = service.setWeights({ version: 'late', weights, note: '' })
+    const refusedToo = expect(late).rejects.toMatchObject({ status: 503 })
     open()
     await refused
+    await refusedToo
     await closed
     expect(await begun).toContain('"scored_now":1')
   })
