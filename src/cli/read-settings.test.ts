@@ -142,11 +142,11 @@ describe('refusals', () => {
 })
 
 describe('API keys', () => {
-  test('a list in the file must be an array', () => {
-    const config = settingsFile(
-      { apiKeys: 'key-number-1-0123456789,key-number-2-0123456789' },
-      'text-keys.json',
-    )
+  test.each([
+    ['key-number-1-0123456789,key-number-2-0123456789', 'text-keys.json'],
+    [[], 'no-keys.json'],
+  ])('a list in the file must be an array that is not empty', (apiKeys, file) => {
+    const config = settingsFile({ apiKeys }, file)
     expect(refusal({ config })).toBe(
       `apiKeys (from ${config}:apiKeys) must be a JSON array of keys, each of 16 to 256 visible ASCII characters without ` +
         'white space or commas; without duplicates',

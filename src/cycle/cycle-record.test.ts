@@ -1,7 +1,7 @@
 /** What the record of a cycle says is what its request and its response say. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bytesOf } from '../../test/helpers/bodies.js'
+import { bytesOf, candidate, cycleBody } from '../../test/helpers/bodies.js'
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { RecordedMemory } from '../../test/helpers/recorded-memory.js'
 import { outcome, outcomeCodes, type CycleRequest, type CycleResponse } from '../contract/index.js'
@@ -58,3 +58,12 @@ test('results, scores and posts of a record are those of the response and the re
     }),
     { numRuns: 40 },
   ))
+
+test('the times of a post have fractions of a millisecond, as in its request', async () => {
+  const created_at = '2024-02-29T14:00:00.0005Z'
+  const extracted_at = '2024-02-29T14:00:00.00025Z'
+  const candidates = [candidate('g', 1, { created_at, extracted_at })]
+  const recorded = readCycleTable(columnsAt(await stored([cycleBody(0, { candidates })]), 1), 'candidates')
+  const secondMs = Date.parse('2024-02-29T14:00:00Z')
+  expect([recorded.created_at[0], recorded.extracted_at[0]]).toEqual([secondMs + 0.5, secondMs + 0.25])
+})

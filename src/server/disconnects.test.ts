@@ -319,6 +319,7 @@ test('a cycle is reported when its response is sent, although its body is held f
   await until(() => exchange.ended)
   expect(logged).toMatchObject([{ msg: 'cycle scored', cycle_id: '20240301T0000' }])
   expect(ended).toMatchObject([{ status: 200, stages: { summary: { cycleId: '20240301T0000' } } }])
+  expect(ended[0]?.bytesIn).toBe(bytesOf(cycle(0)).length)
   await until(() => held().calls.open === 0)
   expect(ended).toHaveLength(1)
 })

@@ -7,6 +7,7 @@ import { parseImageKey } from './image-path.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { acceptsCoding, gzipResponse, shouldGzip } from './response-encoding.js'
 import { findRoute } from './router.js'
+import { parseTraceParent } from './trace-parent.js'
 
 const statusOf = (work: () => unknown): number => {
   try {
@@ -179,4 +180,13 @@ describe('a response', () => {
 test('an IPv6 address has brackets before a port', () => {
   expect(authorityOf('::1', 80)).toBe('[::1]:80')
   expect(authorityOf('127.0.0.1', 80)).toBe('127.0.0.1:80')
+})
+
+test('a traceparent has its trace, its span and its flags, and more from the version after 00 on', () => {
+  const trace = { traceId: '4b'.repeat(16), spanId: '00f067aa0ba902b7', flags: 1 }
+  const parent = `${trace.traceId}-${trace.spanId}-01`
+  for (const valid of [`00-${parent}`, `01-${parent}`, `01-${parent}-more`])
+    expect(parseTraceParent(valid), valid).toEqual(trace)
+  for (const invalid of ['', `00-${parent}-more`, `01-${parent}more`, `ff-${parent}`])
+    expect(parseTraceParent(invalid), invalid).toBeNull()
 })

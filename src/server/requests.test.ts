@@ -1,7 +1,7 @@
 /**
  * Requests from socket to response: what each operation returns, on a service in memory.
  */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import {
   bytesOf,
   candidate,
@@ -106,4 +106,26 @@ test('the log line of a cycle has the counts of its response, each under its nam
   expect(server.logLines).toContainEqual(
     expect.objectContaining({ msg: 'cycle scored', ...counts, scored: 1, warnings: 1 }),
   )
+})
+
+test('an outcome is in the future if it is later than now by more than the tolerated clock skew', async () => {
+  const server = await listening()
+  await server.postCycle(cycle)
+  const outcomes = [2000, 2001].map((aheadMs) => ({
+    placement_id: `p${aheadMs}`,
+    gall_id: 'g',
+    post_no: 1,
+    tier: 'main',
+    placed_at: new Date(cycleMs(10) + 1000 + aheadMs).toISOString(),
+    picked_by: { type: 'operator' },
+  }))
+  const body = bytesOf({ outcomes })
+  expect((await server.call({ method: 'POST', path: '/v1/outcomes', body })).json).toEqual({
+    received: 2,
+    created: 2,
+    updated: 0,
+  })
+  await vi.waitUntil(() => server.logLines.some(({ msg }) => msg === 'outcomes contradict the stored cycles'))
+  const future = { placed_in_future: 1, paths: ['outcomes[1].placed_at'] }
+  expect(server.logLines).toContainEqual(expect.objectContaining(future))
 })

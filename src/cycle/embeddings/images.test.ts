@@ -108,6 +108,14 @@ describe('an image', () => {
     expect(fresh.encodedImages).toEqual([])
   })
 
+  test('is encoded for the model that serves, and not for the one before it', async () => {
+    const next = new FakeImageEncoder(otherHash)
+    await adopt(new EncodingModel('m2', null, next))
+    await put(1, 1, 51)
+    await vi.waitUntil(() => next.encodedImages.length === 1, patience)
+    expect([image.encodedImages, next.encodedImages]).toEqual([[], [51]])
+  })
+
   test('whose vector the store refuses is encoded again after the next cycle', async () => {
     await submit(cycle(0, [1], [1]))
     const putEmbeddings = store.models.putEmbeddings.bind(store.models)

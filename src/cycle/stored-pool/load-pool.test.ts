@@ -148,6 +148,16 @@ describe('of a pool with two snapshots', () => {
     ])
   })
 
+  test('one with another place of entry is not used', async () => {
+    const { pool } = memory.service
+    const enteredRow = pool.enteredRow.map((row, slot) => (slot === 0 ? row - 1 : row))
+    await memory.store.putPoolSnapshot(4, packPool({ ...pool, enteredRow }), 3)
+    await expectRestored()
+    expect(warnings).toEqual([
+      expect.stringContaining('differs from the one that the newest cycle has recorded'),
+    ])
+  })
+
   test('one of another layout is not used', async () => {
     const packed = Buffer.from(memory.store.readPoolSnapshot(3)!).toString('latin1')
     const other = Buffer.from(packed.replace('"layout":1,', '"layout":2,'), 'latin1')
