@@ -91,8 +91,10 @@ describe('decoding a cycle', () => {
       candidates,
       candidate_scores,
       zz: true,
+      ['x'.repeat(201)]: 1,
     })
-    const names = ['last', 'zz', 'engagement[].zz', 'engagement[].b', 'engagement[].a', 'removals[].zz']
+    const ofRows = ['engagement[].zz', 'engagement[].b', 'engagement[].a', 'removals[].zz']
+    const names = ['last', 'zz', `${'x'.repeat(200)}…`, ...ofRows]
     expect(decodeCycle(json).unknownFields).toEqual(names)
     expect(loadCodec('auto').codec.decodeCycle(json)).toEqual(decodeCycle(json))
   })
