@@ -122,7 +122,7 @@ export class SpoolDirectory {
     return null
   }
 
-  /** Resolves when the cycle survives a power cut. If it rejects, there is nothing left of the file. */
+  /** Resolves when the cycle survives a power cut. If it rejects, the file is there only if the last flush has failed. */
   async write(cycleId: string, json: string): Promise<void> {
     const path = join(this.#path, nameOf(cycleId))
     const partial = `${path}.partial`
