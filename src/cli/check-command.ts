@@ -22,6 +22,7 @@ import { CommandError, messageLine, UsageError } from './failure.js'
 import { counted } from './format.js'
 import { withStore } from './models/common.js'
 import { readSettings, type Flags } from './read-settings.js'
+import { inOneLine, plainLines } from './text-table.js'
 
 const kinds = ['cycle', 'outcomes', 'weights'] as const
 /** Posts that a line of the report names. */
@@ -80,7 +81,7 @@ async function checkFiles(
     for (const file of files) {
       const checked = await checkFile(checker, file, resolve(directory, file), flags.kind)
       if (checked.error !== null) refused++
-      print(flags.json === true ? `${JSON.stringify(checked)}\n` : textOf(checked))
+      print(flags.json === true ? `${JSON.stringify(checked)}\n` : plainLines(textOf(checked)))
     }
   }
   if (origins.get('dataDir') === 'default') await checkAll(null)
@@ -176,7 +177,7 @@ function changeText(change: PoolEffect): string {
   ]
   return lines
     .filter((line) => line !== null)
-    .map((line) => `  ${line}\n`)
+    .map((line) => `  ${inOneLine(line)}\n`)
     .join('')
 }
 

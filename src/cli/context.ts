@@ -12,6 +12,7 @@ import {
   settingsTable,
   type SettingName,
 } from '../settings/index.js'
+import { plainLines } from './text-table.js'
 
 export interface CommandContext {
   readonly env: NodeJS.ProcessEnv
@@ -66,7 +67,7 @@ export function printResult(
   value: object,
   text: () => string,
 ): void {
-  print(json === true ? `${JSON.stringify(value, null, 2)}\n` : text())
+  print(json === true ? `${JSON.stringify(value, null, 2)}\n` : plainLines(text()))
 }
 
 /** Adds `--config` and the flags of some settings to a command. Without names: all settings, as a server has them. */

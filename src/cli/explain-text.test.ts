@@ -62,6 +62,13 @@ test('the visits have their cycles, their outcome and its time in Korea; the exp
   ])
 })
 
+test('a title has one line, without the control characters of its author', () => {
+  const { candidate } = explanationFixture
+  const title = 'a\n▸ visit 9: \x1b[2J\u009b2J\u202eb'
+  const text = explanationText({ ...explanation, gall_id: 'g\r', candidate: { ...candidate!, title } })
+  expect(text.split('\n', 1)).toEqual(['g /77  a ▸ visit 9:  [2J 2J b'])
+})
+
 test('the last twelve cycles have their scores, ranks and heads, and the range is that of all', () => {
   expect(lines).toContain(
     `Score in 13 of 13 cycles, 0.4100 to 0.5300:  ${sparkline(Array.from({ length: 13 }, (_, n) => cycle(n + 1).score))}`,

@@ -12,7 +12,7 @@ import {
   type Weights,
 } from '../contract/index.js'
 import { kstTime } from './format.js'
-import { formatTable, tableCells } from './text-table.js'
+import { formatTable, inOneLine, tableCells } from './text-table.js'
 
 /** Cycles of the table; all are in the JSON. */
 const cyclesShown = 12
@@ -22,7 +22,7 @@ const sparklineCells = 60
 export function explanationText(explanation: Explanation, columns?: number): string {
   const { gall_id, post_no, candidate, visits, visit, cycles, explained, against, outcomes } = explanation
   const sections = [
-    `${gall_id}/${post_no}${candidate === null ? '' : `  ${candidate.title}`}\n` +
+    `${inOneLine(`${gall_id}/${post_no}${candidate === null ? '' : `  ${candidate.title}`}`)}\n` +
       visits.map((each, index) => visitText(each, index, index === visit)).join(''),
     cyclesText(cycles, columns),
     explained === null ? 'No stored cycle of this visit scored the post.\n' : cycleText(explained, columns),

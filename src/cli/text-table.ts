@@ -9,6 +9,16 @@ const zeroWidth = /\p{Mn}|\p{Me}|\p{Cf}|[\u1160-\u11ff]/u
 /** Control characters, and those that change the direction of the text after them. */
 const control = /\p{Cc}|[\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
 
+/** The string without control characters: those of a title that a stranger wrote could rewrite the screen. */
+export function inOneLine(text: string): string {
+  return text.replace(control, ' ')
+}
+
+/** Lines without other control characters than those that end them. */
+export function plainLines(text: string): string {
+  return text.split('\n').map(inOneLine).join('\n')
+}
+
 /** Cells that a string takes on a terminal. */
 export function cellWidth(text: string): number {
   let cells = 0
@@ -18,7 +28,7 @@ export function cellWidth(text: string): number {
 
 /** The string, cut to at most `cellsMax` cells; an ellipsis marks a cut. Control characters become spaces. */
 export function fitCells(text: string, cellsMax: number): string {
-  const plain = text.replace(control, ' ')
+  const plain = inOneLine(text)
   if (cellWidth(plain) <= cellsMax) return plain
   let cells = 1
   let kept = ''
@@ -34,7 +44,7 @@ export function fitCells(text: string, cellsMax: number): string {
 export function wrapCells(text: string, cellsMax: number): string[] {
   const lines: string[] = []
   let line = ''
-  for (const word of text.replace(control, ' ').split(/(?<=[ ,])/)) {
+  for (const word of inOneLine(text).split(/(?<=[ ,])/)) {
     if (line !== '' && cellWidth((line + word).trimEnd()) > cellsMax) {
       lines.push(line.trimEnd())
       line = ''
@@ -68,7 +78,7 @@ export function formatTable(
   texts: readonly (readonly string[])[],
   { cellsMax = Infinity, column = 0 }: { cellsMax?: number | undefined; column?: number } = {},
 ): string {
-  const rows = texts.map((row) => row.map((text) => text.replace(control, ' ')))
+  const rows = texts.map((row) => row.map(inOneLine))
   const widths = head.map((title, index) =>
     Math.max(...[title, ...rows.map((row) => row[index] ?? '')].map(cellWidth)),
   )

@@ -183,6 +183,17 @@ describe('check', () => {
     expect(run('pool', '--data-dir', recorded.dataDir, '--digest').stdout).toBe(before)
   })
 
+  test('shows no control characters of names', () => {
+    const gallery = 'g\n\x1b[2J\u009b'
+    const rows = { candidates: [candidate(gallery, 1)], removals: [removal(gallery, 2)] }
+    const path = file('cycle.json', cycleBody(2, { ...rows, engagement: [reading(gallery, 3, cycleMs(2))] }))
+    const { stdout } = run('check', path, '--data-dir', recorded.dataDir)
+    expect(stdout).toContain('1 enter: g  [2J /1\n')
+    expect(stdout).toContain('1 not scored, unknown_post: g  [2J /3\n')
+    expect(stdout).toMatch(/warning: .*: g {2}\[2J \/2\n/)
+    expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+  })
+
   test('gives the rows that the service would give', async () => {
     const body = cycleBody(2, {
       candidates: [candidate('new', 1)],

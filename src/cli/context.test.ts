@@ -1,0 +1,19 @@
+/** What commands print: results as text for a terminal, or as JSON. */
+import { expect, test } from 'vitest'
+import { printResult, processContext } from './context.js'
+
+function printed(flags: { readonly json?: true }): string {
+  const texts: string[] = []
+  const value = { version: 'w\x1b[2J' }
+  const context = { ...processContext(), print: (text: string) => void texts.push(text) }
+  printResult(context, flags, value, () => `weights ${value.version}\r\u202e\n  in force\n`)
+  return texts.join('')
+}
+
+test('a text has no control characters but line feeds, whoever wrote the values', () => {
+  expect(printed({})).toBe('weights w [2J  \n  in force\n')
+})
+
+test('JSON has the values as they are', () => {
+  expect(JSON.parse(printed({ json: true }))).toEqual({ version: 'w\x1b[2J' })
+})
