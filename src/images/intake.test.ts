@@ -203,6 +203,8 @@ describe('size', () => {
     [8500, 6000],
     [65_000, 65_000],
     [65_500, 764],
+    [65_535, 65_535],
+    [763, 65_535],
   ])('%i x %i is refused as too large from its header alone', async (width, height) => {
     expect(await refusal(declare(small, width, height))).toBe('too_large')
   })

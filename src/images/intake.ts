@@ -5,7 +5,7 @@
 import sharp from 'sharp'
 import { sha256Of } from '../base/index.js'
 import { imageEdgePixelsMax, imagePixelsMax, ServiceError } from '../contract/index.js'
-import { hasTooManySegments } from './jpeg-repair.js'
+import { readHead, type ImageSize } from './jpeg-repair.js'
 import { repairJpeg, tooManySegments } from './repair-thread.js'
 
 /** An accepted image. */
@@ -48,7 +48,10 @@ sharp.block({ operation: ['VipsForeignLoadUhdr'] })
  */
 export async function normaliseImage(bytes: Uint8Array, sha256?: Uint8Array): Promise<NormalisedImage> {
   checkSignature(bytes)
-  if (hasTooManySegments(bytes)) throw tooManySegments()
+  const head = readHead(bytes)
+  if (head.hasTooManySegments) throw tooManySegments()
+  // Of more than 65,500 pixels on an edge, libjpeg reads no header.
+  if (head.size !== null) checkSize(head.size)
   const { width, height } = await readSize(bytes)
   const normalised = await withServiceErrors(() => normalise(bytes))
   return {
@@ -73,13 +76,17 @@ export function checkMediaType(bytes: Uint8Array): void {
 }
 
 /** Width and height from the header, with the orientation applied. The header may be wrong: nothing is decoded yet. */
-async function readSize(bytes: Uint8Array): Promise<{ width: number; height: number }> {
+async function readSize(bytes: Uint8Array): Promise<ImageSize> {
   const { width, height, autoOrient } = await withServiceErrors(() =>
     decodeShared(() => sharp(bytes, { limitInputPixels: false, failOn: 'none' }).metadata()),
   )
+  checkSize({ width, height })
+  return { width: autoOrient.width, height: autoOrient.height }
+}
+
+function checkSize({ width, height }: ImageSize): void {
   if (width * height > imagePixelsMax)
     throw new ServiceError({ code: 'large_image', width, height, megapixels_max: imagePixelsMax / 1e6 })
-  return { width: autoOrient.width, height: autoOrient.height }
 }
 
 /**

@@ -17,18 +17,31 @@ const codes = {
   progressiveFrames: [0xc2, 0xc6, 0xca, 0xce],
 }
 
-/**
- * Whether more than the permitted number of segments and fill bytes precede the first scan. It reads at most that many,
- * and no further than the first bytes that are no segment.
- */
-export function hasTooManySegments(bytes: Uint8Array): boolean {
+export interface ImageSize {
+  readonly width: number
+  readonly height: number
+}
+
+/** What the segments before the first scan state; no further than the first bytes that are no segment. */
+export interface JpegHead {
+  /** More than the permitted number of segments and fill bytes; the rest is not read. */
+  readonly hasTooManySegments: boolean
+  /** Of the frame in pixels. Null if no frame was read. */
+  readonly size: ImageSize | null
+}
+
+export function readHead(bytes: Uint8Array): JpegHead {
+  let size: ImageSize | null = null
   let at = 2
   for (let count = 0; count <= imageSegmentsMax; count++) {
     const code = bytes[at + 1]
-    if (bytes[at] !== 0xff || code === undefined || code === codes.startOfScan) return false
+    if (bytes[at] !== 0xff || code === undefined || code === codes.startOfScan)
+      return { hasTooManySegments: false, size }
+    if (codes.startsOfFrame.includes(code))
+      size = { height: uint16At(bytes, at + 5), width: uint16At(bytes, at + 7) }
     at = code === 0xff ? at + 1 : segmentEnd(bytes, at)
   }
-  return true
+  return { hasTooManySegments: true, size }
 }
 
 /**
@@ -119,7 +132,12 @@ function nextMarker(bytes: Uint8Array, from: number): number {
 function segmentEnd(bytes: Uint8Array, at: number): number {
   const code = bytes[at + 1] ?? codes.endOfImage
   if (code === 1 || (code >= 0xd0 && code <= codes.endOfImage)) return at + 2
-  return at + 2 + Math.max(2, 256 * (bytes[at + 2] ?? 0) + (bytes[at + 3] ?? 0))
+  return at + 2 + Math.max(2, uint16At(bytes, at + 2))
+}
+
+/** Bytes after the end count as zeros. */
+function uint16At(bytes: Uint8Array, at: number): number {
+  return 256 * (bytes[at] ?? 0) + (bytes[at + 1] ?? 0)
 }
 
 /** A scan of a sequential frame has all coefficients, 0 to 63, with all their bits. */
