@@ -100,6 +100,19 @@ test('a client that pipelines requests is disconnected', async () => {
   expect(calls).toBe(1)
 })
 
+test.each([
+  ['an unknown method', 'FOO /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n', 400],
+  ['no Host', 'GET /livez HTTP/1.1\r\n\r\n', 400],
+  ['no HTTP', 'hello\r\n\r\n', 400],
+  ['two lengths of a body', `POST /login HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n`, 400],
+  ['a path of 20 kB', get(`/api/picks?q=${'a'.repeat(20_000)}`), 431],
+])('a malformed request has a response: %s', async (_, request, status) => {
+  const socket = await send((await listen([])).port, request)
+  const [data] = (await once(socket, 'data')) as [Buffer]
+  expect(data.toString()).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*\r\nConnection: close\r\n`))
+  await once(socket, 'close')
+})
+
 test.skipIf(opensslMissing)('a client that does not complete the TLS handshake is disconnected', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'understudy-tls-'))
   closing.push(() => rmSync(directory, { recursive: true }))

@@ -8,7 +8,6 @@ import { readFileSync } from 'node:fs'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { inBackground, kibibyte, type Log, mebibyte } from '../base/index.js'
 import { assert, ServiceError, type AdminErrorRecord } from '../contract/index.js'
 import { acceptsCoding, gzipResponse } from '../server/index.js'
@@ -76,8 +75,6 @@ export class AdminListener {
         : https.createServer({ ...limits, ...pemOf(options.tls), handshakeTimeout: requestMsMax }, onRequest)
     this.#server.maxConnections = connectionsMax
     this.#server.timeout = idleMsMax
-    // A client that fails must not end the service.
-    this.#server.on('clientError', (_error: Error, socket: Duplex) => socket.destroy())
   }
 
   /** Rejects with the error of the system, such as EADDRINUSE. */
