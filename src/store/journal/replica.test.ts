@@ -247,6 +247,30 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
       },
     )
 
+    test('a process that is stopped while it takes its lease again frees it', async () => {
+      const { promise: stopped, resolve: proceed } = Promise.withResolvers<null>()
+      let acquireCount = 0
+      let state: Journal['state'] | null = null
+      const store = await openReplica({
+        wrap: (journal) => {
+          state = () => journal.state()
+          return withCalls(journal, {
+            append: () => Promise.reject(new Error('lost')),
+            acquire: async (node) => {
+              if (++acquireCount === 2) await stopped
+              return journal.acquire(node)
+            },
+          })
+        },
+      })
+      await isOwner(store)
+      await expect(store.appendCycle(cycleSample(1))).rejects.toMatchObject({ code: 'failed' })
+      await until(() => acquireCount === 2)
+      await store.handOver()
+      proceed(null)
+      await expect.poll(() => state?.()).toMatchObject({ epoch: 2, owner: null })
+    })
+
     test('a view that cannot be written leaves the environment to another process', async () => {
       const environment = newEnvironment()
       let isFull = false

@@ -131,6 +131,30 @@ describe.skipIf(postgresBin === null)('a write that the journal refuses', () => 
     expect(owner.replication?.epoch).toBe(1)
   })
 
+  test('is no problem of a process any more that has lost the environment', async () => {
+    const environment = newEnvironment()
+    let mayAcquire = true
+    const store = await openReplica({
+      environment,
+      name: 'one',
+      wrap: (journal) =>
+        withCalls(journal, {
+          append: () => Promise.reject(refused),
+          acquire: (node) => (mayAcquire ? journal.acquire(node) : Promise.resolve(null)),
+        }),
+    })
+    await isOwner(store)
+    mayAcquire = false
+    await expect(store.appendCycle(cycleSample(1))).rejects.toBe(refused)
+    expect(store.replication?.problem).toBe('duplicate key')
+    await expire(environment)
+    const other = await openReplica({ environment, name: 'two' })
+    await isOwner(other)
+    await other.appendCycle(cycleSample(1))
+    await until(() => store.findCycle(cycleIdAt(1)) !== undefined)
+    expect(store.replication?.problem).toBeNull()
+  })
+
   test('during a takeover leaves the environment to others, instead of another epoch for each attempt', async () => {
     const environment = newEnvironment()
     let appendCount = 0
