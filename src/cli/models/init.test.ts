@@ -6,7 +6,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { addExport, addWithoutManifest } from '../../../test/helpers/exported-models.js'
-import { models, modelsDir } from '../../../test/helpers/models-command.js'
+import { changeManifest, models, modelsDir } from '../../../test/helpers/models-command.js'
 import { modelIdentity, type Manifest } from '../../model/index.js'
 
 interface Printed {
@@ -181,6 +181,21 @@ test('golden cases that differ whatever was guessed are needed', () => {
     /NEEDED golden: 1 head of 4 golden cases differ, .*the first is p_up of golden case 1/,
   )
   expect([stderr, status]).toEqual(['understudy: the draft needs golden\n', 1])
+})
+
+test('the tolerance that a manifest states decides, not that of half precision', () => {
+  const directory = addExport(modelsDir, 'encoders')
+  const golden = join(directory, 'from-training.json')
+  const { manifest } = drafted(directory, '--golden', golden)
+  const cases = JSON.parse(readFileSync(golden, 'utf8')) as { cases: { heads: { p_up: number } }[] }
+  cases.cases[0]!.heads.p_up += 0.0005
+  writeFileSync(golden, JSON.stringify(cases))
+  changeManifest('encoders', { golden: { ...manifest.golden, tolerance: 1e-5 } })
+  expect(models('init', directory, '--golden', golden)).toMatchObject({
+    status: 1,
+    stderr: 'understudy: the draft needs golden\n',
+  })
+  expect(manifestOf(directory)).toMatchObject({ golden: { tolerance: 1e-5 } })
 })
 
 test('names what cannot be drafted', () => {
