@@ -148,6 +148,23 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       await journal.close()
     })
 
+    test.each(['is open', 'was lost'])(
+      'an environment that was deleted and created again is another one, also for a process whose connection %s',
+      async (connection) => {
+        const servers = await cluster()
+        const journal = await newJournal()
+        const name = journal.environment
+        servers.sql(`delete from understudy.environment where name = '${name}'`, undefined, 'journal')
+        if (connection === 'was lost')
+          await expect(journal.state()).rejects.toThrow('no longer has environment')
+        const created = await newJournal(name)
+        for (const use of [() => journal.state(), () => read(journal), () => journal.acquire('node')])
+          await expect(use()).rejects.toThrow(`${name} was deleted and created again in the journal`)
+        expect(await created.state()).toMatchObject({ epoch: 0, owner: null })
+        await Promise.all([journal.close(), created.close()])
+      },
+    )
+
     test('environments in one database are isolated', async () => {
       const [one, two] = await Promise.all([newJournal(), newJournal()])
       const [first, second] = [await lease(one), await lease(two)]

@@ -242,12 +242,7 @@ export class PostgresJournal implements Journal {
     const connection = await connect(this.#options, this.#connection.server + 1)
     try {
       await checkSchemaVersion(connection)
-      const row = await this.#environmentRow(connection)
-      if (row['id'] !== this.id)
-        throw new StoreError(
-          'unusable',
-          `the environment ${this.environment} was deleted and created again in the journal`,
-        )
+      await this.#environmentRow(connection)
     } catch (error) {
       connection.drop(error)
       throw error
@@ -260,6 +255,11 @@ export class PostgresJournal implements Journal {
     const [row] = await connection.query(stateStatement, [this.environment])
     if (row === undefined)
       throw new StoreError('unusable', `the journal no longer has environment ${this.environment}`)
+    if (row['id'] !== this.id)
+      throw new StoreError(
+        'unusable',
+        `the environment ${this.environment} was deleted and created again in the journal`,
+      )
     // PgBouncer may have connected to another server since.
     if (row['is_standby'] === true) throw new StoreError('failed', 'the server of the journal is a standby')
     return row
