@@ -295,6 +295,23 @@ test('the version that served every cycle is not compared with itself, unless th
   ])
 })
 
+test('a version that served some of the cycles is compared with the model, and versions with each other', async () => {
+  // The last one is scored by fake-2.
+  const store = await served(Array.from({ length: 5 }, (_, index) => cycleBody(index)))
+  const { differences } = evaluate(store, { versions: ['fake-2', twin] })
+  const pairs = differences.map(({ a, b }) => `${a} ${b}`)
+  expect(pairs).toEqual(
+    expect.arrayContaining(['model shadow:fake-2', `model shadow:${twin}`, `shadow:fake-2 shadow:${twin}`]),
+  )
+})
+
+test('the hash of a report is that of the cycle that arrived last, also if it was late', async () => {
+  const late = cycleBody(0)
+  const store = await served([cycleBody(1), late])
+  const { hash } = store.hashes(2)!
+  expect(evaluate(store).window.last_hash).toEqual({ cycle_id: late.cycle_id, hash })
+})
+
 test('an empty store has a report of nulls and zeros', () => {
   const report = evaluate(createMemoryStore())
   expect(report).toMatchObject({

@@ -16,29 +16,32 @@ const ages = [1, 6, 24, 48] as const
 const counters = ['views', 'up', 'down', 'comment_cnt'] as const
 
 const outcome: fc.Arbitrary<Outcome> = fc
-  .record({
-    placed_at: instant,
-    hidden_at: fc.option(instant),
-    deleted_at: fc.option(instant),
-    picked_by: fc.constantFrom<Outcome['picked_by']>(
-      { type: 'operator' },
-      { type: 'operator', model_version: 'm1' },
-      { type: 'model', model_version: 'm1', weights_version: 'w', cycle_id: '20260301T0000' },
-      { type: 'model', model_version: 'm2', weights_version: 'w', cycle_id: '20260301T0000' },
-    ),
-    score_at_placement: fc.option(fc.integer({ min: 0, max: 4 }).map((value) => value / 4)),
-    readings: fc.array(
-      fc.record({
-        age_h: fc.constantFrom(...ages),
-        observed_at: instant,
-        views: counter,
-        up: counter,
-        down: counter,
-        comment_cnt: counter,
-      }),
-      { maxLength: 6 },
-    ),
-  })
+  .record(
+    {
+      placed_at: instant,
+      hidden_at: fc.option(instant),
+      deleted_at: fc.option(instant),
+      picked_by: fc.constantFrom<Outcome['picked_by']>(
+        { type: 'operator' },
+        { type: 'operator', model_version: 'm1' },
+        { type: 'model', model_version: 'm1', weights_version: 'w', cycle_id: '20260301T0000' },
+        { type: 'model', model_version: 'm2', weights_version: 'w', cycle_id: '20260301T0000' },
+      ),
+      score_at_placement: fc.option(fc.integer({ min: 0, max: 4 }).map((value) => value / 4)),
+      readings: fc.array(
+        fc.record({
+          age_h: fc.constantFrom(...ages),
+          observed_at: instant,
+          views: counter,
+          up: counter,
+          down: counter,
+          comment_cnt: counter,
+        }),
+        { maxLength: 6 },
+      ),
+    },
+    { requiredKeys: ['placed_at', 'picked_by'] },
+  )
   .map((parts) => ({ placement_id: 'p', gall_id: 'g', post_no: 1, tier: 'main', ...parts }))
 
 function middle(values: readonly number[]): number | null {
@@ -88,7 +91,7 @@ function naive(all: readonly Outcome[], fromMs: number, toMs: number): object {
     ['model', 'm1'],
     ['model', 'm2'],
   ] as const
-  const scored = inRange.filter(({ score_at_placement }) => score_at_placement !== null)
+  const scored = inRange.filter(({ score_at_placement: score = null }) => score !== null)
   return {
     placements: inRange.length,
     by_picker: pickers.flatMap(([picked_by, model_version]) => {
@@ -97,7 +100,7 @@ function naive(all: readonly Outcome[], fromMs: number, toMs: number): object {
           by.type === picked_by && (by.type === 'operator' || by.model_version === model_version),
       )
       const share = (name: 'hidden_at' | 'deleted_at'): number =>
-        some.filter((each) => each[name] !== null).length / some.length
+        some.filter((each) => (each[name] ?? null) !== null).length / some.length
       const figure = (name: (typeof counters)[number], age: number): number | null =>
         middle(some.flatMap((each) => readingOf(each, age)?.[name] ?? []))
       if (some.length === 0) return []
