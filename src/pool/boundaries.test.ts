@@ -25,10 +25,15 @@ const hits = (plan: CyclePlan | undefined): number | undefined => plan?.scoring.
 
 const withReading = (index: number, observed_at: string, views: number): CycleRequest =>
   cycleBody(index, { engagement: [reading('g', 1, 0, { observed_at, views })] })
-const withSnapshot = (index: number, atMs: number, hit_cnt: number): CycleRequest =>
+const withSnapshot = (
+  index: number,
+  atMs: number,
+  hit_cnt: number,
+  snapshot_at = formatInstant(atMs),
+): CycleRequest =>
   cycleBody(index, {
     engagement: [reading('g', 1, cycleMs(index))],
-    candidate_scores: [snapshot('g', 1, atMs, { hit_cnt })],
+    candidate_scores: [snapshot('g', 1, atMs, { hit_cnt, snapshot_at })],
   })
 
 test('a reading of the same instant in a later cycle replaces the reading, and is not its own predecessor', () => {
@@ -76,10 +81,11 @@ function idOf(index: number): Pick<CycleRequest, 'cycle_id' | 'cycle_time'> {
   return { cycle_id, cycle_time }
 }
 
-test('a snapshot of exactly the cycle_time of a late cycle is used for it, one a millisecond later is not', () => {
+test('a snapshot of exactly the cycle_time of a late cycle is used for it, one a microsecond later is not', () => {
   const late = cycleBody(2, { engagement: [reading('g', 1, cycleMs(2))] })
   expect(hits(run(enter, withSnapshot(3, cycleMs(2), 7), late)[2])).toBe(7)
-  const plan = run(enter, withSnapshot(3, cycleMs(2) + 1, 7), late)[2]
+  const microsecondLater = formatInstant(cycleMs(2)).replace('000Z', '000001Z')
+  const plan = run(enter, withSnapshot(3, cycleMs(2), 7, microsecondLater), late)[2]
   expect(hits(plan)).toBeNaN()
   // It stays the latest one for the cycles to come.
   expect(plan?.next.snapshot.hit_cnt[0]).toBe(7)

@@ -184,11 +184,28 @@ describe('warnings', () => {
     }
   })
 
+  test('name a candidate that one call has twice, unless its records are the same', () => {
+    const twice = (title: string): CycleRequest =>
+      cycleBody(0, { candidates: [candidate('g', 1), candidate('g', 1, { title })] })
+    expect(run(twice(candidate('g', 1).title))).toEqual([])
+    expect(run(twice('다른 제목'))).toEqual([
+      'candidate sent again with another record, the first one stays (1): g/1',
+    ])
+  })
+
   test('are one line per kind, with a count and the first five posts', () => {
     const removals = Array.from({ length: 7 }, (_, n) => removal('g', n + 10))
     expect(run(enter, cycleBody(1, { removals }))).toEqual([
       'removal of a post that is not pending (7): g/10, g/11, g/12, g/13, g/14, …',
     ])
+  })
+
+  test('name at most twenty unknown fields', () => {
+    const names = Array.from({ length: 21 }, (_, n) => `mood${n}`)
+    const unknown = Object.fromEntries(names.map((name) => [name, 1])) as object
+    expect(run(cycleBody(0, { ...unknown }))).toEqual(
+      names.slice(0, 20).map((name) => `unknown field: ${name}`),
+    )
   })
 
   test('distinguish engagement of a removed post from that of an unknown post', () => {

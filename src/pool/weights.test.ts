@@ -43,6 +43,16 @@ describe('setting weights', () => {
     expect(set(history, 'initial', 3, 9 * minute)).toBe('conflict')
   })
 
+  test.each(['views', 'comments', 'up', 'downvote_share'] as const)(
+    'of a known version to another %s is a conflict',
+    (name) => {
+      const [current] = initial
+      const known = { current, find: () => undefined }
+      const request = { version: 'initial', weights: { ...weights(1), [name]: 2 }, note: '' }
+      expect(planWeights(known, request, minute, -Infinity)).toEqual({ kind: 'conflict', used: weights(1) })
+    },
+  )
+
   test('to an older version rolls back from the next boundary', () => {
     const there = set(initial, 'a', 2, minute) as WeightsHistory
     const back = set(there, 'initial', 1, 6 * minute) as WeightsHistory
