@@ -30,6 +30,11 @@ test('a profile gives the nodes on the CPU by operator, and their part of the wh
   expect(placementOf(events)).toEqual({ count: 4, onCpu: { Shape: 2, Cast: 1 }, cpuTimeShare: 0.25 })
 })
 
+test('nodes that run side by side take at most the whole run', () => {
+  const nodes = [60, 70].map((onCpu) => [cpu, 'MatMul', onCpu] as const)
+  expect(placementOf(run(0, 100, nodes)).cpuTimeShare).toBe(1)
+})
+
 test('the first of several runs does not count, and of the others the one with the median part does', () => {
   const events = [90, 10, 30, 20].flatMap((onCpu, index) =>
     run(1000 * index, 100, [

@@ -11,6 +11,7 @@ describe('the text of a body', () => {
   test.each([
     ['has its entities decoded', '&lt;b&gt; &amp; &#44032;&#x1F602; &copy;', '<b> & 가😂 ©'],
     ['has a line per block', '<p>하나</p><p>둘</p><div>셋<br>넷</div>다섯', '하나\n둘\n셋\n넷\n다섯'],
+    ['begins a line after a block, also behind white space', '<p>a</p> b <div>c</div>', 'a\nb\nc'],
     ['has a line per cell and item', '<ul><li>a<li>b</ul><table><tr><td>c<td>d</table>', 'a\nb\nc\nd'],
     ['runs through inline elements', '가<b>나</b><a href="x">다</a>', '가나다'],
     ['has its white space collapsed', ' a \n\n b&nbsp;&nbsp;c\t<b> d</b> ', 'a b c d'],
