@@ -4,7 +4,13 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test, vi } from 'vitest'
 import { entry, lease, newJournal, pool, read, record } from '../../../test/helpers/journal-entries.js'
-import { cluster, connectionOptions, newEnvironment, postgresBin } from '../../../test/helpers/journals.js'
+import {
+  cluster,
+  connectionOptions,
+  journalUrl,
+  newEnvironment,
+  postgresBin,
+} from '../../../test/helpers/journals.js'
 import { bytesOf } from '../../../test/helpers/store-samples.js'
 import { packRecord } from '../records/index.js'
 import { partBytesMax, type Change } from './changes.js'
@@ -211,6 +217,21 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       const journal = await newJournal()
       const first = await lease(journal, 'one')
       expect((await lease(journal, 'one')).epoch).toBe(first.epoch + 1)
+      await journal.close()
+    })
+
+    test('a process that was stopped with a lock keeps the lease from another one for one attempt', async () => {
+      const url = await journalUrl()
+      const environment = newEnvironment()
+      const statementMsMax = 60_000
+      const journal = await PostgresJournal.open({ url, environment, statementMsMax, create: true })
+      const applicationName = `understudy ${environment}`.slice(0, 63)
+      const stopped = await JournalConnection.open(url, { ...connectionOptions, applicationName })
+      await stopped.query('begin')
+      await stopped.query(`update understudy.environment set head = head where name = '${environment}'`)
+      await expect(journal.acquire('node')).rejects.toThrow(UnknownOutcome)
+      expect(await journal.acquire('node')).toMatchObject({ epoch: 1 })
+      stopped.close()
       await journal.close()
     })
 

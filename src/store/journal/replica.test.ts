@@ -298,4 +298,16 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     await isOwner(standby)
     expect(standby.models.readIdentity('m')).toBe('files')
   })
+
+  test('a standby that has loaded other files of a version leaves the environment to another process', async () => {
+    const { environment, owner, standby } = await pair()
+    await standby.models.claimVersion('m', 'other files')
+    await owner.models.claimVersion('m', 'files')
+    await owner.handOver()
+    await until(() => standby.role === 'owner' || standby.replication?.problem !== null)
+    expect(standby.replication?.problem).toContain('the version m has different files in the journal')
+    const third = await openReplica({ environment, name: 'three' })
+    await isOwner(third)
+    expect(third.models.readIdentity('m')).toBe('files')
+  })
 })

@@ -203,6 +203,27 @@ describe.skipIf(postgresBin === null)('an unknown outcome', () => {
   })
 })
 
+describe.skipIf(postgresBin === null)('a database without a standby', () => {
+  test('is a warning when it is noticed, and not with each renewal', async () => {
+    const { lines, log } = newLog()
+    let renewCount = 0
+    const store = await openReplica({
+      log,
+      wrap: (journal) =>
+        withCalls(journal, {
+          renew: (epoch) => {
+            renewCount++
+            return journal.renew(epoch)
+          },
+        }),
+    })
+    await isOwner(store)
+    await until(() => renewCount > 2)
+    const warnings = lines.filter(({ message }) => message.includes('has no synchronous standby'))
+    expect(warnings).toHaveLength(1)
+  })
+})
+
 describe.skipIf(postgresBin === null)('a takeover that failed', () => {
   /** A standby whose acquisitions can be made to fail, next to an owner. */
   async function standbyThatFails() {
