@@ -312,6 +312,16 @@ test('the hash of a report is that of the cycle that arrived last, also if it wa
   expect(evaluate(store).window.last_hash).toEqual({ cycle_id: late.cycle_id, hash })
 })
 
+test('a report names the 20 visits that waited longest for their first score', async () => {
+  const candidates = Array.from({ length: 21 }, (_, i) =>
+    candidate('g', i + 1, { extracted_at: instant(cycleMs(0) - (i + 2) * 5 * minute) }),
+  )
+  const engagement = candidates.map(({ post_no }) => reading('g', post_no, cycleMs(0)))
+  const { late, worst } = evaluate(await served([cycleBody(0, { candidates, engagement })])).first_score
+  expect(late).toBe(21)
+  expect(worst.map(({ post_no }) => post_no)).toEqual(Array.from({ length: 20 }, (_, i) => 21 - i))
+})
+
 test('an empty store has a report of nulls and zeros', () => {
   const report = evaluate(createMemoryStore())
   expect(report).toMatchObject({
