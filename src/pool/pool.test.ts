@@ -200,6 +200,14 @@ describe('warnings', () => {
     ])
   })
 
+  test('cut a gallery id after 80 characters', () => {
+    const removals = [80, 81].map((chars) => removal('g'.repeat(chars), 1))
+    const [first, second] = ['', '…'].map((end) => `${'g'.repeat(80)}${end}/1`)
+    expect(run(enter, cycleBody(1, { removals }))).toEqual([
+      `removal of a post that is not pending (2): ${first}, ${second}`,
+    ])
+  })
+
   test('name at most twenty unknown fields', () => {
     const names = Array.from({ length: 21 }, (_, n) => `mood${n}`)
     const unknown = Object.fromEntries(names.map((name) => [name, 1])) as object
