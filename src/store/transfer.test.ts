@@ -93,6 +93,20 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     )
   })
 
+  test('an environment has its owner by host and directory, and no lease left after its end', async () => {
+    const [journal, environment] = [await journalUrl(), newEnvironment()]
+    const owner = 'host:/data'
+    const store = await openReplica({ environment, name: owner })
+    await until(() => store.role === 'owner')
+    const status = async () =>
+      (await journalStatus(journal)).environments.find((each) => each.environment === environment)
+    expect(await status()).toMatchObject({ owner, epoch: 1, entry: 0, entryAgeS: null })
+    await store.handOver()
+    const ended = `update understudy.environment set lease_until = now() - interval '1 min' where name = '${environment}'`
+    ;(await cluster()).sql(ended, undefined, 'journal')
+    expect(await status()).toMatchObject({ owner: null, leaseSLeft: 0 })
+  })
+
   test('an environment with data is not overwritten, nor is a directory', async () => {
     const [dataDir, journal, environment] = [await recorded(), await journalUrl(), newEnvironment()]
     const store = await openReplica({ environment })
