@@ -296,9 +296,16 @@ test('the version that served every cycle is not compared with itself, unless th
 })
 
 test('a version that served some of the cycles is compared with the model, and versions with each other', async () => {
+  const cycles = Array.from({ length: 5 }, (_, index) =>
+    cycleBody(index, {
+      candidates: index === 0 ? [candidate('g', 1)] : [],
+      engagement: [reading('g', 1, cycleMs(index))],
+    }),
+  )
   // The last one is scored by fake-2.
-  const store = await served(Array.from({ length: 5 }, (_, index) => cycleBody(index)))
-  const { differences } = evaluate(store, { versions: ['fake-2', twin] })
+  const { rankers, differences } = evaluate(await served(cycles), { versions: ['fake-2', twin] })
+  const scored = Object.fromEntries(rankers.map((ranker) => [ranker.name, ranker.cycles]))
+  expect(scored).toMatchObject({ model: 5, 'shadow:fake-2': 1, [`shadow:${twin}`]: 5 })
   const pairs = differences.map(({ a, b }) => `${a} ${b}`)
   expect(pairs).toEqual(
     expect.arrayContaining(['model shadow:fake-2', `model shadow:${twin}`, `shadow:fake-2 shadow:${twin}`]),
