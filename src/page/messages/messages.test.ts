@@ -58,6 +58,34 @@ test('Korean messages are Korean, except for the terms that stay', () => {
   expect(english.filter(([path, text]) => /[가-힣]/.test(text) && !/language/.test(path))).toEqual([])
 })
 
+/** Words in names of messages, and what the Korean text of such a message contains. */
+const terms: readonly (readonly [inName: RegExp, term: RegExp])[] = [
+  [/^saved|^saves/, /등록/],
+  [/^hidden/, /숨김/],
+  [/deleted/i, /삭제/],
+  [/^aged/, /기한 경과/],
+  [/^up(_|$)/, /(?<!비)추천/],
+  [/^down(_|$)/, /비추천/],
+  [/comments?(_|$)/, /댓글/],
+  [/^rtb/, /실베추/],
+  [/engagement/, /반응 수치/],
+  [/candidate_scores|snapshot/, /스냅숏/],
+  [/removals?(_|$)|removed/, /제외/],
+  [/(^|_)images?(_|$)/, /이미지/],
+  [/^text_|^body_/, /본문/],
+  [/weights/, /가중치/],
+  [/^late(?!n)/, /지연|늦/],
+  [/^better$/, /우세/],
+  [/^worse$/, /열세/],
+]
+
+test('a Korean text has the term of the outcome, counter or field that its name has', () => {
+  const other = korean.filter(([path, text]) =>
+    terms.some(([inName, term]) => inName.test(path.split('.').at(-1) ?? '') && !term.test(text)),
+  )
+  expect(other).toEqual([])
+})
+
 test('each message takes the same arguments in both languages, or leaves out what its grammar does not need', () => {
   const arities = (table: object): Record<string, number> =>
     Object.fromEntries(messagesOf(table).map(([path, message]) => [path, message.length]))
