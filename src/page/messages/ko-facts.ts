@@ -100,7 +100,7 @@ export const refusals: Messages['refusals'] = {
   large_body: ({ bytes_max }) => `본문이 ${bytes_max}바이트보다 큽니다`,
   large_decompressed_body: ({ bytes_max }) => `압축을 푼 본문이 ${bytes_max}바이트보다 큽니다`,
   large_image: ({ width, height, megapixels_max }) =>
-    `이미지 크기 ${width} x ${height}가 ${megapixels_max}메가픽셀을 넘습니다`,
+    `이미지 크기(${width} x ${height})가 ${megapixels_max}메가픽셀을 넘습니다`,
 
   json_type_expected: () => 'Content-Type은 application/json이어야 합니다',
   jpeg_type_expected: () => 'Content-Type은 image/jpeg여야 합니다',

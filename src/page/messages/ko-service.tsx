@@ -48,7 +48,7 @@ export const serviceKo: typeof serviceEn = {
     meanDifference: '평균 차이',
     quality: '이 기간의 품질과 95% 구간',
     commands: '명령',
-    backTo: (version) => <>이전에 쓰던 {version}으로 되돌리기:</>,
+    backTo: (version) => <>이전에 쓰던 {version} 버전으로 되돌리기:</>,
   },
 
   cycles: {

@@ -144,7 +144,7 @@ export const ko: Messages = {
   errors: {
     silent: '서비스가 응답하지 않습니다',
     silentWithin: (seconds) => `서비스가 ${seconds}초 안에 응답하지 않습니다`,
-    status: (status) => `서비스가 상태 코드 ${status}로 응답했습니다`,
+    status: (status) => `서비스가 오류로 응답했습니다(상태 코드 ${status})`,
   },
 
   now: {
