@@ -3,13 +3,18 @@ import '../../test/helpers/page-globals.js'
 import { renderToString } from 'preact-render-to-string'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { nowFixture } from '../../test/helpers/page-fixtures.js'
-import { responses } from '../../test/helpers/page-queries.js'
+import { responses, stale } from '../../test/helpers/page-queries.js'
 import { badgesOf, textOf } from '../../test/helpers/rendered-page.js'
 import { App } from './app.js'
 import type { Check } from './service/api.js'
 import { setServerTime } from './service/clock.js'
 
+const connection = vi.hoisted(() => ({ state: 'connecting' }))
 vi.mock('./service/query.js', () => import('../../test/helpers/page-queries.js'))
+vi.mock('./service/connection.js', async (load) => ({
+  ...(await load<object>()),
+  useConnectionState: () => connection.state,
+}))
 
 beforeEach(() => {
   vi.stubGlobal('window', globalThis)
@@ -57,4 +62,20 @@ test('an overdue cycle is a warning, although each check of the service is ok', 
     ['warn warning'],
     'warning last cycle: the next is 7 min overdue; arrived 11 min agoconnecting',
   ])
+})
+
+test.each([
+  ['live', 'Stale since 13:00:09 KST (picks), because too busy.'],
+  ['lost', 'No connection to the service. What is shown is from 09:00:00 KST. Trying again.'],
+  [
+    'denied',
+    'The service does not accept this session. What is shown is from 09:00:00 KST. Open the address with the token that ' +
+      'the service prints at startup.',
+  ],
+])('while the connection is %s, one notice has the reason for which data is stale', (name, notice) => {
+  connection.state = name
+  responses.set('/api/now', nowFixture)
+  stale.splice(0, 1, { what: 'picks', sinceMs: Date.parse('2026-03-02T04:00:09Z'), reason: 'too busy' })
+  const html = renderToString(<App />)
+  expect([...html.matchAll(/<p class="notice .*?<\/p>/gs)].map(([text]) => textOf(text))).toEqual([notice])
 })

@@ -2,7 +2,11 @@
  * Stands in for `src/page/service/query.ts` while a view is rendered to a string, which runs no effects: each path has
  * a response at once.
  */
+import type { StaleData } from '../../src/page/service/query.js'
+
 export const responses = new Map<string, unknown>()
+/** What the page shows as stale. */
+export const stale: StaleData[] = []
 
 export function useQuery(path: string | null): {
   readonly data: unknown
@@ -18,6 +22,6 @@ export function useQuery(path: string | null): {
   }
 }
 
-export function useStaleData(): readonly [] {
-  return []
+export function useStaleData(): readonly StaleData[] {
+  return stale
 }
