@@ -2,7 +2,7 @@
  * `/api/now` and `/metrics`: each figure is that of its label, in its unit. All values of the sources differ. And what one
  * check at `warn` or at `fail` means everywhere.
  */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { callFixture, pointFixture } from '../../test/helpers/page-fixtures.js'
 import { backgroundFailureChannel } from '../base/index.js'
 import type { CallRecord, Check, CyclePoint, Now } from '../contract/index.js'
@@ -295,6 +295,15 @@ describe('/metrics', () => {
     })
   })
 
+  test('is read again after a failure, without a delay', async () => {
+    const parts = partsOf()
+    vi.spyOn(parts.checks, 'run').mockRejectedValueOnce(new Error('it failed'))
+    const metrics = new ServiceMetrics(parts)
+    await expect(metrics.text()).rejects.toThrow('it failed')
+    expect(await metrics.text()).toContain('understudy_ready 1')
+    metrics.close()
+  })
+
   const found: readonly Check[] = (['service', 'model', 'storage', 'last_cycle', 'disk'] as const).map(
     (check) => ({ check, status: 'ok', reasons: [] }),
   )
@@ -315,6 +324,8 @@ describe('/metrics', () => {
           expect(series[`understudy_check_ok{check="${one.check}"}`], check).toBe(
             one.check === check ? value : 1,
           )
+        // It is a check only while it warns.
+        expect(series['understudy_check_ok{check="clock"}']).toBe(1)
       }
     },
   )
