@@ -34,6 +34,8 @@ test('the newest version other than the given one is found, however far back', a
   expect(await scoredBefore(storeOf(['z', 'a', 'b']), 'b')).toBe('a')
   expect(await scoredBefore(storeOf(['z', 'a', ...repeat('b', 450)], 77), 'b')).toBe('a')
   expect(await scoredBefore(storeOf(['a', ...repeat('b', 199), 'c']), 'b')).toBe('c')
+  expect(await scoredBefore(storeOf(['z', 'a', 'b']), 'b', 1)).toBe('a')
+  expect(await scoredBefore(storeOf(['z', 'a', 'b']), 'b', 2)).toBeNull()
 })
 
 test('each stored cycle is read at most once, and one more per step', async () => {

@@ -1,5 +1,8 @@
 /** The versions of models on the page: their uses, their failures, and what they cost in their own cycles. */
-import { describe, expect, test } from 'vitest'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { pointFixture } from '../../../test/helpers/page-fixtures.js'
 import type { ServerSources } from '../../server/index.js'
 import type { Observer } from '../observer.js'
@@ -75,5 +78,42 @@ describe('the versions', () => {
         uses: [{ role: 'active', state: 'failed', provider: 'p-c' }],
       },
     ])
+  })
+
+  test('have the one that scored before the serving one, also after a change back', async () => {
+    const modelsDir = mkdtempSync(join(tmpdir(), 'understudy-models-'))
+    onTestFinished(() => rmSync(modelsDir, { recursive: true }))
+    for (const name of ['a', 'b', 'c']) {
+      mkdirSync(join(modelsDir, name))
+      writeFileSync(join(modelsDir, name, 'manifest.json'), '{}')
+    }
+    const scoredBy: string[] = []
+    const cycles = () => scoredBy.map((modelVersion, index) => ({ position: index + 1, modelVersion }))
+    const lifecycle = {
+      versions: [version('a', 'active', 'serving')],
+      status: { failures: [] },
+      fallback: null,
+    }
+    const sources = {
+      settings: () => ({ modelsDir, dataDir: '/nowhere' }),
+      models: lifecycle,
+      cycles: { models: { shadows: { skippedCount: 0 } } },
+      store: {
+        expiry: { firstPosition: () => 1 },
+        lastCycle: () => cycles().at(-1),
+        tail: (position: number) => cycles().slice(position - 1),
+        closed: false,
+      },
+    } as unknown as ServerSources
+    const previousAfter = async (...versions: readonly string[]): Promise<string | null> => {
+      scoredBy.push(...versions)
+      lifecycle.versions = [version(versions.at(-1)!, 'active', 'serving')]
+      const observer = { points: { items: [] } } as unknown as Observer
+      return (await models({ sources, observer })).previous
+    }
+    expect(await previousAfter('c', 'a')).toBe('c')
+    expect(await previousAfter('a')).toBe('c')
+    expect(await previousAfter('b')).toBe('a')
+    expect(await previousAfter('c', 'b')).toBe('c')
   })
 })

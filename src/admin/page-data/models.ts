@@ -86,17 +86,23 @@ function fallbackOf({ models }: ServerSources): Models['fallback'] {
   return { version, failed, problem: reason, at: new Date(atMs).toISOString() }
 }
 
-/** The last result of `previousVersion`: it changes with the serving version only. */
-const lastPrevious = new WeakMap<
-  ServerSources,
-  { readonly serving: string; readonly previous: string | null }
->()
+interface Previous {
+  readonly serving: string
+  readonly previous: string | null
+  /** Position of the last cycle that was read for it. */
+  readonly position: number
+}
 
+const lastPrevious = new WeakMap<ServerSources, Previous>()
+
+/** Another version may have served, and this one again, since the last request: the cycles since then are read. */
 async function previousVersion(sources: ServerSources, serving: string): Promise<string | null> {
-  const known = lastPrevious.get(sources)
-  if (known?.serving === serving) return known.previous
-  const previous = await scoredBefore(sources.store, serving)
-  lastPrevious.set(sources, { serving, previous })
+  const { store } = sources
+  const position = store.lastCycle()?.position ?? 0
+  const last = lastPrevious.get(sources)
+  const known = last?.serving === serving ? last : { previous: null, position: 0 }
+  const previous = (await scoredBefore(store, serving, known.position)) ?? known.previous
+  lastPrevious.set(sources, { serving, previous, position })
   return previous
 }
 
