@@ -66,6 +66,15 @@ test('a record is sent when it is new and at each age of a reading, with all rea
   expect(reports.sentCount).toBe(8)
 })
 
+test('a reading is of its age on the board, and stays the same when its record is sent again', async () => {
+  const { sendAt } = openReports()
+  await sendAt(0, bothCreated)
+  const [{ readings: before = [] } = {}] = await sendAt(7, bothUpdated)
+  const [{ readings: after = [] } = {}] = await sendAt(30, bothUpdated)
+  expect(after.slice(0, 2)).toEqual(before)
+  expect(after.map(({ observed_at }) => (Date.parse(observed_at) - savedAtMs) / hourMs)).toEqual([1, 6, 24])
+})
+
 test.each([
   ['more received than sent', 'received', { received: 3, created: 3, updated: 0 }],
   ['fewer received than sent', 'received', { received: 1, created: 1, updated: 0 }],
