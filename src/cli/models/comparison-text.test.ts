@@ -1,10 +1,11 @@
 /**
- * The text of `understudy models compare`, which must fit its terminal.
+ * The text of `understudy models compare`: its figures, and that it fits its terminal.
  */
 import { expect, test } from 'vitest'
 import { comparisonFixture } from '../../../test/helpers/report-fixtures.js'
-import type { Comparison } from '../../contract/index.js'
+import type { Comparison, ScoreFigures } from '../../contract/index.js'
 import { quantileShares } from '../../history/index.js'
+import { versionsSentence } from '../report/wording.js'
 import { cellWidth } from '../text-table.js'
 import { comparisonText } from './comparison-text.js'
 
@@ -21,4 +22,50 @@ test.each([60, 80])('every table fits %i cells', (columns) => {
   const tables = lines.filter((line) => !line.endsWith('.'))
   expect(tables.length).toBeGreaterThan(10)
   for (const line of tables) expect(cellWidth(line), line).toBeLessThanOrEqual(columns)
+})
+
+test('each figure is that of its label and of its version', () => {
+  const pooled = (low: number, distinct_scores: number): ScoreFigures => ({
+    mean: low + 0.55,
+    distinct_scores,
+    quantiles: Object.fromEntries(quantileShares.map((share) => [share, low + share / 10])),
+  })
+  const mover = { gall_id: 'g', post_no: 7, cycle_id: '20260302T0905', posts: 90, title: '제목' }
+  const text = comparisonText(
+    {
+      ...comparisonFixture,
+      cycles: { ...comparisonFixture.cycles, without_scored_posts: 3 },
+      pooled: { first: pooled(0.1, 111), second: pooled(0.3, 222) },
+      lacking_heads: { first: ['p_up'], second: ['p_views'] },
+      skipped: { first: { texts: 1, images: 12 }, second: { texts: 21, images: 22 } },
+      movers: [{ ...mover, first_rank: 80, second_rank: 2.5, first_score: 0.123, second_score: 0.876 }],
+    },
+    undefined,
+  )
+  const lines = text.split('\n').map((line) => line.trim().replace(/ {2,}/g, ' | '))
+  expect(lines.filter((line) => line !== '' && !line.startsWith('─'))).toEqual([
+    'v-1 (A) and v-2 (B) in 288 cycles from 20260301T1205 to 20260302T1200: 567890 scores each, of 45678 posts.',
+    'Cycles without scored posts: 3.',
+    'Distinct scores: 111 of A, 222 of B.',
+    'v-1 lacks p_up: its scores omit their weights.',
+    'v-1 was replayed without 1 text and 12 images that crash its encoders.',
+    'v-2 lacks p_views: its scores omit their weights.',
+    'v-2 was replayed without 21 texts and 22 images that crash its encoders.',
+    'agreement | median of cycles',
+    'rank correlation | 0.912',
+    'overlap of the best 10 | 71 %',
+    'overlap of the best 50 | 72 %',
+    'overlap of the best 100 | –',
+    'mean difference, B − A | -0.0045',
+    'mean absolute difference | 0.0123',
+    'scores | mean | minimum | 10 % | 25 % | median | 75 % | 90 % | maximum',
+    'v-1 | 0.6500 | 0.1000 | 0.1100 | 0.1250 | 0.1500 | 0.1750 | 0.1900 | 0.2000',
+    'v-2 | 0.8500 | 0.3000 | 0.3100 | 0.3250 | 0.3500 | 0.3750 | 0.3900 | 0.4000',
+    'source of scores, in cycles | response | shadow | replay',
+    'v-1 | 288 | 0 | 0',
+    'v-2 | 0 | 280 | 8',
+    'largest movers | cycle | rank, A → B | score, A → B | title',
+    'g/7 | 20260302T0905 | 80 → 2.5 of 90 | 0.123 → 0.876 | 제목',
+    versionsSentence(comparisonFixture.quality.difference),
+  ])
 })

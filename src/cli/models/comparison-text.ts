@@ -3,7 +3,7 @@
  */
 import type { AgreementFigures, Comparison, MoverFigures } from '../../contract/index.js'
 import { overlapDepths, quantileShares, scoreSources } from '../../history/index.js'
-import { number, percent } from '../format.js'
+import { counted, number, percent } from '../format.js'
 import { versionsSentence } from '../report/wording.js'
 import { formatTable } from '../text-table.js'
 
@@ -43,7 +43,7 @@ function summary(comparison: Comparison): string {
     if (heads.length > 0) lines.push(`${version} lacks ${heads.join(', ')}: its scores omit their weights.`)
     if (texts + images > 0)
       lines.push(
-        `${version} was replayed without ${texts} texts and ${images} images that crash its encoders.`,
+        `${version} was replayed without ${counted(texts, 'text')} and ${counted(images, 'image')} that crash its encoders.`,
       )
   }
   return lines.map((line) => `${line}\n`).join('')
