@@ -13,6 +13,7 @@ import type { CycleRequest } from '../contract/index.js'
 import { CycleService, RequestBody, StageClock } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
 import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
+import { compareVersions, lastCycles } from './compare-versions.js'
 import type { ExcludedInput } from './replayed-inputs.js'
 import { sourcedScores, type SourcedCycle, type SourcedScores } from './version-scores.js'
 
@@ -208,5 +209,31 @@ describe('heads that a model lacks', () => {
     expect(all.map(({ second }) => second.source)).toEqual(['shadow', 'replay'])
     // The model has no downvote_share either, which weighs 0.
     for (const { first, second } of all) expect([first.lacking, second.lacking]).toEqual([['p_up'], ['p_up']])
+  })
+})
+
+test('a comparison covers the newest cycles, and has what each version was scored without', async () => {
+  await submit(cycle(0, [1, 2, 3]))
+  await submit(cycle(1, [4], [1, 4]))
+  await submit(cycleBody(2))
+  await submit(cycle(3, [], [2]))
+  const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))
+  fresh.text?.crashing.add('post 2')
+  const comparison = await compareVersions(store, {
+    cycles: lastCycles(store, 3),
+    versions: ['s1', 'm1'],
+    codec: referenceCodec,
+    load: () => Promise.resolve(fresh),
+    onExcluded: () => undefined,
+  })
+  expect(comparison).toMatchObject({
+    first: 's1',
+    second: 'm1',
+    cycles: { count: 3, from: '20240301T0005', to: '20240301T0015', without_scored_posts: 1 },
+    scores: 3,
+    posts: 3,
+    skipped: { first: { texts: 1, images: 0 }, second: { texts: 0, images: 0 } },
+    sources: { first: { replay: 2, response: 0 }, second: { replay: 0, response: 2 } },
+    per_cycle: [{ posts: 2 }, { posts: 1 }],
   })
 })
