@@ -1,4 +1,11 @@
-import { ROOT_CONTEXT, trace, type Context, type SpanOptions } from '@opentelemetry/api'
+import {
+  ROOT_CONTEXT,
+  SpanStatusCode,
+  trace,
+  type Context,
+  type SpanOptions,
+  type SpanStatus,
+} from '@opentelemetry/api'
 import { afterEach, expect, test } from 'vitest'
 import { endedRequest } from '../../test/helpers/observed-cycles.js'
 import { StageClock } from '../cycle/index.js'
@@ -10,6 +17,7 @@ interface MadeSpan {
   readonly options: SpanOptions
   readonly parentTraceId: string | undefined
   endMs: unknown
+  status?: SpanStatus
 }
 
 afterEach(() => trace.disable())
@@ -23,7 +31,7 @@ function recordedSpans(): MadeSpan[] {
     made.push(span)
     return {
       isRecording: () => true,
-      setStatus: () => undefined,
+      setStatus: (status: SpanStatus) => (span.status = status),
       spanContext: () => ({
         traceId: parentTraceId ?? 'a'.repeat(32),
         spanId: 'b'.repeat(16),
@@ -58,6 +66,13 @@ test('a request is a span of the trace of its client, with one span per stage', 
   })
   expect(receive?.options.startTime).toBe(performance.timeOrigin + 100)
   expect(decode?.options.startTime).toBe(receive?.endMs)
+})
+
+test('a span is an error if the server failed, not if it refused the request', () => {
+  const made = recordedSpans()
+  for (const status of [0, 200, 422, 503]) new Tracing('1').requestEnded({ ...endedRequest, status })
+  const error = SpanStatusCode.ERROR
+  expect(made.map(({ status }) => status?.code)).toEqual([undefined, undefined, undefined, error])
 })
 
 test('without an SDK nothing happens', () => {
