@@ -5,7 +5,9 @@ import { endedRequest, observed } from '../../../test/helpers/observed-cycles.js
 import { pointFixture } from '../../../test/helpers/page-fixtures.js'
 import { formatInstant, type ListPage, type StoredPage } from '../../contract/index.js'
 import { StageClock } from '../../cycle/index.js'
+import type { ServerSources } from '../../server/index.js'
 import { cycleLists, storedCycle } from './cycles.js'
+import { image } from './images.js'
 import { LeftPostLists, leftQuery } from './left-posts.js'
 import { picks, picksQuery } from './picks.js'
 import { post as postOf } from './post.js'
@@ -372,4 +374,17 @@ test('a point of the charts has the counts, the results, the quantiles and the v
       { reason: 'unknown_post', count: 1 },
     ],
   })
+})
+
+test('browsers keep an image under the address that has its hash, and under no other', () => {
+  const findImage = () => ({ sha256: new Uint8Array(32).fill(0xab), normalised: Uint8Array.of(1) })
+  const read = (sha256: string | null) =>
+    image(
+      { store: { findImage } } as unknown as ServerSources,
+      { gallId: 'g', postNo: 1, position: 1 },
+      sha256,
+    )
+  expect(read('abababababababab').headers['Cache-Control']).toContain('immutable')
+  expect(read(null).headers).toEqual({ 'Content-Type': 'image/jpeg' })
+  expect(() => read('abababababababac')).toThrow('there is no such image')
 })
