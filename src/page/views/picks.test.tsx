@@ -62,12 +62,13 @@ test('each row is the one at its place, also in a window that begins later', () 
   ])
 })
 
-test('the legend has the name and the colour of each bar', () => {
+test('the legend has the name and the colour of each bar, which no other has', () => {
   const legend = labelled(render(), 'Predictions')
   const colors = [...render().matchAll(/width:\s*[\d.]+%;\s*background:\s*var\(--color-(\d)\)/g)].map(
     ([, color]) => color,
   )
   expect([...legend.matchAll(/--color-(\d)/g)].map(([, color]) => color)).toEqual(colors)
+  expect(new Set(colors).size).toBe(4)
   expect(textOf(legend)).toBe(
     'predicted views predicted comments predicted recommendations predicted down-vote share',
   )
