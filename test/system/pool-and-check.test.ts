@@ -132,10 +132,12 @@ describe('check', () => {
     expect(status).toBe(1)
   })
 
-  test('applies the rules on times with the clock of --now', () => {
+  test('applies the rules on times with the clock of --now and the difference of the settings', () => {
     const path = file('cycle.json.gz', gzipSync(bytesOf(cycleBody(2))))
     expect(run('check', path).stdout).toMatch(/cycle \d{8}T\d{4} is valid: 0 candidates, 0 readings/)
-    const { stdout } = run('check', path, '--now', cycleBody(1).cycle_time, '--json')
+    const early = ['check', path, '--now', cycleBody(1).cycle_time]
+    expect(run(...early, '--clock-skew-ms', '300000').status).toBe(0)
+    const { stdout } = run(...early, '--clock-skew-ms', '299999', '--json')
     expect(JSON.parse(stdout)).toMatchObject({
       status: 422,
       error: {
