@@ -5,12 +5,14 @@
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Now } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import {
   browserMissing,
   launch,
   leave,
   screenshotsDir,
+  settled,
   startedAdmin,
   visit,
   type Admin,
@@ -131,6 +133,25 @@ describe.skipIf(browserMissing)('the page', () => {
     await postCycle()
     const arrived = page.getByRole('region', { name: 'Last cycle' }).locator('time')
     await expect.poll(() => arrived.innerText()).toMatch(/^\d+ s ago$/)
+  })
+
+  test('announces a warning once, although the time in its reason counts up', async () => {
+    await open('')
+    let minutes = 0
+    await page.route('**/api/now', async (route) => {
+      const response = await route.fetch()
+      const now = (await response.json()) as Now
+      const checks = now.checks.map((one) => ({ ...one, status: one.check === 'last_cycle' ? 'warn' : 'ok' }))
+      const last_cycle_received_at = new Date(Date.parse(now.time) - ++minutes * 60_000).toISOString()
+      await route.fulfill({ response, json: { ...now, checks, last_cycle_received_at } })
+    })
+    await page.reload()
+    for (const part of ['.live', '.health']) await page.locator(`.service-state ${part}`).waitFor()
+    await postCycle()
+    const newest = `03-01 00:${cycleBody(nextCycle - 1).cycle_id.slice(-2)}`
+    await page.getByRole('region', { name: 'Last cycle' }).getByText(newest).waitFor()
+    await settled(page)
+    expect(await page.locator('p.sr-only[role=status]').textContent()).toContain(`Cycle ${newest}`)
   })
 
   test('shows a cycle once that is stored while the charts are read', async () => {
