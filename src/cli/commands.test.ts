@@ -1,6 +1,7 @@
 /** The table of commands: every command has examples, and the examples use flags that exist. */
 import { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
+import { resolveWorkload } from '../simulator/index.js'
 import { addCommands, examples, findCommand } from './commands.js'
 import { processContext } from './context.js'
 
@@ -41,4 +42,16 @@ test('the flags of serve are in groups', () => {
       'Log and codec',
     ],
   ])
+})
+
+test('the help page of simulate has the defaults of the simulator', () => {
+  const options = findCommand(program, 'simulate')?.options ?? []
+  const defaultOf = (flag: string): unknown => {
+    const option = options.find(({ long }) => long === flag)
+    return option?.defaultValue ?? Number(/\(default: (\d+)\)/.exec(option?.description ?? '')?.[1])
+  }
+  const { identity, retryTimeoutMs } = resolveWorkload({})
+  const { seed, hours, postsPerDay } = identity
+  const flags = ['--seed', '--hours', '--posts-per-day', '--retry-timeout']
+  expect(flags.map(defaultOf)).toEqual([seed, hours, postsPerDay, retryTimeoutMs / 1000])
 })
