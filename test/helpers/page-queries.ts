@@ -2,11 +2,9 @@
  * Stands in for `src/page/service/query.ts` while a view is rendered to a string, which runs no effects: each path has
  * a response at once.
  */
-import type { StaleData } from '../../src/page/service/query.js'
-
 export const responses = new Map<string, unknown>()
 /** What the page shows as stale. */
-export const stale: StaleData[] = []
+export const stale: object[] = []
 
 export function useQuery(path: string | null): {
   readonly data: unknown
@@ -22,6 +20,6 @@ export function useQuery(path: string | null): {
   }
 }
 
-export function useStaleData(): readonly StaleData[] {
+export function useStaleData(): readonly object[] {
   return stale
 }
