@@ -1,6 +1,7 @@
 /** What commands print: results as text for a terminal, or as JSON. */
 import { expect, test } from 'vitest'
 import { printResult, processContext } from './context.js'
+import { CommandError, reportFailure } from './failure.js'
 
 function printed(flags: { readonly json?: true }): string {
   const texts: string[] = []
@@ -16,4 +17,11 @@ test('a text has no control characters but line feeds, whoever wrote the values'
 
 test('JSON has the values as they are', () => {
   expect(JSON.parse(printed({ json: true }))).toEqual({ version: 'w\x1b[2J' })
+})
+
+test('a failure is one line without control characters', () => {
+  const lines: string[] = []
+  const error = new CommandError('the response names w\x1b[2J\n  in force\n')
+  expect(reportFailure(error, {}, (line) => void lines.push(line))).toBe(1)
+  expect(lines).toEqual(['understudy: the response names w [2J; in force\n'])
 })

@@ -2,6 +2,7 @@
  * Errors of commands: one line on stderr and an exit code. The stack is printed only when UNDERSTUDY_DEBUG is set.
  */
 import { messageOf } from '../base/index.js'
+import { inOneLine } from './text-table.js'
 
 export const exitCode = { ok: 0, failure: 1, usage: 2 } as const
 
@@ -33,5 +34,5 @@ export function reportFailure(error: unknown, env: NodeJS.ProcessEnv, print: (te
 
 export function messageLine(error: unknown): string {
   const message = messageOf(error).trim()
-  return message.replace(/\s*\n\s*/g, '; ') || 'failed without a message'
+  return inOneLine(message.replace(/\s*\n\s*/g, '; ')) || 'failed without a message'
 }
