@@ -12,7 +12,7 @@ export type ScoredCycles = Pick<Store, 'lastCycle' | 'tail' | 'closed'> & {
   readonly expiry: Pick<Store['expiry'], 'firstPosition'>
 }
 
-/** The version of the newest cycle stored later than at `after` that `version` has not scored; null if there is none. */
+/** The version of the newest cycle after the position `after` that `version` has not scored; null if there is none. */
 export async function scoredBefore(store: ScoredCycles, version: string, after = 0): Promise<string | null> {
   const first = Math.max(store.expiry.firstPosition(), after + 1)
   for (let end = (store.lastCycle()?.position ?? 0) + 1; end > first; end -= scanStep) {

@@ -84,8 +84,8 @@ export class ModelLifecycle {
   }
 
   /**
-   * The version that served before takes over from `version`, until `ACTIVE` names another one. Without one, or if it cannot be loaded,
-   * `version` continues to serve. Call it for each further cycle that fails.
+   * The version that served before takes over from `version`, until `ACTIVE` names another one. Without one, or if it cannot be
+   * loaded, `version` continues to serve. Call it for each further cycle that fails.
    */
   async fallBack({ version: failed, cycleCount, problem }: FailedCycles): Promise<void> {
     const hasFallback = (): boolean => this.#machine.fallback !== null
