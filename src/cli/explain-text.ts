@@ -21,9 +21,9 @@ const sparklineCells = 60
 /** For a terminal of `columns` cells. */
 export function explanationText(explanation: Explanation, columns?: number): string {
   const { gall_id, post_no, candidate, visits, visit, cycles, explained, against, outcomes } = explanation
+  const heading = [`${gall_id}/${post_no}`, ...(candidate === null ? [] : [candidate.title])].join('  ')
   const sections = [
-    `${inOneLine(`${gall_id}/${post_no}${candidate === null ? '' : `  ${candidate.title}`}`)}\n` +
-      visits.map((each, index) => visitText(each, index, index === visit)).join(''),
+    `${inOneLine(heading)}\n` + visits.map((each, index) => visitText(each, index, index === visit)).join(''),
     cyclesText(cycles, columns),
     explained === null ? 'No stored cycle of this visit scored the post.\n' : cycleText(explained, columns),
     against === null || explained === null ? '' : againstText(against, explained, columns),

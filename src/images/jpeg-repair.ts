@@ -1,6 +1,6 @@
 /**
- * The segments of a JPEG (ISO 10918-1, annex B): limits their number, and makes a copy without the defects that change no
- * pixel (docs/contract.md). Every function is linear in the bytes, whatever they contain.
+ * The segments of a JPEG (ISO 10918-1, annex B): limits their number, reads the size of the frame, and makes a copy without
+ * the defects that change no pixel (docs/contract.md). Every function is linear in the bytes, whatever they contain.
  */
 import { imageSegmentsMax } from '../contract/index.js'
 

@@ -97,14 +97,14 @@ const cycle = (index: number): Uint8Array =>
     ) + padding,
   )
 
+const jpeg: FakeCall = {
+  method: 'PUT',
+  path: '/v1/images/g/1/01',
+  headers: { 'content-type': 'image/jpeg' },
+  body: await smallJpeg(1),
+}
+
 test.each(['decoding', 'model', 'disk'] as const)('a new cycle that waits: %s', async (where) => {
-  const image = { 'content-type': 'image/jpeg' }
-  const jpeg: FakeCall = {
-    method: 'PUT',
-    path: '/v1/images/g/1/01',
-    headers: image,
-    body: await smallJpeg(1),
-  }
   expect([await statusOf(post(cycle(0))), await statusOf(jpeg)]).toEqual(['200 OK', '201 Created'])
   let open = (): void => undefined
   const opened = new Promise<void>((resolve) => (open = resolve))
@@ -146,13 +146,6 @@ test.each(['decoding', 'model', 'disk'] as const)('a new cycle that waits: %s', 
 })
 
 test('a body that has been repeated before is not hashed when it arrives in pieces again', async () => {
-  const image = { 'content-type': 'image/jpeg' }
-  const jpeg: FakeCall = {
-    method: 'PUT',
-    path: '/v1/images/g/1/01',
-    headers: image,
-    body: await smallJpeg(1),
-  }
   const added = vi.spyOn(BodyHash.prototype, 'add')
   for (const call of [post(cycle(0)), jpeg]) {
     for (let time = 0; time < 2; time++) expect(await statusOf(call)).toMatch(/^20/)

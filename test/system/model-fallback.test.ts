@@ -1,6 +1,6 @@
 /**
- * A model that fails its cycles in a running server: the version that served before takes over until ACTIVE is written. And files of a
- * loaded version that change on disk: its processes restart with the files that were loaded.
+ * A model that fails its cycles in a running server: the version that served before takes over. And files of
+ * a loaded version that change on disk: its processes restart with the files that were loaded.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -90,7 +90,7 @@ async function admin(path: string): Promise<string> {
   return (await callAdmin({ port: adminPort, path, headers })).text
 }
 
-test('a version that fails its cycles is replaced by the one that served before, until ACTIVE is written', async () => {
+test('a version that fails its cycles is replaced by the one that served before, until another one is activated', async () => {
   activate('good')
   await start()
   expect(await scoredBy(0)).toBe('good')

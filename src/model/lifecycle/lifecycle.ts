@@ -303,7 +303,7 @@ export class ModelLifecycle {
     if (fallback?.version === version)
       this.#parts.log.error(
         { model_version: version, failed: fallback.failed, problem: fallback.reason },
-        'model serves instead of the version that failed its cycles, until ACTIVE is written',
+        'model serves instead of the version that failed its cycles, until ACTIVE names another one',
       )
     this.#firstResult.resolve(undefined)
   }

@@ -182,7 +182,7 @@ class Work {
   /** `ACTIVE` was written, and names no other version: the fallback ends when the version that failed serves. */
   #tryAgain(fallback: Fallback): void {
     const { failed } = fallback
-    for (const entry of this.#of('active')) if (isGivenUp(entry)) this.#drop(entry)
+    this.#dropGivenUp()
     if (this.#of('active').every(({ version }) => version !== failed)) this.#addEntry(failed, 'active')
     this.next = { ...this.next, fallback: { ...fallback, stamp: this.next.stamp } }
   }
@@ -197,8 +197,12 @@ class Work {
   }
 
   #endFallback(): void {
-    for (const entry of this.#of('active')) if (isGivenUp(entry)) this.#drop(entry)
+    this.#dropGivenUp()
     this.next = { ...this.next, fallback: null }
+  }
+
+  #dropGivenUp(): void {
+    for (const entry of this.#of('active')) if (isGivenUp(entry)) this.#drop(entry)
   }
 
   /** The fallback first: after a restart it must serve before the version that `ACTIVE` names is tried. */
