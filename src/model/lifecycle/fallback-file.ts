@@ -1,6 +1,6 @@
 /**
- * The fallback of a server in a file of its data directory: after a restart, the version that failed its cycles must not serve
- * again before `ACTIVE` is written.
+ * The fallback of a server in a file of its data directory: after a restart, the version that failed its cycles must not be the
+ * first that serves.
  */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -24,8 +24,9 @@ export class FallbackFile {
   async read(): Promise<StoredFallback | null> {
     try {
       const stored = JSON.parse(await readFile(this.#file, 'utf8')) as Partial<StoredFallback> | null
-      const { version, failed, stamp = null, problem = '', atMs = 0 } = stored ?? {}
-      return version === undefined || failed === undefined ? null : { version, failed, stamp, problem, atMs }
+      const { version, failed, stamp = null, isTriedAgain = false, problem = '', atMs = 0 } = stored ?? {}
+      if (version === undefined || failed === undefined) return null
+      return { version, failed, stamp, isTriedAgain, problem, atMs }
     } catch {
       return null
     }

@@ -216,11 +216,15 @@ describe('a version that failed its cycles', () => {
     const run = abandoned().adopted('a').write('b').fail('b')
     expect([run.states(), run.inEffect]).toEqual([['a serving', 'b failed'], 'a instead of b'])
     run.commands()
+    const { fallback } = run.lifecycle
     run.nowMs = retryMsMin
     expect([run.select('b').commands(), run.inEffect]).toEqual([['load b'], 'a instead of b'])
+    expect(run.lifecycle.fallback).toBe(fallback)
     expect([run.adopted('b').states(), run.inEffect]).toEqual([['b serving'], null])
     const other = abandoned().adopted('a').write('b').select('c').fail('c')
     expect([other.states(), other.inEffect]).toEqual([['a serving', 'c failed'], null])
+    const early = abandoned().write('b').adopted('a')
+    expect([early.states(), early.inEffect]).toEqual([['a serving', 'b loading'], 'a instead of b'])
   })
 
   test('is replaced once: the version before it is never replaced by it', () => {
@@ -308,7 +312,8 @@ describe('a version that failed its cycles', () => {
   test('before a restart is not tried again, unless the one before it cannot be loaded', () => {
     const restarted = (stamp: string): Run => {
       const run = new Run()
-      run.lifecycle = { ...initialLifecycle, fallback: { version: 'a', failed: 'b', stamp } }
+      const fallback = { version: 'a', failed: 'b', stamp, isTriedAgain: false }
+      run.lifecycle = { ...initialLifecycle, fallback }
       return run.select('b')
     }
     const run = restarted('b 0')
@@ -316,7 +321,8 @@ describe('a version that failed its cycles', () => {
     expect(run.adopted('a').states()).toEqual(['a serving', 'b failed'])
     expect(restarted('b 0').fail('a').commands()).toEqual(['load a', 'load b'])
     // ACTIVE was written in between.
-    expect(restarted('another').commands()).toEqual(['load b'])
+    const written = restarted('another').adopted('a')
+    expect([written.states(), written.inEffect]).toEqual([['a serving', 'b loading'], 'a instead of b'])
   })
 })
 

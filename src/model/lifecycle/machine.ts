@@ -12,8 +12,8 @@
  * released. The serving version is the exception: it leaves when another one has been adopted.
  *
  * Fallback: a version that fails its cycles is abandoned, and the one that served before is loaded. Once that one serves,
- * the abandoned version is failed and not tried again, until `ACTIVE` is written. It serves on until that names another one, or
- * the abandoned one has been loaded.
+ * the abandoned version is failed and not tried again, until `ACTIVE` is written. The fallback ends when `ACTIVE` names
+ * another version, or when the abandoned one has been loaded again.
  */
 import { assert } from '../../contract/index.js'
 
@@ -38,8 +38,10 @@ export interface Fallback {
   readonly version: string
   /** The version that failed its cycles. */
   readonly failed: string
-  /** That of `Selection` when it failed, or when it was last tried again. */
+  /** That of `Selection` when it failed, or when it was named again. */
   readonly stamp: string | null
+  /** `ACTIVE` was written with it again: it is loaded, and ends the fallback when it serves. */
+  readonly isTriedAgain: boolean
 }
 
 /** What the files name. */
@@ -175,16 +177,9 @@ class Work {
     const { fallback } = this.next
     this.next = { ...this.next, active, stamp, shadows }
     if (fallback === null || active === null || stamp === fallback.stamp) return
-    if (active === fallback.failed && fallbackInEffect(this.next) !== null) this.#tryAgain(fallback)
-    else this.#endFallback()
-  }
-
-  /** `ACTIVE` was written, and names no other version: the fallback ends when the version that failed serves. */
-  #tryAgain(fallback: Fallback): void {
-    const { failed } = fallback
     this.#dropGivenUp()
-    if (this.#of('active').every(({ version }) => version !== failed)) this.#addEntry(failed, 'active')
-    this.next = { ...this.next, fallback: { ...fallback, stamp: this.next.stamp } }
+    const isSame = active === fallback.failed
+    this.next = { ...this.next, fallback: isSame ? { ...fallback, stamp, isTriedAgain: true } : null }
   }
 
   /** One fallback at a time: if its version fails as well, there is no other one. */
@@ -193,7 +188,7 @@ class Work {
     const isUsed = failed === (servingEntry(this.next)?.version ?? active)
     // When `ACTIVE` names it already, it is being loaded anyway.
     if (fallback !== null || !isUsed || version === failed || version === active) return
-    this.next = { ...this.next, fallback: { version, failed, stamp } }
+    this.next = { ...this.next, fallback: { version, failed, stamp, isTriedAgain: false } }
   }
 
   #endFallback(): void {
@@ -212,7 +207,8 @@ class Work {
     const named = [...new Set([fallback?.version ?? null, active])].filter((version) => version !== null)
     for (const entry of this.#of('active'))
       if (entry !== serving && !named.includes(entry.version)) this.#drop(entry)
-    const abandoned = fallbackInEffect(this.next)?.failed
+    const inEffect = fallbackInEffect(this.next)
+    const abandoned = inEffect?.isTriedAgain === false ? inEffect.failed : undefined
     for (const version of named)
       if (this.#of('active').every((entry) => entry.version !== version))
         this.#addEntry(version, 'active', version === abandoned ? 'failed' : 'wanted')
@@ -246,7 +242,7 @@ class Work {
     if (serving !== undefined) this.#drop(serving)
     const { fallback, active } = this.next
     if (fallback !== null && entry.version === fallback.version) {
-      // It may be waiting for a retry. `#reconcileActive` adds it again, as failed.
+      // It may be waiting for a retry. `#reconcileActive` adds it again.
       for (const other of this.#of('active')) if (other.version === fallback.failed) this.#drop(other)
     } else if (entry.version === active) this.#endFallback()
     return { ...entry, state: 'serving' }
