@@ -215,6 +215,13 @@ describe('size', () => {
     expect(await refusal(declare(small, 10_000, 5001))).toBe('too_large')
   })
 
+  test.each([
+    [10_000, 5001],
+    [763, 65_535],
+  ])('the refusal of %i x %i names them in this order', (width, height) =>
+    expect(normaliseImage(declare(small, width, height))).rejects.toThrow(`${width} x ${height}`),
+  )
+
   test('49 megapixels are accepted', async () => {
     const upload = await sharp({ create: { width: 7000, height: 7000, channels: 3, background: '#346' } })
       .jpeg()
