@@ -30,7 +30,10 @@ describe('a date-time', () => {
       '2100-02-29T00:00:00Z',
       '2011-04-31T00:00:00Z',
       '2011-00-10T00:00:00Z',
+      '2011-13-10T00:00:00Z',
+      '2011-06-00T00:00:00Z',
       '2011-06-01T24:00:00Z',
+      '2011-06-01T00:60:00Z',
       '2011-06-01T00:00:61Z',
       '2011-06-01T00:00:00.Z',
       '2011-06-01T00:00:00,5Z',
@@ -41,6 +44,11 @@ describe('a date-time', () => {
     ]) {
       expect(parseInstant(text), text).toBeNull()
     }
+  })
+
+  test('may be 29 February in a leap year, which every fourth century is', () => {
+    expect(at('2000-03-01T00:00:00Z').ms - at('2000-02-29T00:00:00Z').ms).toBe(86_400_000)
+    expect(at('2012-03-01T00:00:00Z').ms - at('2012-02-29T00:00:00Z').ms).toBe(86_400_000)
   })
 
   test('may have a second 60 only at 23:59:60 UTC', () => {

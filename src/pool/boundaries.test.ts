@@ -89,11 +89,40 @@ test('a snapshot of exactly the cycle_time of a late cycle is used for it, one a
   expect(hits(plan)).toBeNaN()
   // It stays the latest one for the cycles to come.
   expect(plan?.next.snapshot.hit_cnt[0]).toBe(7)
+  const lateByMicroseconds = { ...late, cycle_time: microsecondLater }
+  expect(hits(run(enter, withSnapshot(3, cycleMs(2), 7, microsecondLater), lateByMicroseconds)[2])).toBe(7)
 })
 
 test('a snapshot of the same instant in a later cycle replaces the kept one', () => {
   const at = cycleMs(1) - 1000
   expect(hits(run(enter, withSnapshot(1, at, 7), withSnapshot(2, at, 8))[2])).toBe(8)
+})
+
+test('an older snapshot in a later cycle does not replace the kept one, and is not used', () => {
+  const [older, newer] = [cycleMs(1) - 2000, cycleMs(1) - 1000]
+  const plan = run(enter, withSnapshot(1, newer, 7), withSnapshot(2, older, 8))[2]
+  expect(hits(plan)).toBe(7)
+  expect(plan?.next.snapshot.hit_cnt[0]).toBe(7)
+  // Older by a microsecond, within a millisecond.
+  const second = formatInstant(newer).slice(0, -1)
+  const plans = run(
+    enter,
+    withSnapshot(1, newer, 7, `${second}001Z`),
+    withSnapshot(2, newer, 8, `${second}000Z`),
+  )
+  expect(hits(plans[2])).toBe(7)
+})
+
+test('an older snapshot of a late cycle is used for it if the kept one is from after its time, which stays', () => {
+  const late = withSnapshot(2, cycleMs(2) - 1000, 8)
+  const plan = run(enter, withSnapshot(3, cycleMs(3), 7), late)[2]
+  expect(hits(plan)).toBe(8)
+  expect(plan?.next.snapshot.hit_cnt[0]).toBe(7)
+})
+
+test('a cycle without a snapshot of a post is scored with the kept one', () => {
+  const without = cycleBody(2, { engagement: [reading('g', 1, cycleMs(2))] })
+  expect(hits(run(enter, withSnapshot(1, cycleMs(1), 7), without)[2])).toBe(7)
 })
 
 test.each([

@@ -35,17 +35,14 @@ export function keepReadings(
   const latestSources = new Int32Array(sources.length)
   const previousSources = new Int32Array(sources.length)
   const lateSlots: number[] = []
-  const { status, observedAtMs } = engagement
-  const latestAtMs = pool.latest.observedAtMs
+  const { status } = engagement
   for (let slot = 0; slot < sources.length; slot++) {
     const kept = Math.max(sources[slot]!, noSource)
     const row = rowOfSlot[slot]!
     latestSources[slot] = kept
     previousSources[slot] = kept
     if (row < 0 || status[row] !== statusOk) continue
-    // Mostly the times differ by more than a fraction of a millisecond.
-    const isLater = kept < 0 || observedAtMs[row]! > latestAtMs[kept]!
-    const order = isLater ? 1 : compareReadings(engagement, row, pool.latest, kept)
+    const order = kept < 0 ? 1 : compareReadings(engagement, row, pool.latest, kept)
     if (order < 0) lateSlots.push(slot)
     else latestSources[slot] = secondRow(row)
     if (order > 0 && kept >= 0) previousSources[slot] = secondRow(kept)

@@ -45,8 +45,7 @@ export function keepSnapshots(
     const keptFraction = kept < 0 ? NaN : poolAtFraction[kept]!
     const isOlder = row >= 0 && (atMs[row]! - keptMs || atFraction[row]! - keptFraction) < 0
     if (row >= 0 && !isOlder) latestSources[slot] = secondRow(row)
-    if ((row < 0 || isOlder) && (keptMs - cycleAt.ms || keptFraction - cycleAt.fraction) > 0)
-      laterSlots.push(slot)
+    if ((keptMs - cycleAt.ms || keptFraction - cycleAt.fraction) > 0) laterSlots.push(slot)
   }
   const latest = gatherFloats(snapshotColumnNames, new Sources(latestSources), pool.snapshot, scores)
   if (laterSlots.length === 0) return { latest, used: latest }
