@@ -28,6 +28,8 @@ interface Row {
 }
 
 const key = (row: { gall_id: string; post_no: number }): string => `${row.gall_id}/${row.post_no}`
+const instantOf = (ms: number | undefined): string | null =>
+  ms === undefined ? null : new Date(ms).toISOString()
 const below = (value: number | null | undefined): number => value ?? -Infinity
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
 const mean = (values: readonly number[]): number | null =>
@@ -86,6 +88,10 @@ export function naiveReport(
   const evaluated = names.map((name) => {
     const value = (row: Row): number => below(row.values[name])
     const scores = (c: number): boolean => (rows[c] ?? []).some(({ values }) => name in values)
+    /** Also of posts that belong to no visit, because their candidates came late. */
+    const hasScores = ({ response, shadows = {} }: NaiveCycle): boolean =>
+      response.results.some(({ status }) => status === 'scored') &&
+      (!name.startsWith('shadow:') || name.slice('shadow:'.length) in shadows)
     const percentiles = new Map<Visit, number>()
     const ranks: [Visit, number][] = []
     for (const visit of saved) {
@@ -146,6 +152,8 @@ export function naiveReport(
       figures: {
         name,
         versions: name === 'model' ? [...new Set(versions)] : isModel ? [name.slice('shadow:'.length)] : [],
+        cycles: cycles.filter(hasScores).length,
+        without_negatives: ranks.length - percentiles.size,
         rank_percentile: {
           mean: mean([...percentiles.values()]),
           n: percentiles.size,
@@ -217,6 +225,8 @@ export function naiveReport(
   const same = (of: (visit: Visit) => string | null) => group(of, of)
   return {
     window: {
+      from: instantOf(times[0]),
+      to: instantOf(times.at(-1)),
       cycles: cycles.length,
       days: new Set(times.map(kstDay)).size,
       unit: isByDay ? 'day' : 'cycle',

@@ -17,6 +17,7 @@ export interface LedgerVisit {
 }
 
 const minute = 60_000
+const instant = (ms: number): string => new Date(ms).toISOString()
 
 /** `times`: of the cycles of the window. */
 export function naiveLedger(visits: readonly LedgerVisit[], times: readonly number[]): object {
@@ -25,6 +26,9 @@ export function naiveLedger(visits: readonly LedgerVisit[], times: readonly numb
   const worst: {
     readonly gall_id: string
     readonly post_no: number
+    readonly extracted_at: string
+    readonly deadline: string
+    readonly first_scored_at: string | null
     readonly result: string
     readonly reason: string
     readonly minutes_late: number
@@ -51,6 +55,9 @@ export function naiveLedger(visits: readonly LedgerVisit[], times: readonly numb
       worst.push({
         gall_id: gallId,
         post_no: candidate.post_no,
+        extracted_at: instant(Date.parse(extracted)),
+        deadline: instant(deadline),
+        first_scored_at: first === undefined ? null : instant(first),
         result,
         reason,
         minutes_late: ((first ?? Math.min(d, end)) - deadline) / minute,

@@ -134,6 +134,8 @@ class TwoHeads extends FakeModel {
 }
 
 const twin = 'twin'
+/** Of every third cycle, the shadow `twin` has no scores. */
+const hasTwin = (position: number): boolean => position % 3 !== 0
 
 /** The model and the weights change on the way. The shadow `twin` has the heads of the serving model. */
 async function served(cycles: readonly CycleRequest[]): Promise<Store> {
@@ -163,7 +165,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
       })
     const { position } = store.findCycle(cycle.cycle_id)!
     const packed = packRows(cycleTables.heads, headsOf(responseOf(store, cycle)))
-    await store.models.putShadowScores(position, twin, packed)
+    if (hasTwin(position)) await store.models.putShadowScores(position, twin, packed)
   }
   await service.close()
   return store
@@ -187,10 +189,10 @@ function headsOf({ results }: CycleResponse): CycleRows<'heads'> {
 }
 
 function naiveCycles({ cycles }: RandomHistory, store: Store): NaiveCycle[] {
-  return cycles.map((request) => {
+  return cycles.map((request, index) => {
     const response = responseOf(store, request)
     const scores = response.results.flatMap(({ score }) => score ?? [])
-    return { request, response, shadows: { [twin]: scores } }
+    return { request, response, shadows: hasTwin(index + 1) ? { [twin]: scores } : {} }
   })
 }
 
@@ -281,6 +283,40 @@ test.each([
   expectFigures(report, naiveReport(naiveCycles(random, store)))
 })
 
+test('in pools larger than each depth, a post at the depth counts, and one below does not', async () => {
+  const places = Array.from({ length: 120 }, (_, i) => i + 1)
+  const wide = (index: number, savedPlaces: readonly number[], kept: readonly number[]): CycleRequest =>
+    cycleBody(index, {
+      candidates: index === 0 ? places.map((place) => candidate('g', place)) : [],
+      // By `up`, a post's number is its rank; by views, three posts share one.
+      engagement: kept.map((place) =>
+        reading('g', place, cycleMs(index), {
+          views: 300 - Math.ceil(place / 3),
+          comment_cnt: 0,
+          up: 300 - place,
+        }),
+      ),
+      removals: savedPlaces.map((place) =>
+        removal('g', place, { reason: 'saved', tier: 'main', decided_at: instant(cycleMs(index) - minute) }),
+      ),
+    })
+  const saved = [1, 10, 11, 50, 51, 100, 101]
+  const cycles = [
+    wide(0, [], places),
+    wide(
+      1,
+      saved,
+      places.filter((place) => !saved.includes(place)),
+    ),
+  ]
+  const random = { cycles, step: 1 }
+  const store = await served(cycles)
+  const report = evaluate(store)
+  const byUp = report.rankers.find(({ name }) => name === 'up')
+  expect(byUp?.saved_in_top).toEqual({ 10: 2 / 7, 50: 4 / 7, 100: 6 / 7 })
+  expectFigures(report, naiveReport(naiveCycles(random, store)))
+})
+
 test('the version that served every cycle is not compared with itself, unless that is asked for', async () => {
   const post = candidate('g', 1)
   const one = [cycleBody(0, { candidates: [post], engagement: [reading('g', 1, cycleMs(0), { views: 1 })] })]
@@ -305,7 +341,7 @@ test('a version that served some of the cycles is compared with the model, and v
   // The last one is scored by fake-2.
   const { rankers, differences } = evaluate(await served(cycles), { versions: ['fake-2', twin] })
   const scored = Object.fromEntries(rankers.map((ranker) => [ranker.name, ranker.cycles]))
-  expect(scored).toMatchObject({ model: 5, 'shadow:fake-2': 1, [`shadow:${twin}`]: 5 })
+  expect(scored).toMatchObject({ model: 5, 'shadow:fake-2': 1, [`shadow:${twin}`]: 4 })
   const pairs = differences.map(({ a, b }) => `${a} ${b}`)
   expect(pairs).toEqual(
     expect.arrayContaining(['model shadow:fake-2', `model shadow:${twin}`, `shadow:fake-2 shadow:${twin}`]),

@@ -145,3 +145,27 @@ test('the figures of placements equal an independent implementation', () => {
     { numRuns: 300 },
   )
 })
+
+test('the operators come first, and of the models the last by name', () => {
+  const by = (picked_by: Outcome['picked_by']): Outcome => ({
+    placement_id: 'p',
+    gall_id: 'g',
+    post_no: 1,
+    tier: 'main',
+    placed_at: new Date(startMs).toISOString(),
+    picked_by,
+  })
+  const model = (model_version: string): Outcome =>
+    by({ type: 'model', model_version, weights_version: 'w', cycle_id: '20260301T0000' })
+  const entries = [model('m1'), by({ type: 'operator' }), model('m2')].map((each) => ({
+    placementId: 'p',
+    record: bytesOf(each),
+    arrivedAtMs: 0,
+  }))
+  const { by_picker } = outcomeFigures(entries, { fromMs: startMs, toMs: startMs })
+  expect(by_picker.map(({ picked_by, model_version }) => model_version ?? picked_by)).toEqual([
+    'operator',
+    'm2',
+    'm1',
+  ])
+})
