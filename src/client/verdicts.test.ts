@@ -98,9 +98,21 @@ describe('errors', () => {
     ['an error of a gateway with a number as code', gateway(409, { code: 409, message: 'm' })],
     ['an error of a gateway without a message', gateway(413, { code: 'too_large' })],
     ['an error of a gateway with other fields', gateway(422, { ...unprocessable, fields: ['cycle_time'] })],
+    [
+      'an error of a gateway whose fields have no text as path',
+      gateway(422, { ...unprocessable, fields: [{ path: 1, problem: 'p' }] }),
+    ],
+    [
+      'an error of a gateway whose fields have no problem',
+      gateway(422, { ...unprocessable, fields: [{ path: 'p' }] }),
+    ],
     ['an error of a gateway with fields that are no list', gateway(422, { ...unprocessable, fields: {} })],
     ['an error of a gateway that is a text', gateway(400, 'bad_request')],
     ['an error record sent as a page', gateway(422, unprocessable, 'text/html')],
+    [
+      'an error record of a type that ends in that of JSON',
+      gateway(422, unprocessable, 'x-application/json'),
+    ],
     ['an error record below another member', { status: 422, body: { errors: [unprocessable] } }],
   ])('%s is a ResponseError', async (_what, step) => {
     const server = new FaultyServer(step)

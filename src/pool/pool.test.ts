@@ -304,6 +304,14 @@ describe('a state breaks an invariant', () => {
   const { state } = pool
   test.each([
     ['a column lacks a row', { postNo: Float64Array.of(1) }, 'row for each post'],
+    [
+      'a column of readings lacks a row',
+      { latest: { ...state.latest, views: Float64Array.of(1) } },
+      'row for each post',
+    ],
+    ['its newest cycle has no time', { newestCycleMs: -Infinity }, 'the time of its newest cycle'],
+    ['a post entered after its last cycle', { position: 0 }, 'entered after its last cycle'],
+    ['two posts entered in one row', { enteredRow: Float64Array.of(0, 0) }, 'order of entry'],
     ['a post has no gallery', { gallery: Uint32Array.of(0, 1) }, 'has a gallery'],
     ['posts are out of order', { enteredRow: Float64Array.of(1, 0) }, 'order of entry'],
   ])('when %s', (_title, change, problem) => {
