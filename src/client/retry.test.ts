@@ -44,7 +44,8 @@ test.each([
 })
 
 test('a Retry-After that is neither seconds nor a date is ignored', () => {
-  expect(waitMsOf(defaultPolicy, 0, 'soon', 1)).toBe(defaultPolicy.backoffMsFirst)
+  for (const value of ['soon', 'soon 1', '1.5', '-1', ''])
+    expect(waitMsOf(defaultPolicy, 3, value, 1), value).toBe(8 * defaultPolicy.backoffMsFirst)
 })
 
 test('statuses of an overload, a restart or a proxy are temporary, and no others', () => {

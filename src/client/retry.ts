@@ -67,10 +67,14 @@ export function waitMsOf(
   return random * Math.min(backoffMsMax, backoffMsFirst * 2 ** Math.min(retryCount, 30))
 }
 
+/** Each form of date in HTTP has one. `Date.parse` takes other texts, such as 1.5, for days. */
+const timeOfDay = /\d\d:\d\d:\d\d/
+
 /** The value of `Retry-After`, seconds or a date (RFC 9110, 10.2.3), in milliseconds from now; null if it is neither. */
 function retryAfterMs(value: string | null, nowMs: number): number | null {
   if (value === null) return null
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - nowMs
+  const isDate = timeOfDay.test(value)
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : isDate ? Date.parse(value) - nowMs : NaN
   return Number.isNaN(ms) ? null : Math.min(Math.max(0, ms), timerMsMax)
 }
 
