@@ -73,8 +73,9 @@ const timeOfDay = /\d\d:\d\d:\d\d/
 /** The value of `Retry-After`, seconds or a date (RFC 9110, 10.2.3), in milliseconds from now; null if it is neither. */
 function retryAfterMs(value: string | null, nowMs: number): number | null {
   if (value === null) return null
-  const isDate = timeOfDay.test(value)
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : isDate ? Date.parse(value) - nowMs : NaN
+  const isSeconds = /^\d+$/.test(value)
+  if (!isSeconds && !timeOfDay.test(value)) return null
+  const ms = isSeconds ? Number(value) * 1000 : Date.parse(value) - nowMs
   return Number.isNaN(ms) ? null : Math.min(Math.max(0, ms), timerMsMax)
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Candidate, CycleRequest, CycleResponse, ResultRow } from '../../src/contract/index.js'
 import { kstDay, naiveInterval, type Observation } from './naive-intervals.js'
-import { naiveLedger, type LedgerVisit } from './naive-ledger.js'
+import { instantOf, naiveLedger, type LedgerVisit } from './naive-ledger.js'
 
 export interface NaiveCycle {
   readonly request: CycleRequest
@@ -28,8 +28,6 @@ interface Row {
 }
 
 const key = (row: { gall_id: string; post_no: number }): string => `${row.gall_id}/${row.post_no}`
-const instantOf = (ms: number | undefined): string | null =>
-  ms === undefined ? null : new Date(ms).toISOString()
 const below = (value: number | null | undefined): number => value ?? -Infinity
 const sum = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0)
 const mean = (values: readonly number[]): number | null =>

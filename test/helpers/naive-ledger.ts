@@ -17,7 +17,8 @@ export interface LedgerVisit {
 }
 
 const minute = 60_000
-const instant = (ms: number): string => new Date(ms).toISOString()
+export const instantOf = (ms: number | undefined): string | null =>
+  ms === undefined ? null : new Date(ms).toISOString()
 
 /** `times`: of the cycles of the window. */
 export function naiveLedger(visits: readonly LedgerVisit[], times: readonly number[]): object {
@@ -26,8 +27,8 @@ export function naiveLedger(visits: readonly LedgerVisit[], times: readonly numb
   const worst: {
     readonly gall_id: string
     readonly post_no: number
-    readonly extracted_at: string
-    readonly deadline: string
+    readonly extracted_at: string | null
+    readonly deadline: string | null
     readonly first_scored_at: string | null
     readonly result: string
     readonly reason: string
@@ -55,9 +56,9 @@ export function naiveLedger(visits: readonly LedgerVisit[], times: readonly numb
       worst.push({
         gall_id: gallId,
         post_no: candidate.post_no,
-        extracted_at: instant(Date.parse(extracted)),
-        deadline: instant(deadline),
-        first_scored_at: first === undefined ? null : instant(first),
+        extracted_at: instantOf(Date.parse(extracted)),
+        deadline: instantOf(deadline),
+        first_scored_at: instantOf(first),
         result,
         reason,
         minutes_late: ((first ?? Math.min(d, end)) - deadline) / minute,
