@@ -146,7 +146,7 @@ export class CyclePipeline {
 
   /** Predicts in the model's process, and meanwhile packs the record of the cycle. */
   async #predict({ call, model, plan, weights }: PlannedCycle): Promise<PredictedCycle> {
-    const { store, clock, images, embeddings, failures } = this.#parts
+    const { clock, images, embeddings, failures } = this.#parts
     const { cycle, body, receivedAtMs, stages } = call
     const { json } = body
     const { next, scoring } = plan
@@ -161,8 +161,6 @@ export class CyclePipeline {
     predicting.catch(() => undefined)
     await yieldIfLarge(json)
     const recordOf = cycleRecordOf({ cycle, plan, weights, available })
-    // If cycles follow at once, those of the cycle before are not computed yet, and this one is stored with them.
-    store.beginHashing()
     const heads = await predicting.catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error
       const attempt = { version: model.version, what: `cycle ${cycle.cycleId}`, plan }

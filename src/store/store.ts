@@ -212,8 +212,6 @@ export interface CycleRecords {
   readColumns(position: Position): Uint8Array | undefined
   /** Cycles that have a record, in order of arrival; request and response of some have expired. */
   recordedCycles(): Iterable<StoredCycle>
-  /** Computes the hashes of the last cycle from now on, and not when its response has been sent or the next cycle is stored. */
-  beginHashing(): void
   /** Resolves when the hashes of the last cycle are known. Never rejects. */
   hashed(): Promise<void>
   /**

@@ -207,7 +207,6 @@ export class SimStore implements Store {
   tail = (position: Position): ReturnType<Store['tail']> => this.#memory.tail(position)
   readColumns = (position: Position): ReturnType<Store['readColumns']> => this.#memory.readColumns(position)
   recordedCycles = (): ReturnType<Store['recordedCycles']> => this.#memory.recordedCycles()
-  beginHashing = (): void => this.#memory.beginHashing()
   hashed = (): Promise<void> => this.#memory.hashed()
   hashes = (position: Position): ReturnType<Store['hashes']> => this.#memory.hashes(position)
   chainStart = (): ReturnType<Store['chainStart']> => this.#memory.chainStart()

@@ -2,8 +2,7 @@
  * Cycles in the databases: labels, hashes, request, response, columns of the record, and the id of each; snapshots of the
  * pool.
  */
-import { setTimeout as pause } from 'node:timers/promises'
-import { ignoringErrors } from '../../base/index.js'
+import { ignoringErrors, nextTurn } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
 import type { CycleHashes, CycleRecord, CycleRecords, Position, StoredCycle } from '../store.js'
@@ -30,40 +29,10 @@ interface LastHashes {
   readonly hashes: CycleHashes
 }
 
-/** By then, the response of a cycle is sent. */
-const hashDelayMs = 5
-
-/** Hashes a cycle, when its response has been sent or as soon as it is told to begin. */
-class Hashing {
-  isDone = false
-  /** Never rejects: hashes that are missing are computed from the records. */
-  readonly done: Promise<void>
-  /** The hashing of the cycle before, which comes first; null: it is done. */
-  #before: Hashing | null
-  readonly #begun = Promise.withResolvers<undefined>()
-
-  constructor(before: Hashing | null, hash: () => Promise<void>) {
-    this.#before = before
-    this.done = this.#run(hash)
-  }
-
-  begin(): void {
-    this.#before?.begin()
-    this.#begun.resolve(undefined)
-  }
-
-  async #run(hash: () => Promise<void>): Promise<void> {
-    await Promise.race([this.#begun.promise, pause(hashDelayMs, undefined, { ref: false })])
-    await this.#before?.done
-    this.#before = null
-    await ignoringErrors(hash)
-    this.isDone = true
-  }
-}
-
 export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords {
   let last: LastHashes | null = null
-  let hashing: Hashing | null = null
+  /** Until the last cycle is hashed. Never rejects: hashes that are missing are computed from the records. */
+  let hashing: Promise<void> | null = null
   const scratch = new Scratch()
 
   async function appendCycle(record: CycleRecord): Promise<Position> {
@@ -91,15 +60,19 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       return free
     }
     // The hashes of the cycle before are stored with this one.
-    if (hashing?.isDone === false) {
-      hashing.begin()
-      await hashing.done
-    }
+    if (hashing !== null) await hashing
     const position = await access.writes.write(bytes, append, true)
-    hashing = new Hashing(hashing, async () => {
+    const hashingBefore = hashing
+    const hashingThis = ignoringErrors(async () => {
+      // In this turn of the event loop, the response is sent.
+      await nextTurn()
+      await hashingBefore
       const hashes = hashesAfter(before, await hashedCycle(record, labels))
       last = { position, labels, hashes }
+    }).then(() => {
+      if (hashing === hashingThis) hashing = null
     })
+    hashing = hashingThis
     return position
   }
 
@@ -172,8 +145,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       for (const { key, value } of db.cycles.getRange({}))
         yield { position: key, ...records.readCycle(value) }
     },
-    beginHashing: () => hashing?.begin(),
-    hashed: () => hashing?.done ?? Promise.resolve(),
+    hashed: () => hashing ?? Promise.resolve(),
     hashes(position) {
       access.checkOpen()
       if (!db.cycles.doesExist(position)) return undefined
