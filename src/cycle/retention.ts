@@ -40,8 +40,8 @@ export interface RetentionParts {
   readonly coverBySnapshot: (position: Position) => Promise<void>
   /** True while no cycle is in progress or waits. */
   readonly isIdle: () => boolean
-  /** Called when requests and responses of the cycles up to `position` are removed. */
-  readonly onCyclesRemoved: (position: Position) => void
+  /** Called before requests and responses of the cycles up to `position` are removed. */
+  readonly onCyclesExpire: (position: Position) => void
   /** Called when images have been removed. */
   readonly onImagesRemoved: (keys: readonly ImageKey[]) => void
   readonly log: Log
@@ -132,14 +132,8 @@ export class Retention {
       if (newest === undefined) return
       await this.#parts.coverBySnapshot(newest.position)
       const needed = this.#neededPositions()
-      // While they are removed, the store decides whether there is a response, not the memory.
-      this.#parts.onCyclesRemoved(newest.position)
-      try {
-        await expiry.removeCycles(old.map(({ position }) => ({ position, keepEntry: needed.has(position) })))
-      } finally {
-        // Also after a write that failed late: it may be stored.
-        this.#parts.onCyclesRemoved(newest.position)
-      }
+      this.#parts.onCyclesExpire(newest.position)
+      await expiry.removeCycles(old.map(({ position }) => ({ position, keepEntry: needed.has(position) })))
       if (old.length < cyclesPerStep) return
     }
   }

@@ -130,7 +130,7 @@ export class CycleService {
       isRecent: (gallId, postNo) => pipeline.isRecent(gallId, postNo),
       coverBySnapshot: (position) => snapshots.cover(position),
       isIdle,
-      onCyclesRemoved: (position) => this.intake.forgetResponses(position),
+      onCyclesExpire: (position) => this.intake.cyclesExpire(position),
       onImagesRemoved: (keys) => this.imagesRemoved(keys),
       log,
     })

@@ -208,7 +208,7 @@ test('a cycle that was known before has its response, unless another has taken i
   const { store, cycle } = await storeWithCycle()
   const idempotency = new Idempotency(store)
   expect(idempotency.storedAsBefore(cycle)).toEqual({ cycle, response: new Uint8Array(response) })
-  idempotency.forgetResponses(Infinity)
+  idempotency.forgetResponses()
   store.findCycle = () => ({ ...cycle, receivedAt: '2026-03-02T03:00:01Z' })
   expect(idempotency.storedAsBefore(cycle)).toBeUndefined()
   store.findCycle = () => undefined
@@ -221,7 +221,7 @@ test('what is in memory is forgotten with the stored cycles', async () => {
   idempotency.response(cycleId)
   store.findCycle = () => undefined
   expect(idempotency.lookup(cycleId).kind).toBe('stored')
-  idempotency.forgetResponses(Infinity)
+  idempotency.forgetResponses()
   expect([idempotency.lookup(cycleId).kind, idempotency.responseInMemory(cycleId)]).toEqual([
     'unknown',
     undefined,

@@ -185,9 +185,14 @@ export class Idempotency {
     return isSame ? { cycle, response: this.#response(cycle) } : undefined
   }
 
-  /** To be called when the cycles up to a position have been removed, or may have been replaced. */
-  forgetResponses(position: Position): void {
-    this.#responses.dropUpTo(position)
+  /** To be called before the cycles up to a position are removed: from then on, the store decides whether they have responses. */
+  cyclesExpire(position: Position): void {
+    this.#responses.expireUpTo(position)
+  }
+
+  /** To be called when any cycles may have been replaced. */
+  forgetResponses(): void {
+    this.#responses.dropAll()
   }
 
   #response(cycle: StoredCycle): Uint8Array {

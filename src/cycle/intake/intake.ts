@@ -152,9 +152,14 @@ export class Intake {
     return repeated?.isGzip === isGzip ? this.#idempotency.storedAsBefore(repeated.cycle) : undefined
   }
 
-  /** To be called when the cycles up to a position have been removed, or any may have been replaced. */
-  forgetResponses(position: Position = Infinity): void {
-    this.#idempotency.forgetResponses(position)
+  /** See `Idempotency.cyclesExpire`. */
+  cyclesExpire(position: Position): void {
+    this.#idempotency.cyclesExpire(position)
+  }
+
+  /** See `Idempotency.forgetResponses`. */
+  forgetResponses(): void {
+    this.#idempotency.forgetResponses()
   }
 
   /** Calls that hold a slot or wait, by what they wait for. */

@@ -46,24 +46,36 @@ test('the newest response stays until the next one, whatever is read meanwhile',
   expect([kept.bytes, held(kept)]).toEqual([20, [1, 3, 4]])
   kept.keepNewest({ cycle: cycle(2), response: newest })
   expect(held(kept)).toEqual([2, 3, 4])
-  kept.dropUpTo(4)
+  kept.dropAll()
   expect(held(kept)).toEqual([])
 })
 
-test('responses up to a position are dropped, and those of later cycles stay', () => {
+test('responses of cycles that expire are dropped and not kept again, and those of later cycles stay', () => {
   const kept = new StoredResponses(100)
   for (const position of [3, 1, 2]) kept.keep(cycle(position), bytes(10))
   kept.keepNewest({ cycle: cycle(4), response: bytes(10) })
-  kept.dropUpTo(2)
+  kept.expireUpTo(2)
   expect([kept.bytes, held(kept)]).toEqual([10, [3, 4]])
-  kept.dropUpTo(4)
+  for (const position of [1, 2, 3]) kept.keep(cycle(position), bytes(10))
+  expect([kept.bytes, held(kept)]).toEqual([10, [3, 4]])
+  kept.expireUpTo(4)
   expect([kept.bytes, held(kept)]).toEqual([0, []])
+})
+
+test('after all responses were dropped, those of any cycle are kept', () => {
+  const kept = new StoredResponses(100)
+  kept.keep(cycle(1), bytes(10))
+  kept.keepNewest({ cycle: cycle(2), response: bytes(10) })
+  kept.dropAll()
+  expect([kept.bytes, held(kept)]).toEqual([0, []])
+  kept.keep(cycle(1), bytes(10))
+  expect([kept.bytes, held(kept)]).toEqual([10, [1]])
 })
 
 test('a response that is kept again counts once, and nothing is left when all are dropped', () => {
   const kept = new StoredResponses(25)
   for (const length of [10, 12]) kept.keep(cycle(1), bytes(length))
   expect(kept.bytes).toBe(12)
-  kept.dropUpTo(4)
+  kept.dropAll()
   expect([kept.bytes, held(kept)]).toEqual([0, []])
 })

@@ -17,6 +17,8 @@ export class StoredResponses {
   readonly #kept = new Map<string, StoredResponse>()
   #bytes = 0
   #newest: StoredResponse | null = null
+  /** Cycles up to this position are being removed from the store, or have been. */
+  #expiredUpTo: Position = 0
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
@@ -37,7 +39,7 @@ export class StoredResponses {
 
   keep(cycle: StoredCycle, response: Uint8Array): void {
     this.#drop(cycle.cycleId)
-    if (response.length > this.#bytesMax) return
+    if (cycle.position <= this.#expiredUpTo || response.length > this.#bytesMax) return
     this.#kept.set(cycle.cycleId, { cycle, response })
     this.#bytes += response.length
     for (const oldest of this.#kept.keys()) {
@@ -54,8 +56,17 @@ export class StoredResponses {
     this.#newest = newest
   }
 
-  /** Drops the responses of the cycles up to a position. */
-  dropUpTo(position: Position): void {
+  /** Drops the responses of the cycles up to a position, and keeps none of them from now on. */
+  expireUpTo(position: Position): void {
+    this.#expiredUpTo = position
+    this.#dropUpTo(position)
+  }
+
+  dropAll(): void {
+    this.#dropUpTo(Infinity)
+  }
+
+  #dropUpTo(position: Position): void {
     if (this.#newest !== null && this.#newest.cycle.position <= position) this.#newest = null
     for (const { cycle } of this.#kept.values()) if (cycle.position <= position) this.#drop(cycle.cycleId)
   }
