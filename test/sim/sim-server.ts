@@ -118,7 +118,8 @@ export class SimServer {
       },
       (error: unknown) => {
         if (!(error instanceof StoreError)) this.#parts.onFailure(error)
-        this.store = null
+        // The process ends, with the calls that it has.
+        this.#end()
         this.#parts.later('boot', () => this.boot())
       },
     )
@@ -127,13 +128,13 @@ export class SimServer {
   /** SIGKILL: drops all events of the service. Its clients get no response. */
   crash(): void {
     if (this.store === null) return
-    this.#parts.scheduler.end(this.incarnation)
     this.#parts.onCrash()
-    this.#down()
+    this.#end()
     if (!this.#parts.faultsEnded()) this.#parts.later('boot', () => this.boot())
   }
 
-  #down(): void {
+  #end(): void {
+    this.#parts.scheduler.end(this.incarnation)
     this.#parts.onFault()
     this.service = null
     this.store = null
@@ -152,8 +153,7 @@ export class SimServer {
     while (this.#parts.callCount() > 0)
       await this.#parts.scheduler.after({ label: 'wait for calls', incarnation, delaySteps: 5 })
     await this.store?.close()
-    this.#parts.scheduler.end(incarnation)
-    this.#down()
+    this.#end()
     this.#parts.later('boot', () => this.boot())
   }
 
