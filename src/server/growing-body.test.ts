@@ -18,11 +18,15 @@ test('a body is its pieces in order, with padding after it, for any announced le
   )
 })
 
-test('an announced length of 16 MiB takes no memory until the bytes arrive', () => {
-  const body = new GrowingBody(16 * 1024 * 1024)
-  body.append(new Uint8Array(1))
-  expect(body.bytes().buffer.byteLength).toBeLessThan(100_000)
-})
+// An upload of some megabytes may be cut after its first packets.
+test.each([1, 48 * 1024])(
+  'an announced length of 16 MiB takes no memory until the bytes arrive: %i so far',
+  (bytes) => {
+    const body = new GrowingBody(16 * 1024 * 1024)
+    body.append(new Uint8Array(bytes))
+    expect(body.bytes().buffer.byteLength).toBeLessThan(100_000)
+  },
+)
 
 test('a body is neither read nor extended nor released after its release', () => {
   const body = new GrowingBody(10)

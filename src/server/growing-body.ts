@@ -8,9 +8,9 @@ import { kibibyte } from '../base/index.js'
 import { bodyBufferBytes } from '../codec/index.js'
 import { assert } from '../contract/index.js'
 
-/** A larger body takes the spare buffer. */
+/** First size of a body that arrives in pieces. A larger one takes the spare buffer. */
 const smallBytesMax = 64 * kibibyte
-/** Room for what follows the first bytes, in a body that arrives in pieces: it is copied twice, not twenty times. */
+/** Room for what follows, past the first size: a large body is copied twice, not twenty times. */
 const growth = 16
 
 let spare: Buffer | null = null
@@ -40,7 +40,7 @@ export class GrowingBody {
     assert(!this.#isReleased, 'nothing is added to a body after its release')
     const needed = this.#length + piece.length
     if (bodyBufferBytes(needed) > this.#buffer.length) {
-      const roomy = Math.max(needed * growth, smallBytesMax)
+      const roomy = needed <= smallBytesMax ? smallBytesMax : needed * growth
       const grown = allocate(bodyBufferBytes(Math.max(needed, Math.min(this.#bytesMax, roomy))))
       this.#buffer.copy(grown, 0, 0, this.#length)
       this.#buffer = grown

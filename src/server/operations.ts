@@ -2,7 +2,15 @@
  * What the server does for each operation of the contract's table. A handler reads the request's body, calls the service,
  * and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into responses.
  */
-import { ignoringErrors, inBackground, type Log, memoizeLast, nextTurn, Semaphore } from '../base/index.js'
+import {
+  ignoringErrors,
+  inBackground,
+  type Log,
+  memoizeLast,
+  nextTurn,
+  Semaphore,
+  sha256Of,
+} from '../base/index.js'
 import { runBodyTask } from '../codec/index.js'
 import {
   cycleIdPattern,
@@ -122,14 +130,12 @@ async function putImage({ exchange, parameters, parts }: Call): Promise<Outgoing
   const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
   checkImageHeaders(contentType, contentEncoding)
   images.refuseIfFull(Number(contentLength))
-  const bodyHash = new BodyHash()
   const bytes = await exchange.body.read(imageBytesMax, settings().bodyReadMsMax, {
-    hash: bodyHash,
     known: images.repeatedBytes(Number(contentLength)),
   })
   checkMediaType(bytes)
   const key = parseImageKey(parameters, contentSha256)
-  const hash = images.repeatedHash(bytes) ?? bodyHash.of(bytes)
+  const hash = images.repeatedHash(bytes) ?? (await sha256Of(bytes))
   const { created, sha256 } = await images.put(key, { bytes, hash }, contentSha256, exchange.signal)
   const position = String(key.position).padStart(2, '0')
   const stored: ImageStored = {
