@@ -22,7 +22,7 @@ const system = [
   'src/cli/models/{activate,embed,history,init,packages}.test.ts',
   'src/cycle/embeddings/quarantine.test.ts',
   'src/history/export/query.test.ts',
-  'src/model/{loaded-model,sessions/model-process}.test.ts',
+  'src/model/{loaded-model,sessions/model-process,sessions/session-host}.test.ts',
   'src/model/verification/verify.test.ts',
   'src/store/journal/{damage,pgbouncer,postgres-journal,refusals,replica,takeover}.test.ts',
   'src/store/transfer.test.ts',

@@ -52,18 +52,13 @@ export interface StartedChild {
   readonly ended: Promise<string>
 }
 
-export interface SpawnOptions {
-  readonly cwd: string
-  readonly stdio: ('pipe' | number)[]
-}
-
 /** Rejects with the error of the system when it cannot. */
-export async function startChild(spawnChild = spawnModelProcess): Promise<StartedChild> {
+export async function startChild(): Promise<StartedChild> {
   const cwd = mkdtempSync(join(tmpdir(), 'understudy-model-'))
   let payloads: PayloadFile | undefined
   try {
     payloads = new PayloadFile()
-    const child = spawnChild({ cwd, stdio: ['pipe', 'pipe', 'pipe', 'pipe', payloads.descriptor] })
+    const child = spawnModelProcess(cwd, payloads)
     await once(child, 'spawn')
     return followChild(child, cwd, payloads)
   } catch (error) {
@@ -73,10 +68,13 @@ export async function startChild(spawnChild = spawnModelProcess): Promise<Starte
   }
 }
 
-function spawnModelProcess(options: SpawnOptions): ChildProcess {
-  // What an operator loads into the service by NODE_OPTIONS, such as an OpenTelemetry SDK, must not run in each process.
-  const env = { ...publicEnvironment(process.env), ...environment }
-  return startProcess(process.execPath, [...nodeFlags, childFile], { ...options, env })
+function spawnModelProcess(cwd: string, payloads: PayloadFile): ChildProcess {
+  return startProcess(process.execPath, [...nodeFlags, childFile], {
+    cwd,
+    // What an operator loads into the service by NODE_OPTIONS, such as an OpenTelemetry SDK, must not run in each process.
+    env: { ...publicEnvironment(process.env), ...environment },
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe', payloads.descriptor],
+  })
 }
 
 function followChild(child: ChildProcess, directory: string, payloads: PayloadFile): StartedChild {

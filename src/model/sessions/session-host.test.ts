@@ -2,14 +2,22 @@
  * The lifecycle of session processes, with stubs that fail as a broken driver or library would. Real graphs, and real
  * crashes, are in loaded-model.test.ts.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type * as base from '../../base/index.js'
 import { nextTurn, silentLog } from '../../base/index.js'
 import { ModelError } from '../model.js'
 import type { ServingPlan } from './plans.js'
-import { startChild, type SpawnOptions } from './child-process.js'
 import type { OwnerFormat } from './messages.js'
 import { SessionHost, type HostOptions } from './session-host.js'
+
+/** Starts a stub in place of the program of a process. */
+let startStub: (options: SpawnOptions) => ChildProcess
+
+vi.mock('../../base/index.js', async (importOriginal) => ({
+  ...(await importOriginal<typeof base>()),
+  startProcess: (_file: string, _args: readonly string[], options: SpawnOptions) => startStub(options),
+}))
 
 /** A stub replies to a request with the request. */
 const format: OwnerFormat<unknown, unknown> = {
@@ -197,13 +205,13 @@ async function open(start: (options: SpawnOptions) => ChildProcess, more: Partia
     lines.push(`${level}: ${message}`)
     if ('restartMs' in fields) waits.push(fields.restartMs as number)
   }
+  startStub = (options) => kept(children, start(options))
   const host = await SessionHost.open<unknown, unknown>({
     name: 'the stand-in',
     plan,
     format,
     bytesMax: Infinity,
     log: { ...silentLog, info: at('info'), warn: at('warn'), error: at('error') },
-    startChild: () => startChild((options) => kept(children, start(options))),
     ...more,
   })
   onTestFinished(() => host.close())

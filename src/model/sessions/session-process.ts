@@ -42,8 +42,6 @@ export interface ProcessOptions {
   readonly log: Log
   /** Time limit of each warm-up run. Default: `startMsMax`. */
   readonly warmUpMsMax?: number
-  /** Tests set it that need access to the process. */
-  readonly startChild?: () => Promise<StartedChild>
 }
 
 /** The caller that waits for a reply of the child. */
@@ -70,7 +68,7 @@ export class SessionProcess {
   static async start(options: ProcessOptions, signal?: AbortSignal): Promise<SessionProcess> {
     if (signal?.aborted === true) throw cancelled()
     try {
-      return new SessionProcess(options, await (options.startChild ?? startChild)(), signal)
+      return new SessionProcess(options, await startChild(), signal)
     } catch (cause) {
       // When there is no memory for another process, for example.
       throw new ModelError(`the process of ${options.name} cannot be started: ${reasonOf(cause)}`, { cause })
