@@ -1,8 +1,7 @@
 /**
- * The buffer of a body that is arriving. It grows with the bytes received, not with the length announced: a client that
- * announces 16 MiB and sends one byte holds a few kilobytes. A body that arrives as a whole gets one of
- * its size. The native decoder needs the padding after the body. The largest buffer that was released serves the next body
- * of some size: cycles mostly come one after the other, and new memory costs page faults and garbage collections.
+ * The buffer of a body that is arriving. It grows with the bytes received, not with the length announced; a body that arrives
+ * as a whole gets one of its size. The native decoder needs the padding after the body. The largest buffer that was released
+ * serves the next large body: cycles mostly come one after the other, and new memory costs page faults and garbage collections.
  */
 import { kibibyte } from '../base/index.js'
 import { bodyBufferBytes } from '../codec/index.js'

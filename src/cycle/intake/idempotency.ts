@@ -192,7 +192,7 @@ export class Idempotency {
 
   /** To be called when any cycles may have been replaced. */
   forgetResponses(): void {
-    this.#responses.dropAll()
+    this.#responses.dropUpTo(Infinity)
   }
 
   #response(cycle: StoredCycle): Uint8Array {

@@ -59,14 +59,10 @@ export class StoredResponses {
   /** Drops the responses of the cycles up to a position, and keeps none of them from now on. */
   expireUpTo(position: Position): void {
     this.#expiredUpTo = position
-    this.#dropUpTo(position)
+    this.dropUpTo(position)
   }
 
-  dropAll(): void {
-    this.#dropUpTo(Infinity)
-  }
-
-  #dropUpTo(position: Position): void {
+  dropUpTo(position: Position): void {
     if (this.#newest !== null && this.#newest.cycle.position <= position) this.#newest = null
     for (const { cycle } of this.#kept.values()) if (cycle.position <= position) this.#drop(cycle.cycleId)
   }
