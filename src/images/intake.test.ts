@@ -90,6 +90,13 @@ describe('an accepted image', () => {
     expect(redAt(310)).toBeGreaterThan(190)
   })
 
+  test('is stored in quality 90, on which the vectors of every encoder depend', async () => {
+    const copy = Buffer.from((await normaliseImage(large)).normalised)
+    const table = segmentAt(copy, 0xdb) + 5
+    // The standard's table begins 16, 11, 12, 14, 12, 10, 16, 14, in zigzag order; quality 90 divides it by 5.
+    expect([...copy.subarray(table, table + 8)]).toEqual([3, 2, 2, 3, 2, 2, 3, 3])
+  })
+
   test('keeps no metadata in its copy', async () => {
     const exif = { IFD0: { Copyright: 'someone' }, IFD3: { GPSLatitude: '37/1 33/1 0/1' } }
     const upload = await draw(100, 80).jpeg().withExif(exif).withIccProfile('p3').toBuffer()
