@@ -348,6 +348,26 @@ test('a version that served some of the cycles is compared with the model, and v
   )
 })
 
+test('shadows are in the order of their names, whichever scored first', async () => {
+  const cycles = Array.from({ length: 2 }, (_, index) =>
+    cycleBody(index, {
+      candidates: index === 0 ? [candidate('g', 1)] : [],
+      engagement: [reading('g', 1, cycleMs(index))],
+    }),
+  )
+  const store = await served(cycles)
+  const [first, second] = cycles.map((cycle) =>
+    packRows(cycleTables.heads, headsOf(responseOf(store, cycle))),
+  )
+  await store.models.putShadowScores(1, 'shadow-b', first!)
+  await store.models.putShadowScores(2, 'shadow-a', second!)
+  const names = evaluate(store).rankers.map(({ name }) => name)
+  expect(names.filter((name) => name.startsWith('shadow:shadow-'))).toEqual([
+    'shadow:shadow-a',
+    'shadow:shadow-b',
+  ])
+})
+
 test('the hash of a report is that of the cycle that arrived last, also if it was late', async () => {
   const late = cycleBody(0)
   const store = await served([cycleBody(1), late])
