@@ -72,6 +72,17 @@ test('a failure of work in the background is an error in the log with the name o
   ])
 })
 
+test('a server that is asked to end logs that it begins to, and last of all that it has', async () => {
+  const server = await started({ UNDERSTUDY_LOG_LEVEL: 'info' })
+  expect(await server.kill('SIGTERM')).toBe(0)
+  const messages = server.log
+    .trimEnd()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { msg: string }).msg)
+  expect(messages.at(-1)).toBe('stopped')
+  expect(messages).toContain('stopping')
+})
+
 test('a server that receives no cycle warms up completely', async () => {
   const server = await started({ UNDERSTUDY_LOG_LEVEL: 'debug' })
   await server.logged(/"cycles":30,"ms":\d+,"msg":"warm-up finished"/)
