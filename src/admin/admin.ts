@@ -23,6 +23,7 @@ import { Titles } from './page-data/titles.js'
 import { pageRoutes } from './page-files.js'
 import { loginStyle } from './login-page.js'
 import { JobLimiter, json, type Route } from './routes.js'
+import { statusEvents } from './status-events.js'
 import { Tracing } from './tracing.js'
 
 export interface AdminOptions {
@@ -98,7 +99,7 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
   })
   // Last: the user's SDK runs here, and what it throws must not keep the others from the request.
   observer.listen({ onRequest: (request) => tracing.requestEnded(request) })
-  const sendChanges = watcher(parts)
+  const sendChanges = statusEvents(parts)
   const watch = setInterval(() => inBackground('status events', sendChanges), watchMs).unref()
   return {
     port: listener.port,
@@ -207,21 +208,4 @@ function routesOf(parts: Parts): Route[] {
     ),
     route('token', '/api/events', () => streams.open()),
   ]
-}
-
-/** Sends an event when the status or the models have changed. Does nothing while no stream is open. */
-function watcher({ sources, streams, checks }: Parts): () => Promise<void> {
-  const sent = new Map<string, string>()
-  const sendIfChanged = (name: 'status' | 'models', data: object, isNew: string): void => {
-    if (sent.get(name) === isNew) return
-    sent.set(name, isNew)
-    streams.send(name, data)
-  }
-  return async () => {
-    if (streams.count === 0) return
-    const versions = { models: sources.models.versions, failures: sources.models.status.failures }
-    sendIfChanged('models', versions, JSON.stringify(versions))
-    const lines = await checks.run()
-    sendIfChanged('status', { checks: lines }, lines.map(({ status }) => status).join())
-  }
 }
