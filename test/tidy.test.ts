@@ -16,7 +16,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   contract: 3200,
   cycle: 5115,
   history: 5720,
-  images: 500,
+  images: 550,
   model: 11900,
   page: 7765,
   pool: 1450,

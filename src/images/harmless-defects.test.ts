@@ -90,7 +90,7 @@ describe('spectral selection that a sequential scan does not have', () => {
       'cut in the middle, with an end marker',
       (zero: Buffer) => Buffer.concat([zero.subarray(0, zero.length >> 1), endOfImage]),
     ],
-    ['without its end marker', (zero: Buffer) => zero.subarray(0, -2)],
+    ['without the last bytes of its picture', (zero: Buffer) => zero.subarray(0, -12)],
     ['with half a scan of zeros', (zero: Buffer) => halfOverwritten(zero)],
     ['with a stray restart marker', (zero: Buffer) => insert(zero, zero.length >> 1, [0xff, 0xd3])],
     [
@@ -110,13 +110,52 @@ describe('spectral selection that a sequential scan does not have', () => {
   })
 })
 
-describe('padding at the end of a scan', () => {
-  const scansOf = (jpeg: Buffer): number[] => {
-    const starts: number[] = []
-    for (let at = 0; (at = jpeg.indexOf(Buffer.from([0xff, 0xda]), at)) >= 0; at += 2) starts.push(at)
-    return starts
-  }
+/** Where the scans of a JPEG begin. */
+function scansOf(jpeg: Buffer): number[] {
+  const starts: number[] = []
+  for (let at = 0; (at = jpeg.indexOf(Buffer.from([0xff, 0xda]), at)) >= 0; at += 2) starts.push(at)
+  return starts
+}
 
+describe('a missing end marker', () => {
+  test.each([
+    ['without both of its bytes', (intact: Buffer) => intact.subarray(0, -2)],
+    ['without its last byte', (intact: Buffer) => intact.subarray(0, -1)],
+    ['as zeros', (intact: Buffer) => Buffer.concat([intact.subarray(0, -2), Buffer.alloc(2)])],
+    [
+      'after a later JFIF revision and wrong spectral selection',
+      (intact: Buffer) =>
+        insert(
+          intact === progressive ? intact : withSpectralSelection(intact, [0, 0, 0]),
+          2,
+          laterJfif,
+        ).subarray(0, -2),
+    ],
+  ])('changes nothing: %s', async (_, without) => {
+    const others = [
+      draw(50, 40).greyscale().jpeg(),
+      draw(50, 40).toColourspace('cmyk').jpeg(),
+      noise(90, 70).jpeg({ progressive: true, quality: 100 }),
+    ]
+    const images = await Promise.all(others.map((image) => image.toBuffer()))
+    for (const intact of [small, large, separate, progressive, ...images.slice(0, 2)])
+      expect(await copyOf(without(intact))).toBe(await copyOf(intact))
+    expect(await copyOf(images[2]!.subarray(0, -2))).toBe(await copyOf(images[2]!))
+  })
+
+  test('of an image that was cut between two scans does not hide that', async () => {
+    for (const jpeg of [separate, progressive])
+      for (const start of scansOf(jpeg)) await refused(jpeg.subarray(0, start))
+  })
+
+  test('of an image that was cut anywhere before does not hide that', async () => {
+    for (const jpeg of [small, separate, progressive])
+      for (let length = 2; length < jpeg.length - 4; length += 1 + (jpeg.length >> 6))
+        await refused(jpeg.subarray(0, length + 1))
+  })
+})
+
+describe('padding at the end of a scan', () => {
   /** Pads the end of each scan; the next segment follows a scan directly in these images. */
   const padded = (jpeg: Buffer, padding: Uint8Array): Buffer => {
     let bytes = jpeg

@@ -176,7 +176,7 @@ describe('a body that starts like a JPEG but does not decode completely is a bad
     ],
     ['one truncated in its header', () => small.subarray(0, 100)],
     ['one truncated in the middle', () => large.subarray(0, large.length >> 1)],
-    ['one without its last byte', () => large.subarray(0, -1)],
+    ['one without the last bytes of its picture', () => large.subarray(0, -20)],
     [
       'one truncated in the middle, with an end marker',
       () => Buffer.concat([large.subarray(0, large.length >> 1), endOfImage]),

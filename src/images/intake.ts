@@ -26,11 +26,12 @@ const decodeSecondsMax = 20
 const signature = [0xff, 0xd8, 0xff]
 
 /**
- * Warnings of libjpeg that need not concern the pixels: padding, a newer JFIF revision, header bytes that it ignores. All
- * others mean that pixels are missing or invented, and such an image counts as one that does not decode (docs/contract.md).
+ * Warnings of libjpeg that need not concern the pixels: padding, a newer JFIF revision, header bytes that it ignores, a file that
+ * ends without a marker. All others mean that pixels are missing or invented, and such an image counts as one that does not
+ * decode (docs/contract.md).
  */
 const harmlessWarning =
-  /extraneous bytes before marker|unknown JFIF revision|Unknown Adobe color transform|Invalid SOS parameters for sequential JPEG/
+  /extraneous bytes before marker|unknown JFIF revision|Unknown Adobe color transform|Invalid SOS parameters for sequential JPEG|premature end of JPEG image/
 
 // One thread per image: `ImageSemaphore` limits how many are decoded at a time. Uploads do not repeat, so a cache of decoded
 // images would only use memory.

@@ -47,13 +47,13 @@ export function readHead(bytes: Uint8Array): JpegHead {
 /**
  * A copy of the first image in the file as libjpeg reads it: bytes between segments are removed; the JFIF revision, an
  * unknown Adobe colour transform and the spectral selection of sequential scans, which libjpeg ignores, have the values
- * that it assumes. `scans`: zeros, or a repeated byte, before the markers that end scans and restart intervals are
+ * that it assumes; a file that ends after all scans of its image has an end marker. `scans`: zeros, or a repeated byte, before the markers that end scans and restart intervals are
  * removed; where they replaced coded data, the decoder then misses it. Returns null for too many segments.
  */
 export function repairedJpeg(bytes: Uint8Array, repair: Repair): Uint8Array | null {
   // Not `slice`: that of a Buffer is a view.
   const copy = new Uint8Array(bytes)
-  let frame: { readonly isProgressive: boolean; readonly componentCount: number } | null = null
+  let frame: Frame | null = null
   let adobeAt = -1
   // Bytes up to `kept` are in place; the next segment, which begins at `at` or later, moves there.
   let kept = 2
@@ -68,25 +68,69 @@ export function repairedJpeg(bytes: Uint8Array, repair: Repair): Uint8Array | nu
     const start = nextMarker(copy, at)
     const code = copy[start + 1]
     const end = segmentEnd(copy, start)
-    if (code === codes.startOfScan && frame?.isProgressive === false)
-      restoreSpectralSelection(copy, start, end)
+    if (code === codes.startOfScan && frame !== null) {
+      if (!frame.isProgressive) restoreSpectralSelection(copy, start, end)
+      noteScan(frame, copy, start, end)
+    }
     if (code === codes.app0 && nameAt(copy, start) === 'JFIF\0') copy[start + 9] = 1
     const isAdobe = code === codes.app14 && nameAt(copy, start) === 'Adobe'
-    if (code !== undefined && codes.startsOfFrame.includes(code))
-      frame = {
-        isProgressive: codes.progressiveFrames.includes(code),
-        componentCount: copy[start + 9] ?? 3,
-      }
+    if (code !== undefined && codes.startsOfFrame.includes(code)) frame = readFrame(copy, start, code)
     const movedTo = keep(start, end)
     if (isAdobe) adobeAt = movedTo
     at = end
     if (code === undefined || code === codes.endOfImage) {
-      if (adobeAt >= 0 && copy[adobeAt + 15] !== 0) copy[adobeAt + 15] = frame?.componentCount === 4 ? 2 : 1
-      return copy.subarray(0, kept)
+      if (adobeAt >= 0 && copy[adobeAt + 15] !== 0) copy[adobeAt + 15] = frame?.missingBits.size === 4 ? 2 : 1
+      const image = copy.subarray(0, kept)
+      return code === undefined && isComplete(frame) ? withEndMarker(image) : image
     }
     if (code === codes.startOfScan) at = keepScan(copy, end, repair, keep)
   }
   return null
+}
+
+interface Frame {
+  readonly isProgressive: boolean
+  /** By component, for each of its 64 coefficients: how many of the low bits no scan has had yet. */
+  readonly missingBits: ReadonlyMap<number, Uint8Array>
+}
+
+const coefficientCount = 64
+/** More than any coefficient has. */
+const allBits = 16
+
+function readFrame(bytes: Uint8Array, start: number, code: number): Frame {
+  const components = Array.from(
+    { length: bytes[start + 9] ?? 0 },
+    (_, index) => bytes[start + 10 + 3 * index] ?? 0,
+  )
+  return {
+    isProgressive: codes.progressiveFrames.includes(code),
+    missingBits: new Map(components.map((id) => [id, new Uint8Array(coefficientCount).fill(allBits)])),
+  }
+}
+
+/** Notes which bits of which coefficients the scan at `start` has. */
+function noteScan({ missingBits }: Frame, bytes: Uint8Array, start: number, end: number): void {
+  const componentCount = bytes[start + 4] ?? 0
+  const at = start + 5 + 2 * componentCount
+  if (at + 3 > end) return
+  const [first, last, bits] = [bytes[at]!, bytes[at + 1]!, bytes[at + 2]! & 15]
+  for (let index = 0; index < componentCount; index++)
+    missingBits.get(bytes[start + 5 + 2 * index]!)?.fill(bits, first, last + 1)
+}
+
+/** Whether the scans have all bits of the image. One that was cut between two scans would lack some, without a warning. */
+function isComplete(frame: Frame | null): boolean {
+  return (
+    frame !== null && [...frame.missingBits.values()].every((bits) => bits.every((missing) => missing === 0))
+  )
+}
+
+function withEndMarker(image: Uint8Array): Uint8Array {
+  const complete = new Uint8Array(image.length + 2)
+  complete.set(image)
+  complete.set([0xff, codes.endOfImage], image.length)
+  return complete
 }
 
 /** Keeps the coded data from `from` on. Returns their end: a marker other than a restart, or the end of the file. */
