@@ -3,7 +3,7 @@
  * `understudy report`. Slow and obvious; it shares no code with src/history.
  */
 import type { Candidate, CycleRequest, CycleResponse, ResultRow } from '../../src/contract/index.js'
-import { kstDay, naiveInterval, type Observation } from './naive-intervals.js'
+import { kstDay, naiveInterval, naiveVerdict, type Observation } from './naive-intervals.js'
 import { instantOf, naiveLedger, type LedgerVisit } from './naive-ledger.js'
 
 export interface NaiveCycle {
@@ -246,13 +246,14 @@ export function naiveReport(
         const other = b.percentiles.get(visit)
         return other === undefined ? [] : [[visit, p - other]]
       })
-      const values = both.map(([, value]) => value)
+      const observed = both.map(([visit, value]) => ({ unit: unitOfVisit(visit), value }))
       return {
         a: a.figures.name,
         b: b.figures.name,
-        mean: mean(values),
+        mean: mean(observed.map(({ value }) => value)),
         n: both.length,
-        ci95: ofVisits(both),
+        ci95: interval(observed),
+        verdict: naiveVerdict(observed),
       }
     }),
     first_score: naiveLedger(visits, times),

@@ -35,6 +35,15 @@ export function naiveInterval(observations: readonly Observation[]): [number, nu
   return [percentile(means, 2.5), percentile(means, 97.5)]
 }
 
+/** Whether a mean difference is clear: its interval excludes 0, and at least five units have observations. */
+export function naiveVerdict(observations: readonly Observation[]): string | null {
+  const interval = naiveInterval(observations)
+  if (interval === null) return null
+  const isEnough = new Set(observations.map(({ unit }) => unit)).size >= 5
+  if (isEnough && interval[0] > 0) return 'better'
+  return isEnough && interval[1] < 0 ? 'worse' : 'cannot be told apart'
+}
+
 /** NumPy's default: linear interpolation. */
 function percentile(sorted: readonly number[], percent: number): number {
   const place = ((sorted.length - 1) * percent) / 100

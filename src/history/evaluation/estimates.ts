@@ -9,6 +9,8 @@ import { fates, lastBefore } from './ranker-evaluation.js'
 import type { EvaluationWindow } from './window.js'
 
 const daysMin = 5
+/** Fewer units agree by chance too often: four of four do in one case of eight. */
+export const verdictUnitsMin = 5
 
 export function kstDay(ms: number): number {
   return Math.floor((ms + kstOffsetMs) / dayMs)

@@ -4,17 +4,13 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { silentLog } from '../../base/index.js'
-import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
+import { candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
 import { expectFigures } from '../../../test/helpers/expect-figures.js'
-import { FakeModel } from '../../../test/helpers/fake-model.js'
-import { naiveReport, type NaiveCycle } from '../../../test/helpers/naive-evaluation.js'
-import { referenceCodec as codec } from '../../codec/index.js'
-import type { CycleRequest, CycleResponse, HeadColumns } from '../../contract/index.js'
-import { CycleService, RequestBody, StageClock } from '../../cycle/index.js'
-import type { ScoringInputs } from '../../pool/index.js'
-import { cycleTables, packRows, type CycleRows } from '../../records/index.js'
-import { createMemoryStore, type Store } from '../../store/index.js'
+import { naiveReport } from '../../../test/helpers/naive-evaluation.js'
+import { headsOf, naiveCycles, responseOf, served, twin } from '../../../test/helpers/served-history.js'
+import type { CycleRequest } from '../../contract/index.js'
+import { cycleTables, packRows } from '../../records/index.js'
+import { createMemoryStore } from '../../store/index.js'
 import { evaluate } from './evaluate.js'
 
 const runCount = Number(process.env['EVALUATION_RUNS'] ?? 80)
@@ -80,8 +76,8 @@ const cycleAt = (index: number): fc.Arbitrary<CycleRequest> =>
     })
     .map((parts) => cycleBody(index, parts))
 
-/** Verdicts and further days follow from mean and interval. */
-function expectVerdicts(report: object): void {
+/** Further days follow from mean, interval and verdict. */
+function expectFurtherDays(report: object): void {
   const { window, differences } = report as {
     window: { days: number }
     differences: {
@@ -97,8 +93,7 @@ function expectVerdicts(report: object): void {
       continue
     }
     const [low, high] = ci95
-    const isClear = low > 0 || high < 0
-    expect(verdict).toBe(isClear ? (low > 0 ? 'better' : 'worse') : 'cannot be told apart')
+    const isClear = verdict !== 'cannot be told apart'
     // The half-width shrinks with the root of the number of days.
     const days = window.days * ((high - low) / 2 / Math.abs(mean)) ** 2
     const further = mean === 0 ? null : Math.max(1, Math.ceil(days - window.days))
@@ -123,79 +118,6 @@ const history = (isInOrder: boolean): fc.Arbitrary<RandomHistory> =>
     }),
   )
 
-/** Heads that differ, so that the weights decide about the order. */
-class TwoHeads extends FakeModel {
-  override async predict(inputs: ScoringInputs): Promise<HeadColumns> {
-    const heads = await super.predict(inputs)
-    const { comment_cnt } = inputs.engagement
-    const p_comments = Float32Array.from(inputs.readings, (row) => (comment_cnt[row]! % 5) / 5 || 0)
-    return { ...heads, p_comments }
-  }
-}
-
-const twin = 'twin'
-/** Of every third cycle, the shadow `twin` has no scores. */
-const hasTwin = (position: number): boolean => position % 3 !== 0
-
-/** The model and the weights change on the way. The shadow `twin` has the heads of the serving model. */
-async function served(cycles: readonly CycleRequest[]): Promise<Store> {
-  const store = createMemoryStore()
-  let model: FakeModel = new TwoHeads()
-  let nowMs = 0
-  const service = await CycleService.open({
-    codec,
-    store,
-    model: () => model,
-    textEncodeMsMax: 1000,
-    clock: () => nowMs,
-    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-    initialWeights: { version: 'initial', weights: { views: 1, comments: 0.5, up: 0, downvote_share: 0 } },
-    log: silentLog,
-  })
-  for (const [place, cycle] of cycles.entries()) {
-    if (place === 4) model = Object.assign(new TwoHeads(), { version: 'fake-2' })
-    nowMs = Date.parse(cycle.cycle_time)
-    await service.intake.submit(new RequestBody(bytesOf(cycle)), nowMs, new StageClock(0))
-    // From the next boundary on.
-    if (place === 2)
-      await service.setWeights({
-        version: 'comments',
-        note: '',
-        weights: { views: 0, comments: 1, up: 0, downvote_share: 0 },
-      })
-    const { position } = store.findCycle(cycle.cycle_id)!
-    const packed = packRows(cycleTables.heads, headsOf(responseOf(store, cycle)))
-    if (hasTwin(position)) await store.models.putShadowScores(position, twin, packed)
-  }
-  await service.close()
-  return store
-}
-
-function responseOf(store: Store, { cycle_id }: CycleRequest): CycleResponse {
-  return JSON.parse(Buffer.from(store.readResponse(cycle_id)!).toString()) as CycleResponse
-}
-
-function headsOf({ results }: CycleResponse): CycleRows<'heads'> {
-  const scored = results.filter(({ status }) => status === 'scored')
-  const column = (name: 'p_views' | 'p_comments'): Float32Array =>
-    Float32Array.from(scored, (row) => row[name] ?? NaN)
-  return {
-    count: scored.length,
-    p_views: column('p_views'),
-    p_comments: column('p_comments'),
-    p_up: null,
-    downvote_share: null,
-  }
-}
-
-function naiveCycles({ cycles }: RandomHistory, store: Store): NaiveCycle[] {
-  return cycles.map((request, index) => {
-    const response = responseOf(store, request)
-    const scores = response.results.flatMap(({ score }) => score ?? [])
-    return { request, response, shadows: hasTwin(index + 1) ? { [twin]: scores } : {} }
-  })
-}
-
 test(
   'equals an independent implementation over whole histories, with late cycles',
   () =>
@@ -204,7 +126,7 @@ test(
         const store = await served(random.cycles)
         const report = evaluate(store)
         expectFigures(report, naiveReport(naiveCycles(random, store)))
-        expectVerdicts(report)
+        expectFurtherDays(report)
       }),
       { numRuns: runCount },
     ),
@@ -346,6 +268,44 @@ test('a version that served some of the cycles is compared with the model, and v
   expect(pairs).toEqual(
     expect.arrayContaining(['model shadow:fake-2', `model shadow:${twin}`, `shadow:fake-2 shadow:${twin}`]),
   )
+})
+
+/** Each cycle saves the post that the model ranks higher, after the first one, which brings the first two. */
+function agreeingCycles(saves: number): RandomHistory {
+  const cycles = Array.from({ length: saves + 1 }, (_, index) => {
+    const [high, low] = [2 * index + 1, 2 * index + 2]
+    return cycleBody(index, {
+      candidates: [high, low].map((post) => candidate('g', post)),
+      engagement: [high, low].map((post) =>
+        reading('g', post, cycleMs(index), { comment_cnt: post === high ? 9 : 1, up: post === high ? 1 : 9 }),
+      ),
+      removals:
+        index === 0
+          ? []
+          : [
+              removal('g', high - 2, {
+                reason: 'saved',
+                tier: 'main',
+                decided_at: instant(cycleMs(index) - minute),
+              }),
+            ],
+    })
+  })
+  return { cycles, step: 1 }
+}
+
+test.each([
+  [1, 'cannot be told apart', 1],
+  [4, 'cannot be told apart', 1],
+  [5, 'better', 0],
+])('a verdict needs saves of five cycles, however clear they are: after %d', async (saves, verdict, days) => {
+  const random = agreeingCycles(saves)
+  const store = await served(random.cycles)
+  const report = evaluate(store)
+  const against = report.differences.find(({ a, b }) => a === 'model' && b === 'up')
+  expect(against).toMatchObject({ n: saves, verdict, more_days: days })
+  expect(Math.min(...(against?.ci95 ?? []))).toBeGreaterThan(0)
+  expectFigures(report, naiveReport(naiveCycles(random, store)))
 })
 
 test('shadows are in the order of their names, whichever scored first', async () => {

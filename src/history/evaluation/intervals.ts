@@ -21,6 +21,10 @@ export class UnitSums {
     }
   }
 
+  get unitCount(): number {
+    return this.#units.size
+  }
+
   get denominator(): number {
     let sum = 0
     for (const unit of this.#units.values()) sum += unit.denominator

@@ -13,7 +13,7 @@ import {
   type Ranker,
 } from '../../contract/index.js'
 import { averagePrecision, quantile, rocAuc } from '../ranking.js'
-import type { Units } from './estimates.js'
+import { verdictUnitsMin, type Units } from './estimates.js'
 import { UnitSums } from './intervals.js'
 import { fates, ndcgDepths, topDepths, type RankerEvaluation } from './ranker-evaluation.js'
 import type { EvaluationWindow } from './window.js'
@@ -143,7 +143,8 @@ export function difference(a: EvaluatedRanker, b: EvaluatedRanker, units: Units,
   const names = { a: a.name, b: b.name, mean, n, ci95 }
   if (mean === null || ci95 === null) return { ...names, verdict: null, more_days: null }
   const [low, high] = ci95
-  if (low > 0 || high < 0) return { ...names, verdict: low > 0 ? 'better' : 'worse', more_days: 0 }
+  if (sums.unitCount >= verdictUnitsMin && (low > 0 || high < 0))
+    return { ...names, verdict: low > 0 ? 'better' : 'worse', more_days: 0 }
   // The half-width shrinks with the root of the number of days.
   const ratio = (high - low) / 2 / Math.abs(mean)
   const more_days = Number.isFinite(ratio) ? Math.max(1, Math.ceil(days * (ratio ** 2 - 1))) : null
