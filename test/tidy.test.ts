@@ -9,7 +9,7 @@ import { projectDir } from './helpers/server-process.js'
 /** Lines of each folder of src without tests: what it has, up to the next fifty. Growth is a decision. */
 const folderLinesMax: Readonly<Record<string, number>> = {
   admin: 3520,
-  base: 675,
+  base: 700,
   cli: 5725,
   client: 1200,
   codec: 4580,

@@ -4,7 +4,7 @@
  * `#process` first.
  */
 import { randomUUID } from 'node:crypto'
-import { dayMs } from '../base/index.js'
+import { clipText, dayMs } from '../base/index.js'
 import {
   firstScoreTarget,
   outcomeCodes,
@@ -254,7 +254,7 @@ function callRecord(id: number, request: EndedRequest, result: CallRecord['resul
     counts: summary?.counts ?? null,
     warnings: warnings.map(({ detail, ...warning }) => ({
       ...warning,
-      detail: detail.slice(0, detailCharsMax),
+      detail: clipText(detail, detailCharsMax),
     })),
     is_late: isLate(warnings),
     model_version: summary?.modelVersion ?? null,

@@ -9,6 +9,7 @@ export {
   type BackgroundFailure,
   type BackgroundWorkName,
 } from './background.js'
+export { clipText } from './clip-text.js'
 export { codeOf, firstLineOf, messageOf, toError } from './errors.js'
 export { LockedError, openLocked } from './flock.js'
 export { endWithParent } from './end-with-parent.js'

@@ -55,3 +55,18 @@ test('only the first twenty differences are listed, however many there are', () 
   const moved = [{ views: -1 }, ...rows].slice(0, -1)
   expect(lines({ rows }, { rows: moved })).toHaveLength(20)
 })
+
+test('is Unicode text, whatever the names and values are', () => {
+  const [was, is] = [1, 2].map((value) => ({
+    [`${'n'.repeat(199)}😀`]: value,
+    '\ud800': value,
+    text: `${'t'.repeat(39)}😀${value}`,
+    half: `\udc00${value}`,
+  }))
+  expect(lines(was, is)).toEqual([
+    `${'n'.repeat(199)}…: was 1, is 2`,
+    '\ufffd: was 1, is 2',
+    `text: was "${'t'.repeat(39)}…", is "${'t'.repeat(39)}…"`,
+    'half: was "\ufffd1", is "\ufffd2"',
+  ])
+})

@@ -2,7 +2,7 @@
  * Where two JSON texts have different values (docs/contract.md, POST /v1/cycles): member order, white space and the spelling
  * of numbers and strings do not matter; array order does, and so does every unknown member. Numbers are doubles.
  */
-import { isObject } from '../base/index.js'
+import { clipText, isObject } from '../base/index.js'
 import { pathText, type FieldProblem } from '../contract/index.js'
 import { asBuffer } from './body-buffer.js'
 
@@ -34,7 +34,7 @@ function differencesOf(was: unknown, is: unknown): FieldProblem[] {
   const containers: ContainerPair[] = []
   const add = (problem: string): void => {
     const path = pathText(containers.map(({ names, next }) => (names === null ? next : names[next]) ?? ''))
-    differences.push({ path: shorten(path, pathCharsMax), problem })
+    differences.push({ path: clipText(path, pathCharsMax), problem })
   }
   const compare = (a: unknown, b: unknown): void => {
     if (a === b) return
@@ -77,14 +77,10 @@ function childOf(container: Container, { names, next }: ContainerPair): unknown 
 
 function textOf(value: unknown): string {
   if (value === undefined) return 'absent'
-  if (typeof value === 'string') return JSON.stringify(shorten(value, textCharsMax))
+  if (typeof value === 'string') return JSON.stringify(clipText(value, textCharsMax))
   if (typeof value === 'number') return String(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   return Array.isArray(value) ? 'a list' : 'an object'
-}
-
-function shorten(text: string, charsMax: number): string {
-  return text.length <= charsMax ? text : `${text.slice(0, charsMax)}…`
 }
 
 function entries(count: number): string {

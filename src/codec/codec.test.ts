@@ -92,9 +92,12 @@ describe('decoding a cycle', () => {
       candidate_scores,
       zz: true,
       ['x'.repeat(201)]: 1,
+      [`y${'😀'.repeat(100)}`]: 1,
+      '\ud800': 1,
     })
     const ofRows = ['engagement[].zz', 'engagement[].b', 'engagement[].a', 'removals[].zz']
-    const names = ['last', 'zz', `${'x'.repeat(200)}…`, ...ofRows]
+    const ofBody = ['last', 'zz', `${'x'.repeat(200)}…`, `y${'😀'.repeat(99)}…`, '\ufffd']
+    const names = [...ofBody, ...ofRows]
     expect(decodeCycle(json).unknownFields).toEqual(names)
     expect(loadCodec('auto').codec.decodeCycle(json)).toEqual(decodeCycle(json))
   })

@@ -2,6 +2,7 @@
  * Reference decoder: a cycle body to columns by JSON.parse, typia and plain TypeScript. It defines what a body means;
  * the native decoder must give the same columns, and leaves every error to this one.
  */
+import { clipText } from '../base/index.js'
 import {
   absentCode,
   assert,
@@ -199,16 +200,14 @@ function unknownFields(request: CycleRequest): string[] {
   const note = (name: string): void => {
     if (found.size < unknownNameCountMax) found.add(name)
   }
-  for (const name of Object.keys(request)) if (!knownMembers.has(name)) note(clip(name))
+  for (const name of Object.keys(request))
+    if (!knownMembers.has(name)) note(clipText(name, unknownNameCharsMax))
   for (const list of rowLists) {
     const known = new Set(rowShape(cycleShape, list).members.map((member) => member.name))
     for (const row of request[list]) {
-      for (const name of Object.keys(row)) if (!known.has(name)) note(`${list}[].${clip(name)}`)
+      for (const name of Object.keys(row))
+        if (!known.has(name)) note(`${list}[].${clipText(name, unknownNameCharsMax)}`)
     }
   }
   return [...found]
-}
-
-function clip(name: string): string {
-  return name.length <= unknownNameCharsMax ? name : `${name.slice(0, unknownNameCharsMax)}…`
 }

@@ -208,6 +208,13 @@ describe('warnings', () => {
     ])
   })
 
+  test('do not cut a character of a gallery id in half', () => {
+    const removals = [removal(`${'g'.repeat(79)}😀`, 1)]
+    expect(run(enter, cycleBody(1, { removals }))).toEqual([
+      `removal of a post that is not pending (1): ${'g'.repeat(79)}…/1`,
+    ])
+  })
+
   test('name at most twenty unknown fields', () => {
     const names = Array.from({ length: 21 }, (_, n) => `mood${n}`)
     const unknown = Object.fromEntries(names.map((name) => [name, 1])) as object

@@ -1,6 +1,7 @@
 /**
  * Warnings about posts, and about unknown fields. The posts of a warning are counted, and the first few are named.
  */
+import { clipText } from '../base/index.js'
 import { unknownFieldWarningCountMax, type Warning, type WarningCode } from '../contract/index.js'
 
 const postCountMax = 5
@@ -8,8 +9,7 @@ const gallIdCharsMax = 80
 
 /** A post's name for messages. A long gallery id is cut. */
 export function shortPostName(gallId: string, postNo: number): string {
-  const name = gallId.length <= gallIdCharsMax ? gallId : `${gallId.slice(0, gallIdCharsMax)}…`
-  return `${name}/${postNo}`
+  return `${clipText(gallId, gallIdCharsMax)}/${postNo}`
 }
 
 /** One kind of warning, with the posts that it concerns. */

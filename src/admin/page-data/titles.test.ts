@@ -68,7 +68,7 @@ test('each post has the title of its row, up to 300 characters; a record is read
   )
   expect(found()).toEqual([null, null, null])
   await titles.read(slots, stays)
-  expect(found()).toEqual(['두 번째', 'first', 'x'.repeat(300)])
+  expect(found()).toEqual(['두 번째', 'first', `${'x'.repeat(300)}…`])
   await titles.read(slots, stays)
   expect(readColumns.mock.calls).toEqual([[1], [2]])
 })

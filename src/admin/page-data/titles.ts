@@ -2,7 +2,7 @@
  * Titles of posts, which the pool does not hold: read from the records of the cycles with which the posts entered, once per
  * post, when the page first requests them. Bounded by the posts that are pending: those of others are read again.
  */
-import { nextTurn } from '../../base/index.js'
+import { clipText, nextTurn } from '../../base/index.js'
 import type { PoolState } from '../../pool/index.js'
 import { readCycleTable } from '../../records/index.js'
 import type { ServerSources } from '../../server/index.js'
@@ -67,7 +67,7 @@ export class Titles {
       try {
         const titles = titlesAt(store, position)
         for (const key of ofCycle)
-          this.#titles.set(key, (titles[key % rowCountMax] ?? '').slice(0, titleCharsMax))
+          this.#titles.set(key, clipText(titles[key % rowCountMax] ?? '', titleCharsMax))
       } catch (error) {
         // The next request retries.
         log.warn({ err: error, position }, 'titles cannot be read')

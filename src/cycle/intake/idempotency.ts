@@ -4,7 +4,7 @@
  * their hash; other bytes are compared as JSON values. Calls with the id of a cycle in progress are coalesced (single
  * flight). A call whose client has disconnected stops waiting.
  */
-import { abortable, mebibyte, Semaphore } from '../../base/index.js'
+import { abortable, clipText, mebibyte, Semaphore } from '../../base/index.js'
 import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
 import type { ExpiryRecords, Position, Store, StoredCycle, StoredRequest } from '../../store/index.js'
@@ -171,7 +171,7 @@ export class Idempotency {
     const cycle = this.#responses.find(cycleId)?.cycle ?? this.#store.findCycle(cycleId)
     const response = cycle && this.#read(cycle)
     if (response === undefined)
-      throw new ServiceError({ code: 'unknown_cycle', cycle_id: cycleId.slice(0, 40) })
+      throw new ServiceError({ code: 'unknown_cycle', cycle_id: clipText(cycleId, 40) })
     return response
   }
 

@@ -3,7 +3,7 @@
  * generates from the type. The schema declares each rule, and its `title` in words, where they do not follow from numbers.
  */
 import type { IJsonSchemaUnit } from 'typia'
-import { isObject } from '../../base/index.js'
+import { clipText, isObject } from '../../base/index.js'
 import { assert, isDateTime, isWithinChars, pathText, type WireSchema } from '../../contract/index.js'
 import { ModelError } from '../model.js'
 
@@ -131,8 +131,7 @@ function ruleOf(value: unknown, alternatives: readonly JsonSchema[]): string {
   if (value === '' && alternatives.some(({ minLength = 0 }) => minLength > 0)) return 'not be empty'
   const literals = alternatives.flatMap(({ const: literal = [] }) => literal)
   const words = [...new Set(alternatives.map(wordsOf))].sort().join(' or ')
-  const text = typeof value === 'number' ? String(value) : JSON.stringify(value)
-  const shown = text.length <= valueCharsMax ? text : `${text.slice(0, valueCharsMax)}…`
+  const shown = clipText(typeof value === 'number' ? String(value) : JSON.stringify(value), valueCharsMax)
   return `be ${literals.length > 0 ? `one of ${literals.sort().join(', ')}` : words}, not ${shown}`
 }
 
