@@ -29,6 +29,19 @@ test('a cycle is on a five-minute boundary, to the last digit', () => {
   expect(problemsOf(at('2024-03-01T00:00:00.000+09:00'), later)).toEqual([])
 })
 
+test('a cycle of the future that time does not mend has that problem too', () => {
+  const future = { path: 'cycle_time', problem: futureProblem }
+  const offBoundary = { path: 'cycle_time', problem: 'must be on a five-minute boundary' }
+  expect(problemsOf(at('2024-03-01T00:01:00+09:00'), 0)).toEqual(
+    expect.arrayContaining([future, offBoundary]),
+  )
+  const cycle = cycleBody(0, { engagement: [reading('g', 1, cycleMs(1))] })
+  expect(problemsOf(cycle, 0)).toEqual([
+    future,
+    { path: 'engagement[0].observed_at', problem: 'must not be later than cycle_time' },
+  ])
+})
+
 test('the id of a cycle is its time in Korea', () => {
   const cycle = { ...cycleBody(0), cycle_id: '20240301T0005' }
   expect(problemsOf(cycle)).toEqual([

@@ -42,9 +42,9 @@ function checkId(problems: Problems, { cycleId, cycleAt }: CycleColumns): void {
 
 function checkTime(problems: Problems, at: Instant, { nowMs, skewMs }: Now): void {
   if (at.ms > nowMs + skewMs) problems.add('cycle_time', futureProblem)
-  else if (at.ms % cycleBoundaryMs !== 0 || at.fraction !== 0) {
+  // Also of the future: a client sends a cycle again whose only problem is that one.
+  if (at.ms % cycleBoundaryMs !== 0 || at.fraction !== 0)
     problems.add('cycle_time', 'must be on a five-minute boundary')
-  }
 }
 
 function checkRows(
