@@ -64,6 +64,17 @@ test('until a reload has ended, a load that began before it does not make the co
   expect(differences(counts)).toEqual([])
 })
 
+test('complete counts that are loaded again are those of the store until they have been', async () => {
+  const counts = new ImageCounts(store)
+  await counts.load()
+  const reloading = counts.reload()
+  expect(differences(counts)).toEqual([])
+  await nextTurn()
+  expect(differences(counts)).toEqual([])
+  await reloading
+  expect(differences(counts)).toEqual([])
+})
+
 test('images that are stored and removed while the counts are loaded are counted', async () => {
   const counts = new ImageCounts(store)
   const loading = counts.load()

@@ -98,3 +98,27 @@ test.each(['ends', 'fails'])('the memory of outcomes is held until their check %
   await nextTurn()
   expect(admission.bytesHeld).toBe(0)
 })
+
+test('a client that accepts nothing of a response for a minute is disconnected, and what it held is released', () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const responses = new BodyAdmission(1_000_000)
+  const resources = new CallResources(new BodyAdmission(1000), responses, () => undefined)
+  const fake = new FakeExchange({ method: 'GET', path: '/v1/scores/20250303T0900' })
+  const exchange = new Exchange(fake.response, fake.request, 0, resources, () => undefined)
+  exchange.watchConnection()
+  const body = new Uint8Array(900_000)
+  expect(exchange.reserveResponse(body.length)).toBeNull()
+  exchange.workEnded()
+  fake.piecesMax = 0
+  exchange.send({ status: 200, headers: {}, body }, false)
+  vi.advanceTimersByTime(50_000)
+  fake.piecesMax = 1
+  vi.advanceTimersByTime(2000)
+  const { bytesWritten } = fake
+  expect(bytesWritten).toBeGreaterThan(0)
+  vi.advanceTimersByTime(58_000)
+  expect([fake.ended, responses.bytesHeld]).toEqual([false, body.length])
+  vi.advanceTimersByTime(6000)
+  expect([fake.ended, fake.bytesWritten, responses.bytesHeld]).toEqual([true, bytesWritten, 0])
+})

@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../base/index.js'
 import {
   cluster,
+  isOwner,
   journalUrl,
   newEnvironment,
   openReplica,
@@ -171,6 +172,17 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     expect((await journalStatus(journal)).environments).not.toContainEqual(
       expect.objectContaining({ environment }),
     )
+  })
+
+  test('a directory without a record becomes an environment that can be served and detached', async () => {
+    const [dataDir, journal, environment] = [await newDirectory(), await journalUrl(), newEnvironment()]
+    await (await openLmdbStore({ dataDir })).close()
+    expect(await importDirectory({ journal, environment, directory: { dataDir } })).toMatchObject({
+      records: 0,
+    })
+    const store = await openReplica({ environment })
+    await isOwner(store)
+    expect(store.replication).toMatchObject({ entry: 1, problem: null })
   })
 
   test('an environment that the journal does not have is refused with the names of those that it has', async () => {

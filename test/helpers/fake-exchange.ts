@@ -16,6 +16,8 @@ export class FakeExchange {
   /** The response's end has been written, or the connection is closed. */
   ended = false
   bytesWritten = 0
+  /** How many more pieces of the response the client reads. */
+  piecesMax = Infinity
   #onAborted: (() => void) | null = null
   #onData: ((chunk: ArrayBuffer, isLast: boolean) => void) | null = null
   readonly #call: FakeCall
@@ -56,9 +58,10 @@ export class FakeExchange {
       getWriteOffset: use(() => this.bytesWritten),
       // A client that reads slowly: each attempt sends a part.
       tryEnd: use((piece: ArrayBuffer | Uint8Array, total: number) => {
-        this.bytesWritten = Math.min(total, this.bytesWritten + Math.ceil(piece.byteLength / 2))
+        const isRead = this.piecesMax-- > 0
+        if (isRead) this.bytesWritten = Math.min(total, this.bytesWritten + Math.ceil(piece.byteLength / 2))
         this.ended = this.bytesWritten === total
-        return [true, this.ended]
+        return [isRead, this.ended]
       }),
       end: use(() => void (this.ended = true)),
       endWithoutBody: use(() => void (this.ended = true)),

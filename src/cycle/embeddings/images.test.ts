@@ -7,6 +7,7 @@ import { removal } from '../../../test/helpers/bodies.js'
 import { callsOf, serviceParts, titledCycle as cycle } from '../../../test/helpers/cycle-service.js'
 import { EncodingModel, FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
 import '../../../test/helpers/poisoned-memory.js'
+import { nextTurn } from '../../base/index.js'
 import type { CycleResponse } from '../../contract/index.js'
 import { ModelError } from '../../model/index.js'
 import {
@@ -14,6 +15,7 @@ import {
   createMemoryStore,
   openLmdbStore,
   StoreError,
+  type FollowedChanges,
   type MemoryContents,
   type Store,
 } from '../../store/index.js'
@@ -226,6 +228,36 @@ describe('an image', () => {
     await submit({ ...cycle(1, [], []), removals: [removal('g', 1)] })
     expect(comments(await submit(cycle(2, [1], [1])))).toEqual({ 1: Math.fround(0.2) })
     expect(image.encodedImages).toEqual([51])
+  })
+
+  test('that arrived while its process was a standby is encoded when the process becomes the owner', async () => {
+    await submit(cycle(0, [1], [1]))
+    await service.close()
+    const owner = createMemoryStore({ contents })
+    let mayWrite = false
+    let follow: (changes: FollowedChanges) => Promise<void> = () => Promise.resolve()
+    const standby = Object.create(createMemoryStore({ contents }), {
+      mayWrite: { get: () => mayWrite },
+      onFollowed: { value: (listener: typeof follow) => (follow = listener) },
+    }) as Store
+    service = await open(new EncodingModel('m1', null, image), standby)
+    const key = { gallId: 'g', postNo: 1, position: 1 }
+    const sha256 = new Uint8Array(32).fill(7)
+    await owner.putImage(key, {
+      sha256,
+      uploadedBytes: 1,
+      width: 1,
+      height: 1,
+      normalised: Uint8Array.of(7),
+    })
+    await follow({ isComplete: false, imagesStored: [key], imagesRemoved: [] })
+    // Whatever runs in the background after that.
+    for (let turn = 0; turn < 20; turn++) await nextTurn()
+    expect(image.encodedImages).toEqual([])
+    mayWrite = true
+    await follow({ isComplete: false, imagesStored: [], imagesRemoved: [] })
+    await encodedCount(1)
+    expect(image.encodedImages).toEqual([7])
   })
 
   test('never delays a cycle', async () => {

@@ -262,6 +262,19 @@ test('a model that is replaced is closed once, after its successor has taken ove
   expect(models.get('b')?.closeCount).toBe(0)
 })
 
+test('a version that served before takes over from one that fails, also if it has scored no cycle', async () => {
+  const modelsDir = temporaryModelsDir()
+  const { load } = fakeLoads()
+  select(modelsDir, 'a')
+  const { lifecycle } = await open(modelsDir, load)
+  select(modelsDir, 'b')
+  await lifecycle.poll()
+  await vi.waitUntil(() => lifecycle.current()?.version === 'b')
+  await lifecycle.fallBack({ version: 'b', cycleCount: 3, problem: 'no score' })
+  await vi.waitUntil(() => lifecycle.current()?.version === 'a')
+  expect(lifecycle.fallback).toMatchObject({ version: 'a', failed: 'b' })
+})
+
 test('a model that its users do not adopt is closed, and its version has failed', async () => {
   const modelsDir = temporaryModelsDir()
   const { load, models } = fakeLoads()

@@ -224,6 +224,25 @@ describe.skipIf(postgresBin === null)('a database without a standby', () => {
   })
 })
 
+describe.skipIf(postgresBin === null)('a standby of the database', () => {
+  test('that is there again is seen with the next renewal', async () => {
+    const seen = { isSynchronous: false }
+    const store = await openReplica({
+      wrap: (journal) =>
+        withCalls(journal, {
+          renew: async (epoch) => {
+            const lease = await journal.renew(epoch)
+            return lease && { ...lease, ...seen }
+          },
+        }),
+    })
+    await isOwner(store)
+    await until(() => store.replication?.isSynchronous === false)
+    seen.isSynchronous = true
+    await until(() => store.replication?.isSynchronous === true)
+  })
+})
+
 describe.skipIf(postgresBin === null)('a takeover that failed', () => {
   /** A standby whose acquisitions can be made to fail, next to an owner. */
   async function standbyThatFails() {
