@@ -166,8 +166,8 @@ function changeText(change: PoolEffect): string {
   const lines = [
     `a new${late ? ', late' : ''} cycle: ${before} pending posts before it, ${after} after it` +
       (weights === null ? '' : `; weights ${weights}`),
-    groupLine('enter', change.entering),
-    ...groupLines('leave', change.leaving, ({ reason, tier }) =>
+    groupLine('entering', change.entering),
+    ...groupLines('leaving', change.leaving, ({ reason, tier }) =>
       tier === null ? reason : `${reason} (${tier})`,
     ),
     groupLine('scored', change.scored),

@@ -62,6 +62,8 @@ function toCommandError(cause: unknown, { exclusive }: WorkloadOptions): unknown
 function remedyOf(error: SimulationError, isExclusive: boolean): string {
   const { kind } = error
   if (kind === 'occupied' && !isExclusive) return '; give another start with --start-at'
+  if (kind === 'unauthorized')
+    return '. The key comes from --api-keys-file, UNDERSTUDY_API_KEYS or --data-dir, which must be that of the service'
   if (kind === 'used') return '; --into-used-server adds simulated posts to it all the same'
   const file = trustFiles.get(codeOf(error))
   return file === undefined ? '' : `; NODE_EXTRA_CA_CERTS=${file} in the environment makes it trusted`

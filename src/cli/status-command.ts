@@ -134,7 +134,10 @@ async function readNow({ url, certFile }: Address, token: string): Promise<Now> 
     const connection = socket === null ? { agent: false } : { createConnection: () => socket }
     const { status, text } = await get(`${url}/api/now`, { ...connection, headers, signal })
     if (status === 200) return JSON.parse(text) as Now
-    if (status === 401) throw new CommandError(`${url} refuses the admin token`)
+    if (status === 401)
+      throw new CommandError(
+        `${url} refuses the admin token: set --data-dir to the data directory of that service, or set ${adminTokenVariable}`,
+      )
     throw new CommandError(`${url} responds with status ${status}`)
   } catch (error) {
     if (error instanceof CommandError) throw error

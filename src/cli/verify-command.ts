@@ -208,7 +208,7 @@ function reportText(report: VerifyReport): string {
 /** A summary of the contents of a database. */
 export function contentsText(counts: RecordCounts, lastCycle: string | null, bytes: number): string {
   return (
-    `${counts.cycles} cycles${lastCycle === null ? '' : `, the last ${lastCycle}`}, ${counts.images} images, ` +
-    `${counts.outcomes} outcomes, ${counts.weights} weights, ${sizeText(bytes)}`
+    `${counted(counts.cycles, 'cycle')}${lastCycle === null ? '' : `, the last ${lastCycle}`}, ${counted(counts.images, 'image')}, ` +
+    `${counted(counts.outcomes, 'outcome')}, ${counted(counts.weights, 'setting')} of weights, ${sizeText(bytes)}`
   )
 }

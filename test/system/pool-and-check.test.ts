@@ -167,9 +167,9 @@ describe('check', () => {
       [
         `FILE: cycle ${third.cycle_id} is valid: 2 candidates, 2 readings, 0 snapshots, 2 removals`,
         '  a new cycle: 3 pending posts before it, 3 after it; weights initial',
-        '  2 enter: new/1, new/2',
-        '  1 leave, saved (main): h/7',
-        '  1 leave, aged_out: 갤러리/3',
+        '  2 entering: new/1, new/2',
+        '  1 leaving, saved (main): h/7',
+        '  1 leaving, aged_out: 갤러리/3',
         '  2 waiting, no reading in this call: new/1, new/2',
         '  1 not scored, post_unavailable: 갤러리/2',
         '  warning: engagement of a removed post, left out (1): 갤러리/3',
@@ -190,7 +190,7 @@ describe('check', () => {
     const rows = { candidates: [candidate(gallery, 1)], removals: [removal(gallery, 2)] }
     const path = file('cycle.json', cycleBody(2, { ...rows, engagement: [reading(gallery, 3, cycleMs(2))] }))
     const { stdout } = run('check', path, '--data-dir', recorded.dataDir)
-    expect(stdout).toContain('1 enter: g  [2J /1\n')
+    expect(stdout).toContain('1 entering: g  [2J /1\n')
     expect(stdout).toContain('1 not scored, unknown_post: g  [2J /3\n')
     expect(stdout).toMatch(/warning: .*: g {2}\[2J \/2\n/)
     expect(stdout.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)

@@ -64,6 +64,8 @@ describe('the sentences', () => {
     expect(difference(0.005, 'cannot be told apart', 17)).toMatch(
       /cannot be told apart: 0\.5 points, 95 % interval -0\.5 to 2\.5\. If it persists, about 17 more days are needed/,
     )
+    expect(difference(0.005, 'cannot be told apart', 365)).toMatch(/about 365 more days are needed/)
+    expect(difference(0.005, 'cannot be told apart', 366)).toMatch(/needs more than another year\.$/)
     expect(difference(0, 'cannot be told apart', null)).toMatch(/More days would not change this\.$/)
     expect(difference(0, null, null)).toMatch(/cannot be compared/)
   })

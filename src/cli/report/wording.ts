@@ -80,6 +80,9 @@ function budgetShare({ same_budget }: Ranker, name: keyof BudgetFigures['ci95'],
   return percentWithInterval({ mean: same_budget[name], ci95: same_budget.ci95[name] }, digits)
 }
 
+/** The estimate of a longer time would say nothing. */
+const furtherDaysMax = 365
+
 /** Whether a difference is significant, in one sentence. */
 export function differenceSentence({ a, b, mean, ci95, verdict, more_days }: Difference): string {
   const [first, second] = [subject(a), subject(b)]
@@ -94,7 +97,9 @@ export function differenceSentence({ a, b, mean, ci95, verdict, more_days }: Dif
   const wait =
     more_days === null
       ? 'More days would not change this.'
-      : `If it persists, about ${count(more_days)} more ${more_days === 1 ? 'day is' : 'days are'} needed for a verdict.`
+      : more_days > furtherDaysMax
+        ? 'If it persists, a verdict needs more than another year.'
+        : `If it persists, about ${count(more_days)} more ${more_days === 1 ? 'day is' : 'days are'} needed for a verdict.`
   return `${capital(first)} and ${second} cannot be told apart: ${size}. ${wait}`
 }
 
