@@ -143,6 +143,18 @@ describe('scores of two models', () => {
     expect(image.encodedImages).toEqual([])
   })
 
+  test('of a replay are those of the new text once a post has entered again with another one', async () => {
+    await submit(cycle(0, [1]))
+    await submit({ ...cycleBody(1), removals: [removal('g', 1)] })
+    const again = candidate('g', 1, { title: 'another text' })
+    await submit(cycleBody(2, { candidates: [again], engagement: [reading('g', 1, cycleMs(2))] }))
+    const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))
+    const all = await compared('s1', () => Promise.resolve(fresh))
+    expect(all.map(({ second }) => [...second.scores])).toEqual(
+      ['post 1', 'another text'].map((title) => [Math.fround(2 * titleShare(title))]),
+    )
+  })
+
   test('of a replay skip a text and an image that crash their encoders, and report each once', async () => {
     for (const [postNo, grey] of [
       [1, 51],
