@@ -249,3 +249,21 @@ test('a comparison covers the newest cycles, and has what each version was score
     per_cycle: [{ posts: 2 }, { posts: 1 }],
   })
 })
+
+test('a comparison lists a post with the cycle in which its ranks differ most', async () => {
+  await submit(cycle(0, [1, 3]))
+  await submit(cycle(1, [2], [1, 2, 3]))
+  await submit(cycle(2, [], [1, 3]))
+  // Without its text, the best post is the last.
+  const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))
+  fresh.text?.crashing.add('post 3')
+  const { movers } = await compareVersions(store, {
+    cycles: lastCycles(store, 3),
+    versions: ['m1', 's1'],
+    codec: referenceCodec,
+    load: () => Promise.resolve(fresh),
+    onExcluded: () => undefined,
+  })
+  const ofBest = movers.filter(({ post_no }) => post_no === 3)
+  expect(ofBest).toMatchObject([{ cycle_id: '20240301T0005', first_rank: 1, second_rank: 3, posts: 3 }])
+})
