@@ -89,6 +89,21 @@ test('the last reading is the newest one with counters', async () => {
   expect(await lastReading(store, cyclesOf(store, visit!, other), other)).toMatchObject({ views: 120 })
 })
 
+test('the last reading of a long visit is from its newest cycles', async () => {
+  const { sources, post } = await observed()
+  // One more than are read.
+  for (let index = 0; index < 13; index++)
+    await post(
+      cycleBody(index, {
+        candidates: index === 0 ? [candidate('g', 2)] : [],
+        engagement: [reading('g', 2, cycleMs(index), { views: 100 + index })],
+      }),
+    )
+  const { store } = sources
+  const [visit] = new StoredVisits(store).list(key)
+  expect(await lastReading(store, cyclesOf(store, visit!, key), key)).toMatchObject({ views: 112 })
+})
+
 test('the outcomes of a post are those with its gallery and its number', async () => {
   const { store } = await history()
   const ids = [
