@@ -104,6 +104,16 @@ test('the last reading of a long visit is from its newest cycles', async () => {
   expect(await lastReading(store, cyclesOf(store, visit!, key), key)).toMatchObject({ views: 112 })
 })
 
+test('the cycles of a visit are in order of cycle_time, also one that arrived late', async () => {
+  const { sources, post } = await observed()
+  await post(cycleBody(0, { candidates: [candidate('g', 2)] }))
+  for (const index of [2, 1]) await post(cycleBody(index))
+  const { store } = sources
+  const [visit] = new StoredVisits(store).list(key)
+  const ids = cyclesOf(store, visit!, key).map(({ cycle_id }) => cycle_id)
+  expect(ids).toEqual([0, 1, 2].map((index) => cycleBody(index).cycle_id))
+})
+
 test('the outcomes of a post are those with its gallery and its number', async () => {
   const { store } = await history()
   const ids = [
