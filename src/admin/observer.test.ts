@@ -1,8 +1,9 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { dayMs } from '../base/index.js'
-import { candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { endedRequest as request, observed } from '../../test/helpers/observed-cycles.js'
 import { formatInstant, type CycleRequest } from '../contract/index.js'
+import { RequestBody, StageClock } from '../cycle/index.js'
 import type { EndedRequest } from '../server/index.js'
 import { picks, picksQuery } from './page-data/picks.js'
 import type { Entry, Titles } from './page-data/titles.js'
@@ -120,6 +121,20 @@ test('a call whose client disconnected has the result scored if its cycle was st
     { status: 0, result: 'scored', cycle_id: '20240301T0000' },
     { status: 0, result: 'aborted', cycle_id: null },
   ])
+})
+
+test('each cycle whose response takes longer to send is processed after a second', async () => {
+  const { sources, observer } = await observed()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  for (const index of [0, 1]) {
+    const body = new RequestBody(bytesOf(cycleBody(index)))
+    await sources.cycles.intake.submit(body, cycleMs(100), new StageClock(0))
+    vi.advanceTimersByTime(999)
+    expect(observer.points.items).toHaveLength(index)
+    vi.advanceTimersByTime(1)
+    expect(observer.points.items).toHaveLength(index + 1)
+  }
 })
 
 test('requests without a key push no cycle out of the recorder', async () => {
