@@ -245,3 +245,13 @@ test('a worker ends when the clients that received 202 do not repeat their reque
   vi.advanceTimersByTime(1)
   expect(children[0]?.killed).toBe(true)
 })
+
+test('a worker goes on while its client repeats the request after each 202, counted from the last one', async () => {
+  const { replies, children } = opened()
+  expect(await statusAfterWait(replies, waiting)).toBe(202)
+  // The second 202 comes just before the time after the first one ends.
+  vi.advanceTimersByTime(repeatMsMax - waitMsMax - 1)
+  expect(await statusAfterWait(replies, waiting)).toBe(202)
+  vi.advanceTimersByTime(repeatMsMax - 1)
+  expect(children[0]?.killed).toBe(false)
+})
