@@ -255,12 +255,16 @@ describe('the login form', () => {
   )
 })
 
-test('a client without the token holds no connection', async () => {
+test.each([
+  ['without the token', get('/api/now'), 401],
+  ['with an unknown Host', 'GET /livez HTTP/1.1\r\nHost: evil.example\r\n\r\n', 421],
+])('a client %s holds no connection', async (_, request, status) => {
   const { port } = await listen([])
-  const socket = await send(port, get('/api/now'))
+  const socket = await send(port, request)
   let response = ''
   socket.setEncoding('latin1').on('data', (part: string) => (response += part))
   await once(socket, 'close')
+  expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
   // Without it, the listener would close the connection too, once it is idle.
   expect(response).toMatch(/^Connection: close\r$/im)
 })
