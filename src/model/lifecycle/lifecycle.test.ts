@@ -334,6 +334,20 @@ test('an unreadable ACTIVE is logged once for each problem, and the serving vers
   expect(lifecycle.current()?.version).toBe('a')
 })
 
+test('failures of a version that no other one can replace are logged once, and again after it has scored', async () => {
+  const modelsDir = temporaryModelsDir()
+  const { load } = fakeLoads()
+  select(modelsDir, 'a')
+  const { lifecycle, errors } = await open(modelsDir, load)
+  const fail = () => lifecycle.fallBack({ version: 'a', cycleCount: 3, problem: 'it crashed' })
+  const logged = 'a: model failed its cycles; no earlier version can take over: it crashed'
+  for (let count = 0; count < 2; count++) await fail()
+  expect(errors).toEqual([logged])
+  lifecycle.scored('a')
+  await fail()
+  expect(errors).toEqual([logged, logged])
+})
+
 test('closing cancels a load in progress and closes every model', async () => {
   const modelsDir = temporaryModelsDir()
   const { load, models, hanging, signals } = fakeLoads()
