@@ -332,7 +332,7 @@ function openModels({
     load,
     log,
     clock,
-    statusFile: new StatusFile(dataDir),
+    statusFile: new StatusFile(dataDir, modelsDir),
     fallbackFile: new FallbackFile(dataDir),
     scoredBefore: async (version) => scoredBefore((await opened).store, version),
   })

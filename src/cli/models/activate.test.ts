@@ -51,7 +51,7 @@ describe('activate', () => {
       status: 1,
       stderr: expect.stringContaining('v1 is active, and no server uses the data directory') as string,
     })
-    const file = new StatusFile(dataDir)
+    const file = new StatusFile(dataDir, modelsDir)
     await file.write({ versions: [{ version: 'v1', role: 'active', state: 'serving' }], failures: [] })
     expect(wait('v1')).toMatchObject({
       status: 0,
@@ -64,6 +64,28 @@ describe('activate', () => {
       status: 1,
       stderr: expect.stringContaining('v1 does not serve: it is broken') as string,
     })
+  })
+
+  test('says that the server of the data directory has its models in another directory, and does not wait for it', async () => {
+    const [dataDir, elsewhere] = [scratchDir(), scratchDir()]
+    const file = new StatusFile(dataDir, elsewhere)
+    await file.write({ versions: [{ version: 'v1', role: 'active', state: 'serving' }], failures: [] })
+    const other = `the server of ${dataDir} has its models in ${elsewhere}`
+    const options = ['--data-dir', dataDir]
+    for (const command of [['activate', 'v1'], ['shadow', '--none'], ['list']])
+      expect(models(...command, ...options)).toMatchObject({
+        status: 0,
+        stderr: expect.stringContaining(other) as string,
+      })
+    expect(models('activate', 'v1', '--wait', ...options)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(other) as string,
+    })
+    // The same directory under another name.
+    const link = join(scratchDir(), 'link')
+    symlinkSync(modelsDir, link)
+    await new StatusFile(dataDir, link).write({ versions: [], failures: [] })
+    expect(models('list', ...options).stderr).not.toContain('has its models in')
   })
 
   test('does not change ACTIVE if verification fails', () => {

@@ -20,7 +20,7 @@ import type { CommandContext } from '../context.js'
 import { replaceFile } from '../data-directory.js'
 import { CommandError, messageLine, UsageError } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
-import { loadOptions, withStore } from './common.js'
+import { loadOptions, noteOther, otherModelsDir, withStore } from './common.js'
 import { requireVerified } from './verify.js'
 
 const pollMs = 200
@@ -42,7 +42,12 @@ export async function activate(version: string, flags: Flags, context: CommandCo
     `${version} is active. A running server loads it and switches to it between two cycles; /v1/health names the ` +
       `version in use.${previous}\n`,
   )
-  if (flags['wait'] !== true) return
+  const other = await otherModelsDir(settings)
+  if (flags['wait'] !== true) {
+    noteOther(other, context)
+    return
+  }
+  if (other !== null) throw new CommandError(other)
   await serves(version, settings, sinceMs)
   context.print(`${version} is now serving.\n`)
 }
@@ -80,6 +85,7 @@ export async function shadow(
     if (versions.length > 0) throw new UsageError('--none cannot be combined with versions')
     replaceFile(file, '', readableByAll)
     context.print('Removed all shadow models; a running server unloads them.\n')
+    noteOther(await otherModelsDir(settings), context)
     return
   }
   if (versions.length === 0) {
@@ -94,6 +100,7 @@ export async function shadow(
   context.print(
     `Shadow models: ${versions.join(', ')}. A running server loads them; they score each cycle after its response.\n`,
   )
+  noteOther(await otherModelsDir(settings), context)
 }
 
 async function checkShadows(versions: readonly string[], modelsDir: string): Promise<void> {

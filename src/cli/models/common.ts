@@ -3,9 +3,10 @@
  * server runs.
  */
 import { existsSync, statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { silentLog, type Log } from '../../base/index.js'
 import { loadOptionsOf, positionOf, withSnapshot } from '../../history/index.js'
-import { activeVersion, type LoadOptions } from '../../model/index.js'
+import { activeVersion, readStatus, type LoadOptions } from '../../model/index.js'
 import type { Settings } from '../../settings/index.js'
 import type { Position, Store } from '../../store/index.js'
 import type { CommandContext } from '../context.js'
@@ -43,6 +44,29 @@ export async function withStore<T>(dataDir: string, use: (store: Store) => T | P
 export function requireDirectory(dataDir: string): void {
   if (!existsSync(dataDir) || !statSync(dataDir).isDirectory())
     throw new UsageError(`the data directory ${dataDir} does not exist`)
+}
+
+/**
+ * A sentence that the server of the data directory has another models directory than this command; null if it has the same one, or
+ * if that is unknown.
+ */
+export async function otherModelsDir({ dataDir, modelsDir }: Settings): Promise<string | null> {
+  const status = await readStatus(dataDir).catch(() => null)
+  if (status === null) return null
+  // A path of another container, or of another user, cannot be found here.
+  const [theirs, ours] = await Promise.all(
+    [status.modelsDir, modelsDir].map((directory) => stat(directory).catch(() => null)),
+  )
+  if (!theirs || !ours) return null
+  if (theirs.dev === ours.dev && theirs.ino === ours.ino) return null
+  return `the server of ${dataDir} has its models in ${status.modelsDir}, and does not see ${modelsDir}`
+}
+
+export function noteOther(
+  other: string | null,
+  { printMessage }: Pick<CommandContext, 'printMessage'>,
+): void {
+  if (other !== null) printMessage(`understudy: ${other}\n`)
 }
 
 /** The positions from cycle `from` to cycle `to`. Throws a `UsageError` if `to` arrived before `from`. */

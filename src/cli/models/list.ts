@@ -18,6 +18,7 @@ import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageLine } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
 import { formatTable } from '../text-table.js'
+import { noteOther, otherModelsDir } from './common.js'
 
 /** The JSON form, without the facts of the package if its manifest is not valid. */
 interface Entry extends Partial<ReturnType<typeof packageFacts>> {
@@ -40,7 +41,8 @@ type Role = 'active' | 'shadow'
 
 export async function list(flags: Flags, context: CommandContext): Promise<void> {
   const { printMessage, columns } = context
-  const { modelsDir, dataDir } = settingsOf(flags, context)
+  const settings = settingsOf(flags, context)
+  const { modelsDir, dataDir } = settings
   const versions = await listModels(modelsDir)
   const orDefault = <T>(what: string, reading: Promise<T>, fallback: T): Promise<T> =>
     reading.catch((error: unknown) => {
@@ -50,6 +52,7 @@ export async function list(flags: Flags, context: CommandContext): Promise<void>
   const active = await orDefault('no model is active', activeVersion(modelsDir), null)
   const shadows = await orDefault('there are no shadow models', shadowVersions(modelsDir), [])
   const status = await orDefault('the state of the server is unknown', readStatus(dataDir), null)
+  noteOther(await otherModelsDir(settings), context)
   for (const [file, named] of [
     ['ACTIVE', active === null ? [] : [active]] as const,
     ['SHADOW', shadows] as const,

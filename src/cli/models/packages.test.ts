@@ -49,7 +49,7 @@ describe('list', () => {
       problem: 'it is broken',
       atMs: Date.UTC(2026, 5, 1),
     } as const
-    await new StatusFile(modelsDir).write({
+    await new StatusFile(modelsDir, modelsDir).write({
       versions: [
         { version: 'v1', role: 'active', state: 'serving' },
         { version: 'v2', role: 'active', state: 'loading' },

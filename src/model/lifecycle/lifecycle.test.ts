@@ -77,7 +77,7 @@ async function open(modelsDir: string, load: LoadVersion, isAwaited = true): Pro
     load,
     log,
     clock: () => clockMs,
-    statusFile: new StatusFile(modelsDir),
+    statusFile: new StatusFile(modelsDir, modelsDir),
     fallbackFile: new FallbackFile(modelsDir),
     scoredBefore: () => Promise.resolve(null),
   })
@@ -243,8 +243,8 @@ test('other processes read the state of each version, and its last failure, unti
 
 test('a state that was not updated for ten seconds belongs to a server that has ended', async () => {
   const modelsDir = temporaryModelsDir()
-  await new StatusFile(modelsDir).write({ versions: [], failures: [] })
-  expect(await readStatus(modelsDir)).toEqual({ versions: [], failures: [] })
+  await new StatusFile(modelsDir, modelsDir).write({ versions: [], failures: [] })
+  expect(await readStatus(modelsDir)).toEqual({ modelsDir, versions: [], failures: [] })
   const before = new Date(Date.now() - 11_000)
   utimesSync(join(modelsDir, 'models-status.json'), before, before)
   expect(await readStatus(modelsDir)).toBeNull()

@@ -29,30 +29,30 @@ beforeEach(() => {
 afterEach(() => rmSync(dataDir, { recursive: true }))
 
 test('commands read the status that the server wrote, until the server removes it', async () => {
-  const status = new StatusFile(dataDir)
+  const status = new StatusFile(dataDir, '/models')
   await status.write(loading)
-  expect(await readStatus(dataDir)).toEqual(loading)
+  expect(await readStatus(dataDir)).toEqual({ modelsDir: '/models', ...loading })
   expect(statSync(file).mode & 0o777).toBe(0o600)
   await status.remove()
   expect(await readStatus(dataDir)).toBeNull()
 })
 
 test('a file that was not updated recently is ignored; the server also updates the time of an unchanged one', async () => {
-  const status = new StatusFile(dataDir)
+  const status = new StatusFile(dataDir, '/models')
   await status.write(loading)
   utimesSync(file, longAgo, longAgo)
   expect(await readStatus(dataDir)).toBeNull()
   await status.write(loading)
-  expect(await readStatus(dataDir)).toEqual(loading)
+  expect(await readStatus(dataDir)).toEqual({ modelsDir: '/models', ...loading })
 })
 
 test('a file that somebody has deleted is written again, after one failure', async () => {
-  const status = new StatusFile(dataDir)
+  const status = new StatusFile(dataDir, '/models')
   await status.write(loading)
   rmSync(file)
   await expect(status.write(loading)).rejects.toThrow('ENOENT')
   await status.write(loading)
-  expect(await readStatus(dataDir)).toEqual(loading)
+  expect(await readStatus(dataDir)).toEqual({ modelsDir: '/models', ...loading })
 })
 
 test('links are replaced and never followed, because root may serve a directory of another user', async () => {
@@ -60,9 +60,9 @@ test('links are replaced and never followed, because root may serve a directory 
   writeFileSync(target, 'unchanged')
   utimesSync(target, longAgo, longAgo)
   for (const name of [file, `${file}.partial`]) symlinkSync(target, name)
-  const status = new StatusFile(dataDir)
+  const status = new StatusFile(dataDir, '/models')
   await status.write(loading)
-  expect(await readStatus(dataDir)).toEqual(loading)
+  expect(await readStatus(dataDir)).toEqual({ modelsDir: '/models', ...loading })
   rmSync(file)
   symlinkSync(target, file)
   lutimesSync(file, longAgo, longAgo)

@@ -3,7 +3,7 @@
  * server touches the file once a second, so a file that is older belongs to a server that has ended.
  */
 import { lutimes, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { codeOf } from '../../base/index.js'
 import type { Placement } from '../sessions/placement.js'
 import type { Entry, Role } from './machine.js'
@@ -36,18 +36,26 @@ export interface VersionFailure {
   readonly atMs: number
 }
 
+/** What the file says. */
+export interface ServerModels extends LifecycleStatus {
+  /** The absolute path of the models directory, as the server knows it. */
+  readonly modelsDir: string
+}
+
 /** The file as its server writes it. */
 export class StatusFile {
   readonly #file: string
+  readonly #modelsDir: string
   #written = ''
 
-  constructor(dataDir: string) {
+  constructor(dataDir: string, modelsDir: string) {
     this.#file = join(dataDir, statusName)
+    this.#modelsDir = resolve(modelsDir)
   }
 
   /** Replaces the file atomically, or touches it if nothing has changed. One call at a time. */
   async write(status: LifecycleStatus): Promise<void> {
-    const text = `${JSON.stringify(status)}\n`
+    const text = `${JSON.stringify({ modelsDir: this.#modelsDir, ...status } satisfies ServerModels)}\n`
     const isWritten = text === this.#written
     // Until this succeeds: a file that somebody has deleted is written again.
     this.#written = ''
@@ -77,12 +85,12 @@ export async function replaceFile(file: string, text: string): Promise<void> {
 }
 
 /** null: no server uses the data directory. Rejects if the file cannot be read. */
-export async function readStatus(dataDir: string): Promise<LifecycleStatus | null> {
+export async function readStatus(dataDir: string): Promise<ServerModels | null> {
   const file = join(dataDir, statusName)
   try {
     const { mtimeMs } = await stat(file)
     if (Date.now() - mtimeMs > ageMsMax) return null
-    return JSON.parse(await readFile(file, 'utf8')) as LifecycleStatus
+    return JSON.parse(await readFile(file, 'utf8')) as ServerModels
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return null
     throw error
