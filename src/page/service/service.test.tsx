@@ -215,6 +215,20 @@ describe('the connection', () => {
     show(true)
     expect(FakeSource.all).toHaveLength(2)
   })
+
+  test('that is lost is not opened again once the tab has been hidden for a minute', async () => {
+    const { connection } = opened()
+    newest().send('heartbeat', { time: '2026-03-02T04:00:00Z', interval_ms: 90 * second })
+    show(false)
+    await vi.advanceTimersByTimeAsync(60 * second - 1)
+    // It would be opened again up to a second later.
+    newest().onerror?.()
+    expect(connection.state).toBe('lost')
+    await vi.advanceTimersByTimeAsync(60 * second)
+    expect([FakeSource.all.length, connection.state]).toEqual([1, 'connecting'])
+    show(true)
+    expect(FakeSource.all).toHaveLength(2)
+  })
 })
 
 describe('what is read', () => {
