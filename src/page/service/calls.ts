@@ -42,7 +42,7 @@ export function useCalls(list: CallList): RecordedCalls {
 }
 
 /** Page by page, so that no single response takes the service long. */
-async function readAll(path: string, signal: AbortSignal): Promise<Recorded> {
+export async function readAll(path: string, signal: AbortSignal): Promise<Recorded> {
   const items: Call[] = []
   for (let instance = '', cursor = ''; ; cursor = `&before=${items.at(-1)?.id ?? 0}`) {
     const page = await getJson<ListPage<Call>>(`${path}&limit=${pageSize}${cursor}`, signal)

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { callFixture } from '../../../test/helpers/page-fixtures.js'
 import { ApiError, getJson } from './api.js'
 import { Backoff } from './backoff.js'
-import { mergedCalls, type Recorded } from './calls.js'
+import { mergedCalls, readAll, type Recorded } from './calls.js'
 import { serverNowMs, setServerTime } from './clock.js'
 import { Connection } from './connection.js'
 import { Loader, staleData, type Query } from './query.js'
@@ -102,6 +102,23 @@ describe('the calls', () => {
 
   test('of another process of the service replace those before', () => {
     expect(mergedCalls(recorded('a', 9, 8), recorded('b', 1), 9)).toEqual(recorded('b', 1))
+  })
+
+  test('are read from the start again if the service restarts between two pages', async () => {
+    const pages = [
+      { ...recorded('a', 9, 8), is_last: false },
+      { ...recorded('b', 2, 1), is_last: true },
+      { ...recorded('b', 3, 2), is_last: false },
+      { ...recorded('b', 1), is_last: true },
+    ]
+    const asked: string[] = []
+    vi.stubGlobal('fetch', (path: string) => {
+      asked.push(path)
+      return Promise.resolve(ok(pages[asked.length - 1]))
+    })
+    const read = await readAll('/api/cycles?list=calls', new AbortController().signal)
+    expect(read).toEqual(recorded('b', 3, 2, 1))
+    expect(asked.map((path) => path.split('&before=')[1])).toEqual([undefined, '8', undefined, '2'])
   })
 })
 
