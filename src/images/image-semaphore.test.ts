@@ -73,6 +73,27 @@ test('an upload that would wait too long is refused with Retry-After, but 16 may
   expect(() => semaphore.refuseIfFull(1)).not.toThrow()
 })
 
+test('Retry-After counts the time between completions: images processed in parallel do not double it', async () => {
+  const semaphore = new ImageSemaphore(Infinity)
+  let nowMs = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  onTestFinished(() => clock.mockRestore())
+  const { begin } = createJobs(semaphore)
+  const parallel = [begin('a'), begin('b')]
+  await turn()
+  // One is completed every 300 milliseconds.
+  for (const job of parallel) {
+    nowMs += 300
+    job.finish()
+    await job.done
+  }
+  const jobs = Array.from({ length: 18 }, () => begin('slow'))
+  // 16 wait: 4.8 seconds.
+  await expect(begin('one too many').done).rejects.toMatchObject({ kind: 'unavailable', retryAfterS: 5 })
+  for (const job of jobs) job.finish()
+  await Promise.all(jobs.map((job) => job.done))
+})
+
 test('an upload that is aborted while it waits no longer counts', async () => {
   const semaphore = new ImageSemaphore(Infinity)
   const { begin } = createJobs(semaphore)
