@@ -54,6 +54,16 @@ test('past the bytes that may wait, an upload is refused, and later ones are acc
   expect(started).toEqual(['a', 'b', 'c', 'e', 'f'])
 })
 
+test('an upload that waits counts 16 KiB besides its body, up to the last byte of the limit', async () => {
+  const semaphore = new ImageSemaphore(2 * (1000 + 16 * 1024))
+  const { begin } = createJobs(semaphore)
+  const jobs = ['a', 'b', 'c'].map((name) => begin(name, 1000))
+  expect(() => semaphore.refuseIfFull(1001)).toThrow('too many images are waiting')
+  jobs.push(begin('d', 1000))
+  for (const job of jobs) job.finish()
+  expect(await Promise.all(jobs.map((job) => job.done))).toEqual(['a', 'b', 'c', 'd'])
+})
+
 test('an upload that would wait too long is refused with Retry-After, but 16 may always wait', async () => {
   const semaphore = new ImageSemaphore(Infinity)
   // An image that takes 300 milliseconds of the mocked clock.
