@@ -125,7 +125,7 @@ export function plotData(
   return [seconds, ...layers.reverse()]
 }
 
-function plotOptions(
+export function plotOptions(
   { series, isStacked = false, isCount = false, format, min = 0, isUpsideDown = false }: ChartProps,
   element: HTMLElement,
   onPointed: (index: number | null) => void,

@@ -1,10 +1,10 @@
 /** What the page draws without text: lines, areas, and which rows of a long table exist. */
 import '../../../test/helpers/page-globals.js'
 import { renderToString } from 'preact-render-to-string'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { pointFixture } from '../../../test/helpers/page-fixtures.js'
 import { merge } from '../views/now-charts.js'
-import { isolatedIn, plotData } from './chart.js'
+import { isolatedIn, plotData, plotOptions } from './chart.js'
 import { Sparkline } from './sparkline.js'
 import { rowRange } from './virtual-table.js'
 
@@ -45,6 +45,23 @@ test('the areas of a chart lie on each other, the highest drawn first; lines hav
     [3, null],
     [5, 6],
   ])
+})
+
+test('each area of a chart has the colour of its series, although the highest is drawn first', () => {
+  const probe = { style: { color: '' }, remove: () => undefined }
+  vi.stubGlobal('document', { createElement: () => probe })
+  vi.stubGlobal('getComputedStyle', ({ style }: typeof probe) => style)
+  onTestFinished(() => {
+    for (const name of ['document', 'getComputedStyle']) vi.stubGlobal(name, undefined)
+  })
+  const element = { style: {}, append: () => undefined } as unknown as HTMLElement
+  const colors = (isStacked: boolean): unknown[] => {
+    const series = [1, 2, 3].map((color) => ({ label: `of ${color}`, color, values: [] }))
+    const props = { title: '', times: [], series, isStacked, format: String }
+    return plotOptions(props, element, () => undefined).series.map(({ stroke }) => stroke)
+  }
+  expect(colors(true)).toEqual([undefined, 'var(--color-3)', 'var(--color-2)', 'var(--color-1)'])
+  expect(colors(false)).toEqual([undefined, 'var(--color-1)', 'var(--color-2)', 'var(--color-3)'])
 })
 
 test('the points of the charts are in order of their cycle, each once, and the newest 1,000', () => {
