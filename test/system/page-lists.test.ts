@@ -16,6 +16,7 @@ import {
   type Admin,
   type Visitor,
 } from '../helpers/browser.js'
+import { callFixture } from '../helpers/page-fixtures.js'
 
 if (browserMissing) console.log('skipped: test/system/page-lists.test.ts needs Chromium at /usr/bin/chromium')
 
@@ -180,6 +181,32 @@ describe.skipIf(browserMissing)('the page', () => {
     }
     expect(await page.locator('.row-link bdi').first().innerText()).toContain('/v1/%22%3E%3Cimg')
     expect(visitor.problems).toEqual([])
+  })
+
+  test('after the row that had the focus is scrolled away, Tab reaches one row, and then leaves the table', async () => {
+    const items = Array.from({ length: 200 }, (_, i) => ({ ...callFixture, id: 200 - i }))
+    const json = { instance: 'one', items, is_last: true }
+    await page.route('**/api/cycles?list=calls**', (route) => route.fulfill({ json }))
+    await open('cycles')
+    await rows().first().waitFor()
+    const focused = () =>
+      page.evaluate<string>("document.activeElement.closest('[data-index]')?.dataset.index")
+    const scrollTo = (index: number) =>
+      page.evaluate(`document.querySelector('.scroller').scrollTop = ${index} * 40`)
+    for (const [from, to] of [
+      [0, 199],
+      [199, 0],
+    ] as const) {
+      await scrollTo(from)
+      await page.locator(`[data-index="${from}"] button`).focus()
+      await scrollTo(to)
+      await page.locator(`[data-index="${from}"]`).waitFor({ state: 'detached' })
+      await page.locator('.scroller').focus()
+      await page.keyboard.press('Tab')
+      await expect.poll(focused).toBeDefined()
+      await page.keyboard.press('Tab')
+      await expect.poll(focused).toBeUndefined()
+    }
   })
 
   test('calls of before a restart are not mixed with those after it', async () => {
