@@ -47,8 +47,9 @@ export function readHead(bytes: Uint8Array): JpegHead {
 /**
  * A copy of the first image in the file as libjpeg reads it: bytes between segments are removed; the JFIF revision, an
  * unknown Adobe colour transform and the spectral selection of sequential scans, which libjpeg ignores, have the values
- * that it assumes; a file that ends after all scans of its image has an end marker. `scans`: zeros, or a repeated byte, before the markers that end scans and restart intervals are
- * removed; where they replaced coded data, the decoder then misses it. Returns null for too many segments.
+ * that it assumes; a file that ends after all scans of its image has an end marker. `scans`: zeros, or a repeated byte, before
+ * the markers that end scans and restart intervals are removed; where they replaced coded data, the decoder then misses it.
+ * Returns null for too many segments.
  */
 export function repairedJpeg(bytes: Uint8Array, repair: Repair): Uint8Array | null {
   // Not `slice`: that of a Buffer is a view.
@@ -74,12 +75,13 @@ export function repairedJpeg(bytes: Uint8Array, repair: Repair): Uint8Array | nu
     }
     if (code === codes.app0 && nameAt(copy, start) === 'JFIF\0') copy[start + 9] = 1
     const isAdobe = code === codes.app14 && nameAt(copy, start) === 'Adobe'
-    if (code !== undefined && codes.startsOfFrame.includes(code)) frame = readFrame(copy, start, code)
+    // libjpeg refuses a second one.
+    if (code !== undefined && codes.startsOfFrame.includes(code)) frame ??= readFrame(copy, start, code)
     const movedTo = keep(start, end)
     if (isAdobe) adobeAt = movedTo
     at = end
     if (code === undefined || code === codes.endOfImage) {
-      if (adobeAt >= 0 && copy[adobeAt + 15] !== 0) copy[adobeAt + 15] = frame?.missingBits.size === 4 ? 2 : 1
+      if (adobeAt >= 0 && copy[adobeAt + 15] !== 0) copy[adobeAt + 15] = frame?.componentCount === 4 ? 2 : 1
       const image = copy.subarray(0, kept)
       return code === undefined && isComplete(frame) ? withEndMarker(image) : image
     }
@@ -90,6 +92,7 @@ export function repairedJpeg(bytes: Uint8Array, repair: Repair): Uint8Array | nu
 
 interface Frame {
   readonly isProgressive: boolean
+  readonly componentCount: number
   /** By component, for each of its 64 coefficients: how many of the low bits no scan has had yet. */
   readonly missingBits: ReadonlyMap<number, Uint8Array>
 }
@@ -99,12 +102,11 @@ const coefficientCount = 64
 const allBits = 16
 
 function readFrame(bytes: Uint8Array, start: number, code: number): Frame {
-  const components = Array.from(
-    { length: bytes[start + 9] ?? 0 },
-    (_, index) => bytes[start + 10 + 3 * index] ?? 0,
-  )
+  const componentCount = bytes[start + 9] ?? 3
+  const components = Array.from({ length: componentCount }, (_, index) => bytes[start + 10 + 3 * index] ?? 0)
   return {
     isProgressive: codes.progressiveFrames.includes(code),
+    componentCount,
     missingBits: new Map(components.map((id) => [id, new Uint8Array(coefficientCount).fill(allBits)])),
   }
 }
