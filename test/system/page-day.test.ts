@@ -11,6 +11,7 @@ if (browserMissing) console.log('skipped: test/system/page-day.test.ts needs Chr
 
 /** Of the history of a post. */
 const cyclesShown = 48
+const logCharsShown = 4000
 
 interface Held {
   readonly heapBytes: number
@@ -28,7 +29,8 @@ describe.skipIf(browserMissing)('a page that stays open for a day', () => {
       const engagement = [reading('g', 1, cycleMs(nextCycle), { views: 100 + nextCycle })]
       const candidates = nextCycle === 0 ? [candidate('g', 1), candidate('g', 2)] : []
       const { status, text } = await admin.server.postCycle(cycleBody(nextCycle, { engagement, candidates }))
-      expect(status, text).toBe(200)
+      // The log has the cause of a refusal.
+      expect(status, `${text}\n${admin.server.log.slice(-logCharsShown)}`).toBe(200)
     }
   }
 
