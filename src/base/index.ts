@@ -1,6 +1,6 @@
 /**
- * What every other folder may use: the log, units, sizes as texts, work in the background, child processes, limits on
- * concurrent work, flushes of directories. It knows nothing of cycles or models.
+ * What every other folder may use: the log, units, sizes as texts, clipped texts, work in the background, child processes,
+ * limits on concurrent work, flushes of directories. It knows nothing of cycles or models.
  */
 export {
   backgroundFailureChannel,

@@ -174,7 +174,7 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     )
   })
 
-  test('a directory without a record becomes an environment that can be served and detached', async () => {
+  test('a directory without a record becomes an environment that can be served', async () => {
     const [dataDir, journal, environment] = [await newDirectory(), await journalUrl(), newEnvironment()]
     await (await openLmdbStore({ dataDir })).close()
     expect(await importDirectory({ journal, environment, directory: { dataDir } })).toMatchObject({

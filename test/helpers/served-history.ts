@@ -2,14 +2,13 @@
  * A history in a store, as the service makes it from requests, and the same history for the independent implementation of a
  * report.
  */
-import { silentLog } from '../../src/base/index.js'
-import { referenceCodec as codec } from '../../src/codec/index.js'
 import type { CycleRequest, CycleResponse, HeadColumns } from '../../src/contract/index.js'
 import { CycleService, RequestBody, StageClock } from '../../src/cycle/index.js'
 import type { ScoringInputs } from '../../src/pool/index.js'
 import { cycleTables, packRows, type CycleRows } from '../../src/records/index.js'
 import { createMemoryStore, type Store } from '../../src/store/index.js'
 import { bytesOf } from './bodies.js'
+import { serviceParts } from './cycle-service.js'
 import { FakeModel } from './fake-model.js'
 import type { NaiveCycle } from './naive-evaluation.js'
 
@@ -33,16 +32,15 @@ export async function served(cycles: readonly CycleRequest[]): Promise<Store> {
   const store = createMemoryStore()
   let model: FakeModel = new TwoHeads()
   let nowMs = 0
-  const service = await CycleService.open({
-    codec,
-    store,
-    model: () => model,
-    textEncodeMsMax: 1000,
-    clock: () => nowMs,
-    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-    initialWeights: { version: 'initial', weights: { views: 1, comments: 0.5, up: 0, downvote_share: 0 } },
-    log: silentLog,
-  })
+  const weights = { views: 1, comments: 0.5, up: 0, downvote_share: 0 }
+  const service = await CycleService.open(
+    serviceParts({
+      store,
+      model: () => model,
+      clock: () => nowMs,
+      initialWeights: { version: 'initial', weights },
+    }),
+  )
   for (const [place, cycle] of cycles.entries()) {
     if (place === 4) model = Object.assign(new TwoHeads(), { version: 'fake-2' })
     nowMs = Date.parse(cycle.cycle_time)

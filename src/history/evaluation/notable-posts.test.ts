@@ -3,10 +3,9 @@
  * model before they were saved, `missed` and `lowest` were saved without a pick, and `only` was picked and not saved.
  */
 import { expect, test } from 'vitest'
-import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
+import { serviceParts } from '../../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
-import { referenceCodec as codec } from '../../codec/index.js'
 import type { CycleRequest } from '../../contract/index.js'
 import { CycleService, RequestBody, StageClock } from '../../cycle/index.js'
 import { createMemoryStore, type Store } from '../../store/index.js'
@@ -44,16 +43,15 @@ async function served(): Promise<Store> {
   const store = createMemoryStore()
   const model = new FakeModel()
   let nowMs = 0
-  const service = await CycleService.open({
-    codec,
-    store,
-    model: () => model,
-    textEncodeMsMax: 1000,
-    clock: () => nowMs,
-    limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
-    initialWeights: { version: 'initial', weights: { views: 1, comments: 0, up: 0, downvote_share: 0 } },
-    log: silentLog,
-  })
+  const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
+  const service = await CycleService.open(
+    serviceParts({
+      store,
+      model: () => model,
+      clock: () => nowMs,
+      initialWeights: { version: 'initial', weights },
+    }),
+  )
   for (const body of cycles) {
     nowMs = Date.parse(body.cycle_time)
     await service.intake.submit(new RequestBody(bytesOf(body)), nowMs, new StageClock(0))
