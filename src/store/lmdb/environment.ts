@@ -3,6 +3,7 @@
  * understudy.mdb has everything; understudy.mdb-lock next to it is LMDB's own table of readers.
  */
 import { open, type RootDatabase } from 'lmdb'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { firstLineOf, kibibyte, viewOf } from '../../base/index.js'
 import {
@@ -43,8 +44,19 @@ export async function openDatabases(dataDir: string, mapBytesMax: number): Promi
   } catch (error) {
     await root?.close()
     if (error instanceof StoreError) throw error
-    throw new StoreError('unusable', `${path} cannot be opened: ${firstLineOf(error)}`, { cause: error })
+    throw new StoreError('unusable', `${path} cannot be opened: ${openingProblem(error)}`, { cause: error })
   }
+}
+
+/**
+ * Why LMDB opens no file, as the end of a sentence. A process that closes an environment as its last user destroys the mutexes
+ * of the lock file, and one that opens it at that moment gets EINVAL for as long as it lives (LMDB ITS#10095; lmdb-js 3.5.6
+ * has that code). The next process creates them again.
+ */
+export function openingProblem(error: unknown): string {
+  const problem = firstLineOf(error)
+  const isEinval = error instanceof Error && 'code' in error && error.code === constants.errno.EINVAL
+  return isEinval ? `another process was just closing it, start again (${problem})` : problem
 }
 
 /** Bytes of the file that the last commit uses, free space between them included. */

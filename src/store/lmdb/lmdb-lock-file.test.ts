@@ -1,6 +1,7 @@
 /** Opening a database whose lock file LMDB cannot use. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import {
   chmodSync,
   chownSync,
@@ -19,6 +20,17 @@ import { databasePath } from './environment.js'
 import { openLmdbStore } from './open-lmdb-store.js'
 import { cycleSample } from '../../../test/helpers/store-samples.js'
 import { openSnapshot } from './snapshot.js'
+
+/** Has LMDB's exclusive lock of the file until another process waits for it. */
+const closesWhileAnotherOpens = `
+import fcntl, os, sys
+file = open(sys.argv[1], 'r+b')
+fcntl.lockf(file, fcntl.LOCK_EX, 1, 0)
+print('locked', flush=True)
+name = ':%d ' % os.fstat(file.fileno()).st_ino
+while not any('->' in line and name in line for line in open('/proc/locks')):
+    pass
+`
 
 const isRoot = process.getuid?.() === 0
 /** The user `nobody` on most systems. */
@@ -94,6 +106,34 @@ test('an existing lock file stays the same while others open the database', asyn
   await store.close()
   expect(statSync(lockPath).ino).toBe(ino)
 })
+
+test.each([
+  ['openLmdbStore({ dataDir })', 'cannot be opened'],
+  ['openSnapshot(databasePath(dataDir))', 'cannot be read'],
+])(
+  '%s while the last other process closes the file says so, and the next process opens it',
+  async (...row) => {
+    const [open, refusal] = row
+    const { dataDir, path, lockPath } = await used()
+    const opens = `
+    const { databasePath, openLmdbStore, openSnapshot } = await import(process.argv[1])
+    const dataDir = process.argv[2]
+    console.log(await ${open}.then(() => 'opened', (error) => error.message))`
+    const built = fileURLToPath(new URL('../../../dist/store/index.js', import.meta.url))
+    // The closed store has destroyed the mutexes, with this lock, which such a process gives up last.
+    const closing = spawn('python3', ['-c', closesWhileAnotherOpens, lockPath], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void closing.kill())
+    await once(closing.stdout, 'data')
+    const opened = (): string =>
+      spawnSync(process.execPath, ['--input-type=module', '-e', opens, built, dataDir], { encoding: 'utf8' })
+        .stdout
+    const problem = 'another process was just closing it, start again (Invalid argument'
+    expect(opened()).toContain(`${path} ${refusal}: ${problem}`)
+    expect(opened()).toBe('opened\n')
+  },
+)
 
 test('an unfinished lock file is removed at the next start; another file with a similar name stays', async () => {
   const { dataDir, lockPath } = await used()

@@ -4,9 +4,15 @@
  * reuse while the snapshot is open, so close it within minutes.
  */
 import { open, type Database, type RangeOptions, type Transaction } from 'lmdb'
-import { firstLineOf } from '../../base/index.js'
 import { createRecordStore, type Databases, type RecordDatabase } from '../records/index.js'
-import { bytesInUse, checkSchema, environmentOptions, openNamed, type Root } from './environment.js'
+import {
+  bytesInUse,
+  checkSchema,
+  environmentOptions,
+  openingProblem,
+  openNamed,
+  type Root,
+} from './environment.js'
 import { checkDatabaseFile } from './file-check.js'
 import { asOwnerOf } from './files.js'
 import { prepareLockFile } from './lmdb-lock-file.js'
@@ -48,7 +54,7 @@ export async function openSnapshot(path: string, options: SnapshotOptions = {}):
   } catch (error) {
     await root?.close()
     if (error instanceof StoreError) throw error
-    throw new StoreError('unusable', `${path} cannot be read: ${firstLineOf(error)}`, { cause: error })
+    throw new StoreError('unusable', `${path} cannot be read: ${openingProblem(error)}`, { cause: error })
   }
 }
 
