@@ -107,7 +107,12 @@ describe('a failure', () => {
   test('of storage that has lost the last cycle is 503, and the pool stays as it was', async () => {
     await submit(first())
     contents.cycles.removeSync(1)
-    expect(await refusal(submit(second()))).toMatchObject({ status: 503, message: 'storage refuses writes' })
+    await expect(submit(second())).rejects.toMatchObject({
+      status: 503,
+      message: 'storage refuses writes',
+      // For the log.
+      cause: { message: 'the cycle at position 1 is no longer in the file' },
+    })
     expect(service.pendingCount).toBe(1)
   })
 

@@ -209,20 +209,21 @@ export class CyclePipeline {
   /** A pool that holds every stored cycle. Throws `unavailable`. */
   async #currentPool(): Promise<Pool> {
     const { store } = this.#parts
-    let isStored: boolean
+    let missing: number | null
     try {
       if (this.#mustLoad) this.#pool = (await loadPool(this.#parts)).pool
       this.#mustLoad = false
       const { position } = this.#pool.state
-      isStored = position === 0 || store.hasCycle(position)
+      missing = position === 0 || store.hasCycle(position) ? null : position
       // Positions have no gaps.
       if (store.hasCycle(position + 1)) await catchUp(this.#pool, this.#parts)
     } catch (cause) {
       throw new ServiceError({ code: 'storage_unreadable' }, { cause })
     }
-    // The file was overwritten: the store stops all writes.
-    if (!isStored) throw new ServiceError({ code: 'storage_refuses' })
-    return this.#pool
+    if (missing === null) return this.#pool
+    // The store stops all writes.
+    const cause = new StoreError('failed', `the cycle at position ${missing} is no longer in the file`)
+    throw new ServiceError({ code: 'storage_refuses' }, { cause })
   }
 
   /** A write that failed late may have reached the disk. If that cannot be read, the next cycle finds out. */
