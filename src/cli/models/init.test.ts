@@ -112,7 +112,7 @@ test('prints each member with its source, what is needed, and what comes next', 
   expect(stdout).toMatch(/\nhead\.outputs\.p_up +sum +the name p_up\n/)
   expect(stdout).toMatch(/\nhead\.outputs\.p_up\.activation +sigmoid +guessed +its values are between /)
   expect(stdout).toMatch(
-    /\nNEEDED {2}features: the names of its 4 feature columns, in order: pass --features/,
+    /\nNEEDED {2}features: the names of its 4 feature columns, in order: init again with --force --features and a file/,
   )
   expect(stdout).toMatch(/\nNext: understudy models verify trees\n$/)
   expect([stderr, status]).toEqual(['understudy: the draft needs features\n', 1])

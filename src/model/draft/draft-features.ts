@@ -54,7 +54,7 @@ export async function featuresOf(
   const seen = others.length === 0 ? '' : `; ${others.join('; ')}`
   findings.need(
     'features',
-    `the names of ${columns}, in order: pass --features with a file or a list of names${seen}`,
+    `the names of ${columns}, in order: init again with --force --features and a file or a list of names${seen}`,
   )
   return null
 }
