@@ -89,7 +89,9 @@ describe.skipIf(browserMissing)('a page that stays open for a day', () => {
     }
     const after = await heldNow()
     expect(after.heapBytes - before.heapBytes).toBeLessThan(grownMiBMax * 2 ** 20)
-    expect(after.nodes).toBeLessThan(1.2 * before.nodes + 100)
+    // A component that did not render since keeps the rows of the table that were replaced last, once: Preact's vnodes refer to
+    // their parents. Each restart would add a page, and 150 cycles ten tables, if they stayed.
+    expect(after.nodes).toBeLessThan(1.5 * before.nodes + 100)
     expect(after.listeners).toBeLessThan(1.2 * before.listeners + 20)
     await context.close()
   })
