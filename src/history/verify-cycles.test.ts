@@ -308,3 +308,23 @@ test('verification reports a damaged record of an expired cycle', async () => {
       ])
   }
 })
+
+test('verification reports a changed request that is kept for a pending post of an expired cycle', async () => {
+  const cycles = [0, 1].map((index) => cycleBody(index, { candidates: [candidate('g', index + 1)] }))
+  const service = await served(cycles)
+  const [first, ...others] = recordsOf(service) as [CycleRecord, ...CycleRecord[]]
+  const json = bytesOf(cycles[0])
+  const changed = bytesOf(cycleBody(0, { candidates: [candidate('g', 1, { title: 'another' })] }))
+  for (const bytes of [json, changed]) {
+    // The hashes are those of `json`.
+    const request = { encoding: 'identity', bytes, bodyBytes: bytes.length } as const
+    const store = await storeOf(
+      [{ ...first, request, json }, ...others],
+      [...service.listWeights()],
+      snapshotOf(service),
+    )
+    await store.expiry.removeCycles([{ position: 1, keepEntry: true }])
+    const expected = bytes === json ? [] : ['cycle 20240301T0000 (expired): the request has another hash']
+    expect(await problemsOf(store)).toEqual(expected)
+  }
+})

@@ -37,20 +37,38 @@ export async function verifyCycles(store: Store, { codec, report }: VerifyCycles
     verifier.isBroken = true
     report(`cycles: the records cannot be read further: ${messageOf(error)}`)
   }
-  verifyExpired(store, first, report)
+  await verifyExpired(store, first, report)
 }
 
-/** The records of expired cycles can be read, with a score for each scored row. */
-function verifyExpired(store: Store, first: Position, report: Report): void {
+/**
+ * The records of expired cycles can be read, with a score for each scored row. A request that is kept for a pending post is the one
+ * whose hash the cycle has.
+ */
+async function verifyExpired(store: Store, first: Position, report: Report): Promise<void> {
   const recorded = new RecordedCycles(store)
   for (const cycle of recorded.cycles) {
     if (cycle.position >= first) continue
+    const reportForCycle = (problem: string): void => report(`cycle ${cycle.cycleId} (expired): ${problem}`)
     try {
       recorded.read(cycle)
     } catch (error) {
-      report(`cycle ${cycle.cycleId} (expired): the record cannot be read: ${messageOf(error)}`)
+      reportForCycle(`the record cannot be read: ${messageOf(error)}`)
+    }
+    try {
+      if (store.readRequest(cycle.position) !== undefined) await verifyRequest(store, cycle, reportForCycle)
+    } catch (error) {
+      reportForCycle(messageOf(error))
     }
   }
+}
+
+/** Resolves with the JSON of the request. */
+async function verifyRequest(store: Store, { position }: StoredCycle, report: Report): Promise<Uint8Array> {
+  const json = await readBody(store, position)
+  const hashes = store.hashes(position)
+  if (hashes !== undefined && (await hashBody(json)) !== hashes.requestSha256)
+    report('the request has another hash')
+  return json
 }
 
 /**
@@ -103,10 +121,7 @@ class CycleVerifier {
   async verify(stored: StoredCycle, report: Report): Promise<void> {
     const response = this.#response(stored, report)
     try {
-      const json = await readBody(this.#store, stored.position)
-      const hashes = this.#store.hashes(stored.position)
-      if (hashes !== undefined && (await hashBody(json)) !== hashes.requestSha256)
-        report('the request has another hash')
+      const json = await verifyRequest(this.#store, stored, report)
       this.#replan(stored, json, response, report)
     } catch (error) {
       this.isBroken = true
