@@ -215,14 +215,15 @@ export interface CycleRecords {
   /** Resolves when the hashes of the last cycle are known. Never rejects. */
   hashed(): Promise<void>
   /**
-   * The hashes of a cycle that has a record. Those of the last one are stored with the next, and computed from its records
-   * until then.
+   * The hashes of a cycle that has a record. Those of the last one are stored with the next, or with a snapshot of the pool, and
+   * computed from its records until then.
    */
   hashes(position: Position): CycleHashes | undefined
   chainStart(): ChainStart
   /**
    * Stores the pool as it was after the cycle at `position`, packed, and removes the other snapshots but the one at `kept`:
-   * should one be damaged, the other takes its place. Rejects if the cycle is not stored. Copies the bytes immediately.
+   * should one be damaged, the other takes its place. Rejects if the cycle is not stored. Copies the bytes immediately. Stores the
+   * hashes of the last cycle, too.
    */
   putPoolSnapshot(position: Position, columns: Uint8Array, kept?: Position): Promise<void>
   /** Positions of the cycles after which the stored snapshots were made, newest first: at most two. */

@@ -133,6 +133,15 @@ describe('a cycle is named', () => {
     expect(await problems()).toEqual([broken(3)])
   })
 
+  test('also the last one, once a snapshot of the pool has followed it', async () => {
+    const store = await openLmdbStore({ dataDir })
+    await store.appendCycle(cycleSample(5))
+    await store.putPoolSnapshot(4, bytesOf(1))
+    await store.close()
+    await copyRecord('cycleColumns', 1, 5)
+    expect(await problems()).toEqual([broken(5)])
+  })
+
   test('that was changed with its hash: the next one does not follow from it', async () => {
     await tamper((db) => {
       const hashes = readHashes(db.chain.getBinary(2)!)

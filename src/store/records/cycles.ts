@@ -88,9 +88,21 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
   function lastHashes(position: Position): CycleHashes {
     const labels = db.cycles.getBinary(position)
     assert(labels !== undefined, 'the cycle is stored')
-    if (last?.position !== position || Buffer.compare(last.labels, labels) !== 0)
+    if (last === null || !isLast(position, labels))
       last = { position, labels, hashes: computeHashes(db, position) }
     return last.hashes
+  }
+
+  /** Whether `last` has the hashes of this cycle. */
+  function isLast(position: Position, labels: Uint8Array): boolean {
+    return last?.position === position && Buffer.compare(last.labels, labels) === 0
+  }
+
+  /** Within a transaction. A process that ends writes a snapshot: nobody can change its last cycle unnoticed from then on. */
+  function storeLastHashes(): void {
+    const position = lastPosition(db)
+    if (last !== null && !db.chain.doesExist(position) && isLast(position, db.cycles.getBinary(position)!))
+      db.chain.putSync(position, records.packHashes(last.hashes))
   }
 
   function readCycle(position: Position): StoredCycle | undefined {
@@ -155,12 +167,14 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       access.checkOpen()
       return chainStart(db)
     },
-    putPoolSnapshot(position, columns, kept) {
+    async putPoolSnapshot(position, columns, kept) {
       const record = records.packBytes(columns)
-      return access.writes.write(record.byteLength, () => {
+      if (hashing !== null) await hashing
+      await access.writes.write(record.byteLength, () => {
         assert(db.cycles.doesExist(position), 'a snapshot of the pool has its cycle')
         for (const other of poolSnapshots(db)) if (other !== kept) db.pool.removeSync(other)
         db.pool.putSync(position, record)
+        storeLastHashes()
       })
     },
     poolSnapshots() {

@@ -64,7 +64,7 @@ function inspectCycles(databases: Databases, report: Report): void {
     const { hash: hashBefore } = before
     const hashes = hashesAt(databases, position)
     before = { position, hash: hashes?.hash ?? null }
-    // Those of the last one are stored with the next.
+    // Those of the last one may not have been stored yet.
     if (hashes === undefined && position !== last)
       report(`cycle ${cycleId} (position ${position}): its hashes are missing`)
     else if (hashes && !inspectHash(databases, position, record, hashes, hashBefore))
