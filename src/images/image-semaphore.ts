@@ -32,6 +32,11 @@ export class ImageSemaphore {
     return this.#permits.count
   }
 
+  /** Whether a further upload would wait. */
+  get isFull(): boolean {
+    return this.#permits.isFull
+  }
+
   /** Bytes of the uploads that wait. */
   get waitingBytes(): number {
     return this.#waitingBytes

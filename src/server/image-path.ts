@@ -29,6 +29,15 @@ export function parseImageKey(segments: readonly string[], claimedSha256: string
   return { gallId: gallId!, postNo: Number(postNo), position: Number(position) }
 }
 
+/** The key in the segments, whatever the headers are; null for a malformed one. */
+export function imageKeyIn(segments: readonly string[]): ImageKey | null {
+  try {
+    return parseImageKey(segments, undefined)
+  } catch {
+    return null
+  }
+}
+
 /** uWebSockets.js replaces bytes that are not UTF-8 with this character: two such paths would look the same. */
 const undecoded = '\ufffd'
 

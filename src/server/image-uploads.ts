@@ -37,8 +37,12 @@ export class ImageUploads {
     this.#onCreated = onCreated
   }
 
-  /** Throws `unavailable` when the queue has no room for an upload of this size: called before its body is received. */
-  refuseIfFull(bytes: number): void {
+  /**
+   * Throws `unavailable` when the queue has no room for an upload of this size: called before its body is received. One whose key
+   * has an image may be a repeat, which needs no place in the queue.
+   */
+  refuseIfFull(bytes: number, keyOf: () => ImageKey | null): void {
+    if (!this.#semaphore.isFull || this.#hasImage(keyOf())) return
     this.#semaphore.refuseIfFull(bytes)
   }
 
@@ -89,6 +93,15 @@ export class ImageUploads {
       // Only the arrival time is lost. Retention cannot write now either, so the image stays.
       if (error instanceof StoreError && this.#isStored(key, hash)) return true
       return throwUnavailable(error)
+    }
+  }
+
+  /** False also when the store cannot be read. */
+  #hasImage(key: ImageKey | null): boolean {
+    try {
+      return key !== null && this.#store.readImageHash(key) !== undefined
+    } catch {
+      return false
     }
   }
 

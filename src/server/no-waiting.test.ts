@@ -1,6 +1,7 @@
 /**
  * Calls that need neither the model nor the disk do not wait for those that do: while a new cycle waits to be decoded, for
- * the model or for its commit, repeats, stored scores, health, weights and refusals get their responses.
+ * the model or for its commit, repeats, stored scores, health, weights and refusals get their responses. Repeated images do not wait
+ * for other uploads.
  */
 import pino from 'pino'
 import { beforeEach, expect, test, vi } from 'vitest'
@@ -26,6 +27,7 @@ let handler: RequestHandler
 /** Each is awaited where its name says, if it is set. */
 let blocked: { decoding: Promise<void> | null; disk: Promise<void> | null }
 let model: FakeModel
+let imageSemaphore: ImageSemaphore
 
 beforeEach(async () => {
   const log = pino({ level: 'silent' })
@@ -54,7 +56,8 @@ beforeEach(async () => {
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
     initialWeights: { version: 'initial', weights },
   })
-  const images = new ImageUploads(store, new ImageSemaphore(Infinity), (image) => cycles.imageStored(image))
+  imageSemaphore = new ImageSemaphore(Infinity)
+  const images = new ImageUploads(store, imageSemaphore, (image) => cycles.imageStored(image))
   const settings = (): Settings => ({ bodyReadMsMax: 60_000, clockSkewMs: 2000 }) as Settings
   handler = new RequestHandler({
     apiKeys: new ApiKeys([authorization]),
@@ -143,6 +146,19 @@ test.each(['decoding', 'model', 'disk'] as const)('a new cycle that waits: %s', 
     '200',
     '503',
   ])
+})
+
+test('uploads that fill the queue of the decoder: a repeated image is answered, another one is refused', async () => {
+  expect(await statusOf(jpeg)).toBe('201 Created')
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  const waiting = Array.from({ length: 4 }, () => imageSemaphore.run(1, () => opened))
+  imageSemaphore.waitingBytesMax = 0
+  expect(await statusOf(jpeg)).toBe('200 OK')
+  for (const path of ['/v1/images/g/2/01', '/v1/images/g/0/01'])
+    expect(await statusOf({ ...jpeg, path })).toMatch(/^503/)
+  open()
+  await Promise.all(waiting)
 })
 
 test('a body that has been repeated before is not hashed when it arrives in pieces again', async () => {

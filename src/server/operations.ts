@@ -29,7 +29,7 @@ import { StoreError, type Store } from '../store/index.js'
 import { BodyHash } from './body-hash.js'
 import { CycleLog } from './cycle-log.js'
 import type { Exchange, OutgoingResponse } from './exchange.js'
-import { decodeSegment, parseImageKey } from './image-path.js'
+import { decodeSegment, imageKeyIn, parseImageKey } from './image-path.js'
 import type { BodyReading } from './incoming-body.js'
 import type { ImageUploads } from './image-uploads.js'
 import { decodeBody, readArrivedBody, type JsonBody } from './json-body.js'
@@ -129,7 +129,7 @@ async function putImage({ exchange, parameters, parts }: Call): Promise<Outgoing
   const { images, settings } = parts
   const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
   checkImageHeaders(contentType, contentEncoding)
-  images.refuseIfFull(Number(contentLength))
+  images.refuseIfFull(Number(contentLength), () => imageKeyIn(parameters))
   const bytes = await exchange.body.read(imageBytesMax, settings().bodyReadMsMax, {
     known: images.repeatedBytes(Number(contentLength)),
   })
