@@ -58,14 +58,14 @@ export interface IntakeParts {
 const bytesWithoutSlotMax = 64 * kibibyte
 /** Bodies that may wait to be decoded. The server bounds their bytes. */
 const decodesWaitingMax = 256
-/** For the bodies that were repeated last. */
+/** For the bodies that arrived last. */
 const repeatedBytesMax = 16 * mebibyte
 
 export class Intake {
   readonly #parts: IntakeParts
   readonly #idempotency: Idempotency
   readonly #slots: AdmissionSemaphore
-  /** Bodies that have repeated a cycle, as they arrived. */
+  /** Bodies that have repeated a cycle, and gzip that was a new one, as they arrived. */
   readonly #repeated = new RecentBytes<{ readonly cycle: StoredCycle; readonly isGzip: boolean }>(
     repeatedBytesMax,
   )
@@ -138,14 +138,14 @@ export class Intake {
     return this.#idempotency.response(cycleId)
   }
 
-  /** The bytes of this length, JSON or gzip, that have repeated a cycle a short time ago. They do not change. */
+  /** The bytes of this length that arrived a short time ago, JSON or gzip. They do not change. */
   repeatedBytes(length: number): Uint8Array | undefined {
     return this.#repeated.ofLength(length)
   }
 
   /**
-   * The cycle that these bytes, JSON or gzip, have repeated a short time ago, with its response: it is recognised without a
-   * hash, and gzip without decompression. Bytes with another encoding than then are another body.
+   * The cycle that these bytes, JSON or gzip, were a short time ago, with its response: it is recognised without a hash, and gzip
+   * without decompression. Bytes with another encoding than then are another body.
    */
   repeatedBefore(arrived: Uint8Array, isGzip: boolean): StoredResponse | undefined {
     const repeated = this.#repeated.find(arrived)
@@ -209,7 +209,9 @@ export class Intake {
     const stored = this.#parts.score({ cycle, body, packed: () => call.packed(), receivedAtMs, stages })
     this.#idempotency.begin({ cycleId: cycle.cycleId, json: body.json, stored })
     try {
-      const { response } = await stored
+      const { cycle: storedCycle, response } = await stored
+      // A retry of it need not be decompressed. JSON shows its id, and is hashed.
+      if (body.gzip !== null) this.#repeated.keep(body.gzip, { cycle: storedCycle, isGzip: true })
       return response
     } finally {
       // The response does not wait for the hashes.

@@ -62,6 +62,18 @@ test('a repeat is recognised by exactly its bytes, JSON or gzip, from the second
   }
 })
 
+test('a new cycle that arrives as gzip is recognised by these bytes at once, one that is not stored never', async () => {
+  const store = createMemoryStore()
+  const service = await open(store)
+  const [json, later] = [bytesOf(first), bytesOf(cycleBody(1, { candidates: [candidate('g', 2)] }))]
+  const response = await submit(service, json, gzipSync(json))
+  const known = service.intake.repeatedBefore(gzipSync(json), true)
+  expect([known?.cycle.cycleId, text(known!.response)]).toEqual([first.cycle_id, response])
+  store.appendCycle = () => Promise.reject(new Error('no disk'))
+  await expect(submit(service, later, gzipSync(later))).rejects.toThrow('no disk')
+  expect(service.intake.repeatedBefore(gzipSync(later), true)).toBeUndefined()
+})
+
 test.each(['first', 'in the middle', 'last'])(
   'a repeat is recognised without being decoded when its id is %s',
   async (where) => {
