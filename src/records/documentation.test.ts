@@ -1,23 +1,21 @@
-/** docs/data.md has every table with the meaning of its rows, as they are declared. */
+/** docs/data.md has every table of the record of a cycle with its columns, as they are declared. */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { columnsText, expectTables } from '../../test/helpers/documented-columns.js'
+import { projectDir } from '../../test/helpers/server-process.js'
 import { poolTable } from './pool-snapshot.js'
 import { cycleTables } from './tables.js'
 
-const page = readFileSync(new URL('../../docs/data.md', import.meta.url), 'utf8')
-const section = (title: string): string =>
-  page
-    .replaceAll(/\n {2}/g, ' ')
-    .split('\n## ')
-    .find((text) => text.startsWith(`${title}\n`)) ?? ''
+const file = join(projectDir, 'docs/data.md')
 
-test('docs/data.md lists the tables of the record of a cycle, in their order', () => {
-  const listed = [...section('The record of a cycle').matchAll(/^- `(\w+)`: (.*)$/gm)].map(
-    ([, name, row]) => [name, row],
+test('docs/data.md has the tables of the record of a cycle, in their order', () => {
+  const sections = Object.entries(cycleTables).map(
+    ([name, { row, columns }]) => `### \`${name}\`\n\n${row}\n\n${columnsText(columns)}`,
   )
-  expect(listed).toEqual(Object.entries(cycleTables).map(([name, { row }]) => [name, row]))
+  expectTables(file, sections.join('\n'))
 })
 
 test('docs/data.md says what a row of a snapshot of the pool is', () => {
-  expect(section('Databases').replaceAll(/\s+/g, ' ')).toContain(`a row is: ${poolTable.row}`)
+  expect(readFileSync(file, 'utf8').replaceAll(/\s+/g, ' ')).toContain(`a row is: ${poolTable.row}`)
 })

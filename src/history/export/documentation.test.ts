@@ -1,11 +1,12 @@
 /**
  * docs/export.md: its tables are those of the schema, and its example queries run on an export.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../../../test/helpers/bodies.js'
+import { columnsText, expectTables } from '../../../test/helpers/documented-columns.js'
 import { queried } from '../../../test/helpers/exported-tables.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { RecordedDirectory } from '../../../test/helpers/recorded-directory.js'
@@ -20,12 +21,7 @@ const file = join(projectDir, 'docs/export.md')
 const page = readFileSync(file, 'utf8')
 
 test('the tables are those of the schema', () => {
-  const [before = '', , after = ''] = page.split(
-    /(?<=<!-- tables:begin.*-->\n)([^]*?)(?=<!-- tables:end -->)/,
-  )
-  const expected = `${before}\n<!-- prettier-ignore-start -->\n\n${tablesText()}\n<!-- prettier-ignore-end -->\n\n${after}`
-  if (process.env['UPDATE_DOCS'] !== undefined) writeFileSync(file, expected)
-  else expect(page).toBe(expected)
+  expectTables(file, tablesText())
 })
 
 /** Columns that three tables or more have, and those of each table; neighbours with one meaning share a line. */
@@ -39,39 +35,23 @@ function tablesText(): string {
   const sections = tables.map(([name, { meaning, columns }]) => {
     const others = columns.filter((column) => isShared(column)).map((column) => `\`${column.name}\``)
     const also = others.length === 0 ? '' : ` Shared columns: ${others.join(', ')}.`
-    return `### \`${name}\`\n\n${meaning}${also}\n\n${columnsText(columns.filter((column) => !isShared(column)))}`
+    return `### \`${name}\`\n\n${meaning}${also}\n\n${columnLines(columns.filter((column) => !isShared(column)))}`
   })
-  return [`### Shared columns\n\n${columnsText(shared)}`, ...sections].join('\n')
+  return [`### Shared columns\n\n${columnLines(shared)}`, ...sections].join('\n')
 }
 
 function isSame(one: ExportColumn, other: ExportColumn): boolean {
   return one.name === other.name && one.type === other.type && one.meaning === other.meaning
 }
 
-function columnsText(columns: readonly ExportColumn[]): string {
-  const lines = neighboursBy(columns, ({ meaning }) => meaning).map((group) => {
-    const typed = neighboursBy(group, ({ type }) => type).map((run) => {
-      const names = run.map(({ name }) => `\`${name}\``).join(', ')
-      return `${names} ${run[0]?.type === 'TIMESTAMP WITH TIME ZONE' ? 'TIMESTAMPTZ' : run[0]?.type}`
-    })
-    return `- ${typed.join('; ')}: ${group[0]?.meaning}\n`
-  })
-  return lines.join('')
-}
-
-/** Runs of neighbours of which `textOf` returns the same. */
-function neighboursBy(
-  columns: readonly ExportColumn[],
-  textOf: (column: ExportColumn) => string,
-): ExportColumn[][] {
-  const runs: ExportColumn[][] = []
-  for (const column of columns) {
-    const last = runs.at(-1)
-    if (last?.[0] !== undefined && textOf(last[0]) === textOf(column)) last.push(column)
-    else runs.push([column])
-  }
-  return runs
-}
+/** The short name of a type that has one. */
+const columnLines = (columns: readonly ExportColumn[]): string =>
+  columnsText(
+    columns.map((column) => ({
+      ...column,
+      type: column.type === 'TIMESTAMP WITH TIME ZONE' ? 'TIMESTAMPTZ' : column.type,
+    })),
+  )
 
 /** Those of the page, and those of the file that it names, which begin with their title as a comment. */
 const queries = [
