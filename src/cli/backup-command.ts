@@ -25,7 +25,14 @@ async function backup(dir: string, flags: Flags, context: CommandContext): Promi
   const startedAt = performance.now()
   const { counts, lastCycleId, lastHash, bytes } = await backUp(dataDir, target)
   const seconds = Math.round(performance.now() - startedAt) / 1000
-  const result = { directory: target, counts, lastCycleId, lastHash, bytes, seconds }
+  const result = {
+    directory: target,
+    counts,
+    last_cycle_id: lastCycleId,
+    last_hash: lastHash,
+    bytes,
+    seconds,
+  }
   printResult(
     context,
     flags,

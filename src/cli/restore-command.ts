@@ -28,7 +28,7 @@ async function restoreFrom(dir: string, flags: Flags, context: CommandContext): 
   const report = restored.verified
   if (report.counts !== null)
     print(
-      `${dataDir}: ${contentsText(report.counts, report.lastCycleId, report.bytes)}, verified. A backup has no API keys: ` +
+      `${dataDir}: ${contentsText(report.counts, report.last_cycle_id, report.bytes)}, verified. A backup has no API keys: ` +
         `\`understudy serve\` generates one unless keys are configured or the file api-key is copied.\n`,
     )
   if (restored.note !== null) printMessage(`${restored.note}\n`)

@@ -21,20 +21,21 @@ import { CommandError, messageLine } from './failure.js'
 import { counted } from './format.js'
 import { settingsOf, type Flags } from './read-settings.js'
 
+/** As `--json` prints it. */
 export interface VerifyReport {
   readonly file: string
   readonly sound: boolean
-  /** Null, as the next one, if the file cannot be opened. */
+  /** By database. Null, as the next one, if the file cannot be opened. */
   readonly counts: RecordCounts | null
-  readonly lastCycleId: string | null
+  readonly last_cycle_id: string | null
   readonly bytes: number
-  readonly imagesDecoded: number
+  readonly images_decoded: number
   /** The cycle with the hash of `VerifyOptions`, in words; null if there is none. */
-  readonly hashOf: string | null
+  readonly hash_of: string | null
   readonly seconds: number
   /** The first 100, one line each. */
   readonly problems: readonly string[]
-  readonly problemCount: number
+  readonly problem_count: number
 }
 
 const problemsMax = 100
@@ -70,7 +71,7 @@ async function verify(flags: Flags, context: CommandContext): Promise<void> {
   const hash = (flags['hash'] as string | undefined) ?? null
   const report = await verifyFile(file, { allImages: flags['allImages'] === true, whole: false, hash })
   printResult(context, flags, report, () => reportText(report))
-  if (!report.sound) throw new CommandError(`${file}: ${counted(report.problemCount, 'problem')}`)
+  if (!report.sound) throw new CommandError(`${file}: ${counted(report.problem_count, 'problem')}`)
 }
 
 /** Parses the hash of a cycle. */
@@ -94,28 +95,28 @@ export async function verifyFile(
     if (++problemCount <= problemsMax) problems.push(problem)
   }
   const snapshot = await open(file, whole, report)
-  let found: Pick<VerifyReport, 'counts' | 'lastCycleId' | 'imagesDecoded' | 'hashOf'> = {
+  let found: Pick<VerifyReport, 'counts' | 'last_cycle_id' | 'images_decoded' | 'hash_of'> = {
     counts: null,
-    lastCycleId: null,
-    imagesDecoded: 0,
-    hashOf: null,
+    last_cycle_id: null,
+    images_decoded: 0,
+    hash_of: null,
   }
   if (snapshot !== null) {
     const { store } = snapshot
     const verify = async (): Promise<typeof found> => {
       const counts = inspectRecords(snapshot, report)
       await verifyCycles(store, { codec: loadCodec('auto').codec, report })
-      const imagesDecoded = await verifyImages(store, allImages ? Infinity : imagesMax, report)
-      const hashOf = hash === null ? null : cycleWithHash(store, hash)
-      if (hash !== null && hashOf === null)
+      const images_decoded = await verifyImages(store, allImages ? Infinity : imagesMax, report)
+      const hash_of = hash === null ? null : cycleWithHash(store, hash)
+      if (hash !== null && hash_of === null)
         report(`no cycle has the hash ${hash}: cycles were changed since, or it is of another directory`)
-      return { counts, lastCycleId: lastCycleId(store), imagesDecoded, hashOf }
+      return { counts, last_cycle_id: lastCycleId(store), images_decoded, hash_of }
     }
     found = await withRelease(verify, () => store.close())
   }
   const seconds = Math.round(performance.now() - startedAt) / 1000
   const bytes = snapshot?.bytes ?? 0
-  return { file, sound: problemCount === 0, ...found, bytes, seconds, problems, problemCount }
+  return { file, sound: problemCount === 0, ...found, bytes, seconds, problems, problem_count: problemCount }
 }
 
 /** Null if the file cannot be opened, which is reported. A file that this user may not read is not damaged. */
@@ -192,15 +193,15 @@ async function verifyImages(
 }
 
 function reportText(report: VerifyReport): string {
-  const { counts, problems, problemCount } = report
+  const { counts, problems, problem_count: problemCount } = report
   const lines = [...problems]
   if (problemCount > problems.length) lines.push(`and ${problemCount - problems.length} more`)
   if (counts !== null)
     lines.push(
-      `${report.file}: ${contentsText(counts, report.lastCycleId, report.bytes)}; ` +
-        `${report.imagesDecoded} images decoded, ${report.seconds} s`,
+      `${report.file}: ${contentsText(counts, report.last_cycle_id, report.bytes)}; ` +
+        `${report.images_decoded} images decoded, ${report.seconds} s`,
     )
-  if (report.hashOf !== null) lines.push(`the hash is that of ${report.hashOf}`)
+  if (report.hash_of !== null) lines.push(`the hash is that of ${report.hash_of}`)
   if (report.sound) lines.push('no problems found')
   return lines.map((line) => `${line}\n`).join('')
 }

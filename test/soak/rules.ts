@@ -95,9 +95,9 @@ export function recordRules(
     within('cycles', held.cycleRecords()),
     within('responses', held.responses()),
     exactly('requests', found('responses')),
-    exactly('cycleIds', held.cycleIdCount()),
+    exactly('cycle_ids', held.cycleIdCount()),
     within('images', held.images()),
-    exactly('imageBytes', found('images')),
+    exactly('image_bytes', found('images')),
     within('outcomes', held.outcomes()),
     exactly('weights', weights),
   ]

@@ -368,8 +368,8 @@ describe('verify', () => {
     await store.close()
     const decoded = (...flags: string[]): unknown =>
       JSON.parse(understudy('verify', '--json', '--data-dir', dataDir, ...flags).stdout)
-    expect(decoded()).toMatchObject({ sound: true, counts: { images: 201 }, imagesDecoded: 200 })
-    expect(decoded('--all-images')).toMatchObject({ sound: true, imagesDecoded: 201 })
+    expect(decoded()).toMatchObject({ sound: true, counts: { images: 201 }, images_decoded: 200 })
+    expect(decoded('--all-images')).toMatchObject({ sound: true, images_decoded: 201 })
   })
 })
 

@@ -126,17 +126,17 @@ describe('over weeks', () => {
     expect(late.responses).toBe(kept + 1)
     // The records of cycles are kept as long as outcomes.
     expect(late.cycles).toBe(limits.retainOutcomesDays * perDay + 1)
-    expect(late.shadowScores).toBe(late.cycles)
+    expect(late.shadow_scores).toBe(late.cycles)
     // The request that brought post 1.
     expect(late.requests).toBe(kept + 2)
     // Its columns too, if its record has expired.
-    expect(late.cycleColumns - late.cycles).toBeLessThanOrEqual(1)
+    expect(late.cycle_columns - late.cycles).toBeLessThanOrEqual(1)
     // A day pending, seven days remembered; for posts that never came, seven days after arrival.
     expect(late.images).toBeLessThanOrEqual(1 + 8 * perDay + 1 + 7 * perDay + 1)
     expect(late.images).toBe(early.images)
     expect(late.outcomes).toBe(limits.retainOutcomesDays * perDay + 1)
     expect(late.embeddings).toBe(early.embeddings)
-    expect(late.cycleIds).toBe(40 * perDay)
+    expect(late.cycle_ids).toBe(40 * perDay)
     expect(late.bytes).toBeLessThan(early.bytes * 1.15)
 
     // A restart, with the first record missing for long.
@@ -165,8 +165,8 @@ describe('over weeks', () => {
       await service.intake.submit(new RequestBody(bytesOf(last)), atMs(number), new StageClock(0))
       await service.retention.done()
       expect(store.readRequest(1)).toBeUndefined()
-      const { cycles, cycleColumns } = await recordCounts()
-      expect(cycleColumns).toBe(cycles)
+      const { cycles, cycle_columns } = await recordCounts()
+      expect(cycle_columns).toBe(cycles)
     },
     120_000,
   )

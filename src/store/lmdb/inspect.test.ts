@@ -65,7 +65,7 @@ test('a valid file has no problems, and all its records are counted', async () =
   expect(counts).toMatchObject({
     cycles: 4,
     requests: 4,
-    cycleColumns: 4,
+    cycle_columns: 4,
     images: 1,
     weights: 1,
     outcomes: 1,

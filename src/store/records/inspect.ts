@@ -7,7 +7,7 @@ import { firstLineOf } from '../../base/index.js'
 import type { CycleHashes } from '../store.js'
 import { chainStart, linkHash, recordHash } from './chain.js'
 import { columnNames, firstPosition, lastPosition } from './cycles.js'
-import { kinds, type Databases, type Kind, type RecordDatabase } from './databases.js'
+import { databaseTable, kinds, type Databases, type Kind, type RecordDatabase } from './databases.js'
 import {
   encoderKeyBytes,
   imageKeyOf,
@@ -19,8 +19,8 @@ import {
 } from './keys.js'
 import * as records from './payloads.js'
 
-/** How many records of each kind there are. */
-export type RecordCounts = Record<Kind, number>
+/** How many records of each kind there are, by the name of the database. */
+export type RecordCounts = Record<(typeof databaseTable)[Kind]['name'], number>
 
 /** Largest dimension of an embedding; no encoder has more. */
 const embeddingWidthMax = 16_384
@@ -44,7 +44,7 @@ export function countRecords(databases: Databases): RecordCounts {
     const keys = (databases[kind].getKeys({}) as Iterable<unknown>)[Symbol.iterator]()
     let count = 0
     while (keys.next().done !== true) count++
-    return [kind, count]
+    return [databaseTable[kind].name, count]
   })
   return Object.fromEntries(counts) as RecordCounts
 }
