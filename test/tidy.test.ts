@@ -16,15 +16,15 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   contract: 3200,
   cycle: 5115,
   history: 5720,
-  images: 550,
+  images: 660,
   model: 11900,
   page: 7765,
   pool: 1450,
   records: 640,
-  server: 2935,
+  server: 2970,
   settings: 500,
   simulator: 2400,
-  store: 6600,
+  store: 6650,
 }
 const fileLinesMax = 400
 

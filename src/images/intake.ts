@@ -3,10 +3,11 @@
  * under `PUT /v1/images`. Decoding runs on libuv's threads, hashing on the event loop, in pieces.
  */
 import sharp from 'sharp'
-import { sha256Of } from '../base/index.js'
+import { messageOf, sha256Of } from '../base/index.js'
 import { imageEdgePixelsMax, imagePixelsMax, ServiceError } from '../contract/index.js'
-import { readHead, type ImageSize } from './jpeg-repair.js'
-import { repairJpeg, tooManySegments } from './repair-thread.js'
+import { hasZeros } from './jpeg-measure.js'
+import { readHead, type ImageSize } from './jpeg-segments.js'
+import { measureJpeg, repairJpeg, tooManySegments } from './repair-thread.js'
 
 /** An accepted image. */
 export interface NormalisedImage {
@@ -98,13 +99,21 @@ async function normalise(bytes: Uint8Array): Promise<Uint8Array> {
   let repaired = bytes
   for (const repair of ['segments', 'scans'] as const) {
     try {
-      return await decode(repaired)
+      return await decodeWhole(repaired, repaired !== bytes)
     } catch (error) {
       if (!isHarmless(error)) throw error
     }
     repaired = await repairJpeg(repaired, repair)
   }
-  return decode(repaired)
+  return decodeWhole(repaired, true)
+}
+
+/** As `decode`. Rejects, too, if zeros have replaced coded data, or if the last ones of a repaired copy are missing. */
+async function decodeWhole(bytes: Uint8Array, isRepaired: boolean): Promise<Uint8Array> {
+  const normalised = await decode(bytes)
+  const measuring = isRepaired || hasZeros(bytes) ? await measureJpeg(bytes) : null
+  if (measuring !== null) await decode(measuring)
+  return normalised
 }
 
 /** Rejects with the messages about this image. */
@@ -170,7 +179,8 @@ export function serviceErrorOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   // A timeout depends on the load of the machine, not on the image.
   if (isTimeout(error)) return new ServiceError({ code: 'image_timeout' }, { cause: error })
-  const reason = error instanceof Error ? error.message.split('\n', 1)[0]! : String(error)
+  const lines = messageOf(error).split('\n')
+  const reason = lines.find((line) => !harmlessWarning.test(line)) ?? lines[0]!
   const problem = reason.replace(/^.*VipsJpeg: /, '')
   return new ServiceError({ code: 'undecodable_image', problem }, { cause: error })
 }

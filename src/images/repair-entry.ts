@@ -1,10 +1,14 @@
 /**
- * Entry of the worker thread that repairs JPEGs (repair-thread.ts): posts the repaired copy of each image that it receives.
+ * Entry of the worker thread that repairs and measures JPEGs (repair-thread.ts): posts the copy of each image that it receives.
  */
 import { parentPort } from 'node:worker_threads'
 import type { WorkerTask } from '../codec/index.js'
-import { repairedJpeg, type Repair } from './jpeg-repair.js'
+import { measuringJpeg } from './jpeg-measure.js'
+import { repairedJpeg } from './jpeg-repair.js'
+import type { ThreadTask } from './repair-thread.js'
 
 parentPort?.on('message', ({ name, bodies }: WorkerTask) => {
-  parentPort?.postMessage(repairedJpeg(bodies[0] ?? new Uint8Array(), name as Repair))
+  const [bytes = new Uint8Array()] = bodies
+  const task = name as ThreadTask
+  parentPort?.postMessage(task === 'measure' ? measuringJpeg(bytes) : repairedJpeg(bytes, task))
 })
