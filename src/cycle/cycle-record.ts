@@ -75,8 +75,8 @@ function candidatesOf(
   const entered = entries.enteredRows.length
   const { createdAtMs, createdAtFraction, extractedAtMs, extractedAtFraction } = candidates
   const titles: (string | null)[] = []
-  for (let place = 0; place < rows.length; place++)
-    titles.push(place < entered ? candidates.titles[rows[place]!]! : null)
+  for (let index = 0; index < rows.length; index++)
+    titles.push(index < entered ? candidates.titles[rows[index]!]! : null)
   return {
     ...keysOf(galleries, candidates, rows),
     title: titles,
@@ -115,7 +115,7 @@ function removalsOf(
   const { entries, base, position } = plan
   const enteredPosition = new Float64Array(removals.count).fill(NaN)
   const enteredRow = new Float64Array(removals.count).fill(NaN)
-  let placeOf: PostMap<number, number> | null = null
+  let indexOf: PostMap<number, number> | null = null
   for (const row of entries.leftRows) {
     const [gallery, postNo] = [removals.gallery[row]!, removals.postNo[row]!]
     const slot = base.index.findPost(galleries[gallery]!, postNo)
@@ -124,9 +124,9 @@ function removalsOf(
       enteredRow[row] = base.enteredRow[slot]!
     } else {
       // It came with the same call.
-      placeOf ??= placesOf(candidates, candidateRows(candidates, entries.enteredRows))
+      indexOf ??= indexesOf(candidates, candidateRows(candidates, entries.enteredRows))
       enteredPosition[row] = position
-      enteredRow[row] = placeOf.get(gallery, postNo) ?? NaN
+      enteredRow[row] = indexOf.get(gallery, postNo) ?? NaN
     }
   }
   return {
@@ -139,11 +139,11 @@ function removalsOf(
   }
 }
 
-/** By post: its place among `rows`. */
-function placesOf({ gallery, postNo }: KeyColumns, rows: Uint32Array): PostMap<number, number> {
-  const places = new PostMap<number, number>()
-  rows.forEach((row, place) => places.set(gallery[row]!, postNo[row]!, place))
-  return places
+/** The index in `rows` of each post. */
+function indexesOf({ gallery, postNo }: KeyColumns, rows: Uint32Array): PostMap<number, number> {
+  const indexes = new PostMap<number, number>()
+  rows.forEach((row, index) => indexes.set(gallery[row]!, postNo[row]!, index))
+  return indexes
 }
 
 function keysOf(

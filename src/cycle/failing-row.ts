@@ -41,7 +41,7 @@ export async function findFailingRow(
 ): Promise<FailingRow | null> {
   const endMs = performance.now() + searchMsMax
   const isOver = (): boolean => parts.isOver() || performance.now() > endMs
-  let found: FailingRow | null = null
+  let failingRow: FailingRow | null = null
   const run = async (rows: readonly number[]): Promise<void> => {
     const part = rowsOf(inputs, rows)
     while (!isOver()) {
@@ -52,7 +52,7 @@ export async function findFailingRow(
         }
       } catch (error) {
         if (error instanceof ModelRowError) {
-          found = { row: rows[error.row]!, error }
+          failingRow = { row: rows[error.row]!, error }
           return
         }
         if (!(error instanceof ModelDownError)) throw error
@@ -64,10 +64,10 @@ export async function findFailingRow(
   await isolateErrors(partsOf([...inputs.slots.subarray(0, inputs.count).keys()]), {
     run,
     control: (_, error) => (error instanceof ModelError ? Promise.resolve() : Promise.reject(error as Error)),
-    onError: (row, error) => (found = { row, error: error as ModelError }),
-    isLate: () => found !== null || isOver(),
+    onError: (row, error) => (failingRow = { row, error: error as ModelError }),
+    isLate: () => failingRow !== null || isOver(),
   })
-  return isOver() ? null : found
+  return isOver() ? null : failingRow
 }
 
 function rowsOf(inputs: ModelInputs, rows: readonly number[]): ModelInputs {

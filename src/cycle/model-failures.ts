@@ -118,10 +118,10 @@ export class ModelFailures {
 
   async #findPost(model: Model, inputs: ModelInputs, attempt: ScoringAttempt): Promise<void> {
     const isOver = (): boolean => this.#parts.ended() || this.#failure?.model !== model
-    const found = await findFailingRow(model, inputs, { isBusy: this.#parts.isBusy, isOver })
+    const failingRow = await findFailingRow(model, inputs, { isBusy: this.#parts.isBusy, isOver })
     const failure = this.#failure
-    if (found === null || failure?.model !== model) return
-    const rowError = new ModelRowError(found.error.message, found.row)
+    if (failingRow === null || failure?.model !== model) return
+    const rowError = new ModelRowError(failingRow.error.message, failingRow.row)
     const { message: reason } = placedFailure(rowError, attempt)
     this.#failure = { ...failure, reason }
     this.#parts.log.error({ model_version: model.version, problem: reason }, 'the model fails on this post')

@@ -216,32 +216,32 @@ export class CycleService {
   /** Why health is `degraded`; empty if it is `ok`. `isStandbyOk`: to be a standby is not a problem. */
   problems(isStandbyOk = false): ServiceProblem[] {
     const { store } = this.#parts
-    const found = this.#modelProblems()
+    const problems = this.#modelProblems()
     const fail = (check: ServiceProblem['check'], code: 'standby' | 'storage_refuses' | 'shutting_down') =>
-      found.push({ check, severity: 'fail', reason: { code } })
+      problems.push({ check, severity: 'fail', reason: { code } })
     if (store.role === 'standby' && !isStandbyOk) fail('service', 'standby')
     if (!store.healthy) fail('storage', 'storage_refuses')
     if (this.#closing) fail('service', 'shutting_down')
-    return found
+    return problems
   }
 
   #modelProblems(): ServiceProblem[] {
     const { model, modelAbsence, fallback } = this.#parts
-    const found: ServiceProblem[] = []
+    const problems: ServiceProblem[] = []
     const failure = this.failures.current
     const isLoaded = model() !== null || (failure !== null && modelAbsence?.()?.isRestarting === true)
     if (failure !== null) {
       const { reason: problem, cycleCount: cycles } = failure
       const severity = isLoaded ? 'warn' : 'fail'
-      found.push({ check: 'model', severity, reason: { code: 'model_fails', problem, cycles } })
-    } else if (!isLoaded) found.push({ check: 'model', severity: 'fail', reason: { code: 'no_model' } })
+      problems.push({ check: 'model', severity, reason: { code: 'model_fails', problem, cycles } })
+    } else if (!isLoaded) problems.push({ check: 'model', severity: 'fail', reason: { code: 'no_model' } })
     const replaced = fallback?.() ?? null
     if (replaced !== null) {
       const { version, failed, reason: problem } = replaced
       const reason = { code: 'model_replaced', version, failed, problem } as const
-      found.push({ check: 'model', severity: 'warn', reason })
+      problems.push({ check: 'model', severity: 'warn', reason })
     }
-    return found
+    return problems
   }
 
   /** What outcomes, as JSON, contradict: see `findContradictions`. A `placed_at` after `nowMs` is in the future. */

@@ -34,9 +34,9 @@ class NaiveWeights {
   }
 
   inForceAt(ms: number): WeightsSetting {
-    let found = this.settings[0]!
-    for (const setting of this.settings) if (setting.firstCycleMs <= ms) found = setting
-    return found
+    let inForce = this.settings[0]!
+    for (const setting of this.settings) if (setting.firstCycleMs <= ms) inForce = setting
+    return inForce
   }
 
   state(): unknown {

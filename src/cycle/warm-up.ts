@@ -67,7 +67,7 @@ function cycleOf(index: number): object {
   const first = index * replacedCount
   const pending = postsFrom(first, postCount)
   const entering = index === 0 ? pending : pending.slice(-replacedCount)
-  const left = index === 0 ? [] : postsFrom(first - replacedCount, replacedCount)
+  const leaving = index === 0 ? [] : postsFrom(first - replacedCount, replacedCount)
   const counters = (names: readonly string[], seed: number): object =>
     Object.fromEntries(names.map((name, i) => [name, (seed * (i + 7) + index) % 3000]))
   return {
@@ -94,7 +94,7 @@ function cycleOf(index: number): object {
       snapshot_at: earlier,
       ...counters(snapshotNames, post.post_no),
     })),
-    removals: left.map((post) => ({ ...post, reason: 'aged_out', decided_at: earlier })),
+    removals: leaving.map((post) => ({ ...post, reason: 'aged_out', decided_at: earlier })),
   }
 }
 

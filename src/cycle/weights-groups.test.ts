@@ -238,10 +238,10 @@ describe('a client that leaves', () => {
       await expect(answer).rejects.toThrow('the client has gone')
       return new WeakRef(request)
     }
-    const left = await Promise.all(Array.from({ length: 100 }, (_, index) => leave(index)))
+    const requests = await Promise.all(Array.from({ length: 100 }, (_, index) => leave(index)))
     await turn()
     collectGarbage()
-    expect(left.filter((request) => request.deref() !== undefined)).toEqual([])
+    expect(requests.filter((request) => request.deref() !== undefined)).toEqual([])
     end()
     await Promise.all([response, last])
   })

@@ -146,14 +146,14 @@ describe('an encoder whose graph returns an error', () => {
           ? textBatchEncoder(model.text ?? expect.fail())
           : imageBatchEncoder(model.image ?? expect.fail())
       const quarantine = new Quarantine()
-      const found: [number, string][] = []
-      const onQuarantined = (row: number, { message }: Error): void => void found.push([row, message])
+      const reported: [number, string][] = []
+      const onQuarantined = (row: number, { message }: Error): void => void reported.push([row, message])
       for (let time = 0; time < 3; time++) {
         const { encoded, quarantined } = await quarantine.encodeAll(encoder, items, { onQuarantined })
         expect([...encoded]).toEqual(items.map((_, row) => (row === bad ? 0 : 1)))
         expect([...quarantined]).toEqual([bad])
       }
-      expect(found).toEqual([[bad, expect.stringMatching(/Gather.*out of data bounds/)]])
+      expect(reported).toEqual([[bad, expect.stringMatching(/Gather.*out of data bounds/)]])
       // What the processes print arrives before they have ended.
       expect(model.processes.map(({ pid }) => pid)).toEqual(pids)
       await model.close()
