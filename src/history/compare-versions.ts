@@ -53,9 +53,9 @@ export async function compareVersions(store: Store, options: CompareOptions): Pr
   const { cycles, versions } = options
   const figures = new ComparisonFigures(versions)
   const replayed = new ReplayedScores()
-  const onExcluded = (version: string, left: ExcludedInput): void => {
-    figures.addExcluded(version, left)
-    options.onExcluded(version, left)
+  const onExcluded = (version: string, excluded: ExcludedInput): void => {
+    figures.addExcluded(version, excluded)
+    options.onExcluded(version, excluded)
   }
   for await (const scored of sourcedScores(store, cycles, { ...options, onExcluded })) {
     figures.add(scored)

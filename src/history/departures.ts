@@ -20,7 +20,7 @@ export interface DepartedPost {
   readonly postNo: number
   /** The candidate with which it entered. */
   readonly entered: { readonly position: Position; readonly row: number }
-  readonly left: Departure
+  readonly departure: Departure
 }
 
 /** The posts that left with the cycle at `position`, in the order of its removals; none if its record has expired. */
@@ -38,7 +38,7 @@ export function departedPosts(
       gallId: removals.gall_id[row] ?? '',
       postNo: removals.post_no[row]!,
       entered: { position: removals.entered_position[row]!, row: removals.entered_row[row]! },
-      left: {
+      departure: {
         cycle,
         reason: removals.reason[row]!,
         tier: removals.tier[row]!,

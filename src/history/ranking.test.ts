@@ -98,9 +98,9 @@ describe('a bootstrap interval', () => {
       return total('numerator') / total('denominator')
     }).sort((a, b) => a - b)
     const at = (share: number): number => {
-      const place = share * 1999
-      const low = ratios[Math.floor(place)]!
-      return low + (ratios[Math.ceil(place)]! - low) * (place % 1)
+      const virtualIndex = share * 1999
+      const low = ratios[Math.floor(virtualIndex)]!
+      return low + (ratios[Math.ceil(virtualIndex)]! - low) * (virtualIndex % 1)
     }
     const [low, high] = units.interval()!
     expect(low).toBeCloseTo(at(0.025), 12)

@@ -17,8 +17,8 @@ export function rankAmong(
   score: number,
 ): { readonly above: number; readonly tied: number } {
   let [above, tied] = [0, 0]
-  for (let place = 0; place < rows.length; place++) {
-    const other = scores[rows[place]!]!
+  for (let index = 0; index < rows.length; index++) {
+    const other = scores[rows[index]!]!
     if (other > score) above++
     else if (other === score) tied++
   }
@@ -32,8 +32,8 @@ export function rankAmong(
 export function highest(scores: Float64Array, rows: ArrayLike<number>, count: number): number[] {
   const best: number[] = []
   if (count <= 0) return best
-  for (let place = 0; place < rows.length; place++) {
-    const row = rows[place]!
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index]!
     const score = scores[row]!
     if (best.length === count && score <= scores[best[count - 1]!]!) continue
     if (best.length === count) best.pop()
@@ -52,10 +52,10 @@ export function ndcg(
   depth: number,
 ): number {
   let gain = 0
-  for (const [place, row] of ranked.slice(0, depth).entries())
-    if (isRelevant(row)) gain += 1 / Math.log2(place + 2)
+  for (const [index, row] of ranked.slice(0, depth).entries())
+    if (isRelevant(row)) gain += 1 / Math.log2(index + 2)
   let ideal = 0
-  for (let place = 0; place < Math.min(relevantCount, depth); place++) ideal += 1 / Math.log2(place + 2)
+  for (let index = 0; index < Math.min(relevantCount, depth); index++) ideal += 1 / Math.log2(index + 2)
   return gain / ideal
 }
 
@@ -78,14 +78,14 @@ export function averagePrecision(scores: Float64Array, isPositive: Uint8Array): 
   const rows = ascending(scores).reverse()
   const positives = isPositive.reduce((sum, value) => sum + value, 0)
   if (positives === 0) return null
-  let [found, sum] = [0, 0]
+  let [truePositives, sum] = [0, 0]
   for (let from = 0; from < rows.length;) {
     let to = from
-    let foundHere = 0
+    let tiedPositives = 0
     const score = scores[rows[from]!]
-    while (to < rows.length && scores[rows[to]!] === score) foundHere += isPositive[rows[to++]!]!
-    found += foundHere
-    sum += (foundHere / positives) * (found / to)
+    while (to < rows.length && scores[rows[to]!] === score) tiedPositives += isPositive[rows[to++]!]!
+    truePositives += tiedPositives
+    sum += (tiedPositives / positives) * (truePositives / to)
     from = to
   }
   return sum
@@ -111,10 +111,10 @@ export function spearman(first: Float64Array, second: Float64Array): number | nu
 export function quantile(values: ArrayLike<number>, share: number): number | null {
   if (values.length === 0) return null
   const sorted = Float64Array.from(values).sort()
-  const place = share * (sorted.length - 1)
-  const below = sorted[Math.floor(place)]!
-  const above = sorted[Math.ceil(place)]!
-  return below + (above - below) * (place - Math.floor(place))
+  const virtualIndex = share * (sorted.length - 1)
+  const below = sorted[Math.floor(virtualIndex)]!
+  const above = sorted[Math.ceil(virtualIndex)]!
+  return below + (above - below) * (virtualIndex - Math.floor(virtualIndex))
 }
 
 /** Ranks from 1, the lowest score; ties share their average. */
@@ -125,7 +125,7 @@ export function averageRanks(scores: Float64Array): Float64Array {
     let to = from + 1
     const score = scores[rows[from]!]
     while (to < rows.length && scores[rows[to]!] === score) to++
-    for (let place = from; place < to; place++) ranks[rows[place]!] = (from + 1 + to) / 2
+    for (let index = from; index < to; index++) ranks[rows[index]!] = (from + 1 + to) / 2
     from = to
   }
   return ranks

@@ -38,7 +38,7 @@ export interface ReplayEncoding {
   /** One for all cycles that are replayed with a model. */
   readonly quarantine: Quarantine
   /** Called once for each text and image that is quarantined. */
-  readonly onExcluded: (left: ExcludedInput) => void
+  readonly onExcluded: (excluded: ExcludedInput) => void
   /** Vectors are read from here and added here. */
   readonly cache: VectorCache | null
 }
@@ -109,14 +109,14 @@ async function encodeTexts(
     const untilMs = performance.now() + encodeMsMax
     const made = await quarantine.encodeAll(textBatchEncoder(text), records, {
       ended: () => performance.now() > untilMs,
-      onQuarantined: (place, { message }) => {
-        const slot = slots[unknown[place]!]!
+      onQuarantined: (batchRow, { message }) => {
+        const slot = slots[unknown[batchRow]!]!
         onExcluded({ what: 'text', ...nameOf(next, slot), problem: message })
       },
     })
-    for (const [place, index] of unknown.entries()) {
-      if (made.encoded[place] !== 1) continue
-      const vector = made.vectors.slice(place * dim, (place + 1) * dim)
+    for (const [batchRow, index] of unknown.entries()) {
+      if (made.encoded[batchRow] !== 1) continue
+      const vector = made.vectors.slice(batchRow * dim, (batchRow + 1) * dim)
       put(index, vector)
       cache?.keepText(next, slots[index]!, vector)
     }
@@ -165,33 +165,33 @@ async function encodePost(
   { quarantine, onExcluded, cache }: ReplayEncoding,
   read: Uint8Array[],
 ): Promise<Float32Array[]> {
-  const found: (Float32Array | undefined)[] = []
-  const unknown: { readonly place: number; readonly sha256: Uint8Array; readonly bytes: Uint8Array }[] = []
-  for (const [place, key] of keys.entries()) {
+  const vectors: (Float32Array | undefined)[] = []
+  const unknown: { readonly keyIndex: number; readonly sha256: Uint8Array; readonly bytes: Uint8Array }[] = []
+  for (const [keyIndex, key] of keys.entries()) {
     const sha256 = store.readImageHash(key)
     const vector = sha256 && cache?.image(image, sha256)
-    found.push(vector)
+    vectors.push(vector)
     const stored = vector === undefined ? store.findImage(key) : undefined
-    if (stored !== undefined) unknown.push({ place, sha256: stored.sha256, bytes: stored.normalised })
+    if (stored !== undefined) unknown.push({ keyIndex, sha256: stored.sha256, bytes: stored.normalised })
   }
   if (unknown.length > 0) {
     const { dim } = image
     const jpegs = unknown.map(({ bytes }) => bytes)
     const made = await quarantine.encodeAll(imageBatchEncoder(image), jpegs, {
       onQuarantined: (index, { message }) => {
-        const { gallId, postNo } = keys[(unknown[index] as { place: number }).place]!
+        const { gallId, postNo } = keys[(unknown[index] as { keyIndex: number }).keyIndex]!
         onExcluded({ what: 'image', gallId, postNo, problem: message })
       },
     })
-    for (const [index, { place, sha256, bytes }] of unknown.entries()) {
+    for (const [index, { keyIndex, sha256, bytes }] of unknown.entries()) {
       if (made.encoded[index] !== 1) continue
       const vector = made.vectors.slice(index * dim, (index + 1) * dim)
-      found[place] = vector
+      vectors[keyIndex] = vector
       cache?.keepImage(sha256, vector)
       read.push(bytes)
     }
   }
-  return found.filter((vector) => vector !== undefined)
+  return vectors.filter((vector) => vector !== undefined)
 }
 
 /**

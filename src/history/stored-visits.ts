@@ -19,7 +19,7 @@ export interface StoredVisit {
   /** The cycle of that candidate; null if it has expired. */
   readonly begin: StoredCycle | null
   /** Null while the post is pending. */
-  readonly left: Departure | null
+  readonly departure: Departure | null
 }
 
 export class StoredVisits {
@@ -63,11 +63,11 @@ export class StoredVisits {
     })
   }
 
-  #stay(visit: number): Pick<StoredVisit, 'entered' | 'begin' | 'left'> {
+  #stay(visit: number): Pick<StoredVisit, 'entered' | 'begin' | 'departure'> {
     const { cycles } = this.#recorded
     const { entry, beginCycle, endCycle, reason, tier, decidedMs } = this.#visits
     const end = cycles[endCycle[visit]!]
-    const left = end && {
+    const departure = end && {
       cycle: end,
       reason: reason[visit]!,
       tier: tier[visit]!,
@@ -76,7 +76,7 @@ export class StoredVisits {
     return {
       entered: this.#entered(entry[visit]!),
       begin: cycles[beginCycle[visit]!] ?? null,
-      left: left ?? null,
+      departure: departure ?? null,
     }
   }
 
@@ -96,8 +96,10 @@ export class StoredVisits {
 type EntryColumn = 'entered_position' | 'entered_row'
 
 /** Whether the post of a visit is pending after a cycle, in order of `cycle_time`. */
-export function isPendingAt({ begin, left }: StoredVisit, cycle: StoredCycle): boolean {
-  return (begin === null || !isBefore(cycle, begin)) && (left === null || isBefore(cycle, left.cycle))
+export function isPendingAt({ begin, departure }: StoredVisit, cycle: StoredCycle): boolean {
+  return (
+    (begin === null || !isBefore(cycle, begin)) && (departure === null || isBefore(cycle, departure.cycle))
+  )
 }
 
 function isBefore(one: StoredCycle, other: StoredCycle): boolean {

@@ -26,7 +26,7 @@ const [hash, otherHash] = ['a'.repeat(64), 'b'.repeat(64)]
 let contents: MemoryContents
 let store: Store
 let service: CycleService
-let reported: [version: string, left: ExcludedInput][]
+let reported: [version: string, excluded: ExcludedInput][]
 const model = new EncodingModel('m1', new FakeTextEncoder(hash))
 
 beforeEach(async () => {
@@ -71,7 +71,7 @@ async function compared(
     versions: ['m1', second],
     codec: referenceCodec,
     load,
-    onExcluded: (version, left) => reported.push([version, left]),
+    onExcluded: (version, excluded) => reported.push([version, excluded]),
   }))
     all.push({ posts, first: sides[0]!, second: sides[1]! })
   return all

@@ -47,7 +47,7 @@ export interface ScoresOptions {
   /** Loads a model for cycles that it has not scored. Called at most once per version. */
   readonly load: (version: string) => Promise<Model>
   /** Called once for each text and image that a replay skips. */
-  readonly onExcluded: (version: string, left: ExcludedInput) => void
+  readonly onExcluded: (version: string, excluded: ExcludedInput) => void
 }
 
 /** Time limit for the texts of one cycle. */
@@ -195,14 +195,14 @@ class Replayer {
   readonly version: string
   readonly #store: Store
   readonly #load: (version: string) => Promise<Model>
-  readonly #onExcluded: (left: ExcludedInput) => void
+  readonly #onExcluded: (excluded: ExcludedInput) => void
   #opened: { readonly model: Model; readonly encoding: ReplayEncoding } | null = null
 
   constructor(store: Store, version: string, { load, onExcluded }: ScoresOptions) {
     this.#store = store
     this.version = version
     this.#load = load
-    this.#onExcluded = (left) => onExcluded(version, left)
+    this.#onExcluded = (excluded) => onExcluded(version, excluded)
   }
 
   /** Rejects with a `ModelError` that names the version, the cycle and the post. */

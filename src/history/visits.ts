@@ -78,15 +78,15 @@ export class Visits {
     const { rows } = cycle
     this.addEvents(cycle)
     const scored = new Int32Array(cycle.scored.score.length)
-    let place = 0
+    let scoredCount = 0
     for (let row = 0; row < rows.entry.length; row++) {
       const latest = this.#visitOf(rows.entry[row]!)
       const visit = latest !== undefined && this.#isOpen(latest) ? latest : -1
       const code = rows.outcome[row]!
-      if (code === outcome.scored) scored[place++] = visit
+      if (code === outcome.scored) scored[scoredCount++] = visit
       else if (visit >= 0 && cycle.cycleAtMs <= this.deadlineMs[visit]!) this.waitingOutcome[visit] = code
     }
-    assert(place === scored.length, 'each scored row has a score')
+    assert(scoredCount === scored.length, 'each scored row has a score')
     return scored
   }
 

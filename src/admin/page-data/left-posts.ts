@@ -47,18 +47,18 @@ export class LeftPostLists {
 
   /** Rejects with the reason of `gone`, between two records, when that is aborted. */
   async find({ search, limit }: LeftQuery, gone: AbortSignal): Promise<LeftPosts> {
-    const left = await this.#newest(gone)
+    const entries = await this.#newest(gone)
     // A search reads all titles before it filters; otherwise those that are shown suffice.
-    const titled = search === '' ? left.slice(0, limit) : left
+    const titled = search === '' ? entries.slice(0, limit) : entries
     await this.#titles.readEntries(
       titled.map(({ entry }) => entry),
       gone,
     )
-    const found = left.map(({ entry, ...post }) => ({ ...post, title: this.#titles.at(entry) }))
-    const matching = found.filter(({ gall_id, post_no, title }) =>
+    const posts = entries.map(({ entry, ...post }) => ({ ...post, title: this.#titles.at(entry) }))
+    const matching = posts.filter(({ gall_id, post_no, title }) =>
       `${gall_id}/${post_no} ${title ?? ''}`.toLowerCase().includes(search),
     )
-    return { posts: matching.slice(0, limit), matching: matching.length, searched: left.length }
+    return { posts: matching.slice(0, limit), matching: matching.length, searched: entries.length }
   }
 
   /** Newest first. What a client that has gone has read stays for the next one. */
@@ -87,11 +87,11 @@ export class LeftPostLists {
 function leftAt(store: ServerSources['store'], position: number): LeftEntry[] {
   return departedPosts(store, position)
     .reverse()
-    .map(({ gallId, postNo, entered, left }) => ({
-      cycle_id: left.cycle.cycleId,
+    .map(({ gallId, postNo, entered, departure }) => ({
+      cycle_id: departure.cycle.cycleId,
       gall_id: gallId,
       post_no: postNo,
-      ...endOf(left),
+      ...endOf(departure),
       entry: entered,
     }))
 }

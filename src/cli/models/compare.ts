@@ -36,7 +36,7 @@ export async function compare(
       versions,
       codec,
       load,
-      onExcluded: (version, left) => context.printMessage(`${version}: ${excludedInputText(left)}`),
+      onExcluded: (version, excluded) => context.printMessage(`${version}: ${excludedInputText(excluded)}`),
     })
     printResult(context, flags, comparison, () => comparisonText(comparison, context.columns()))
   })

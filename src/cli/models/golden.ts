@@ -97,7 +97,7 @@ async function record(recording: Recording): Promise<GoldenFile> {
     encodeMsMax,
     quarantine: new Quarantine(),
     cache: null,
-    onExcluded: (left) => printMessage(excludedInputText(left)),
+    onExcluded: (excluded) => printMessage(excludedInputText(excluded)),
   })
   const heads = await model.predict(replayed.inputs)
   const cases = rows.map((row, index) => caseOf(row, index, modelPackage.directory, cycle, replayed))

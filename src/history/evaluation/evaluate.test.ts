@@ -146,7 +146,7 @@ test.each([
         fc.integer({ min: 0, max: 18 }),
         async (random, from, length) => {
           const store = await served(random.cycles)
-          const [fromMs, toMs] = [from, from + length].map((place) => cycleMs(place * random.step))
+          const [fromMs, toMs] = [from, from + length].map((index) => cycleMs(index * random.step))
           const options = { fromMs: fromMs!, toMs: toMs! }
           const report = evaluate(store, options)
           expectFigures(report, naiveReport(naiveCycles(random, store), options))
@@ -206,29 +206,29 @@ test.each([
 })
 
 test('in pools larger than each depth, a post at the depth counts, and one below does not', async () => {
-  const places = Array.from({ length: 120 }, (_, i) => i + 1)
-  const wide = (index: number, savedPlaces: readonly number[], kept: readonly number[]): CycleRequest =>
+  const postNos = Array.from({ length: 120 }, (_, i) => i + 1)
+  const wide = (index: number, saved: readonly number[], kept: readonly number[]): CycleRequest =>
     cycleBody(index, {
-      candidates: index === 0 ? places.map((place) => candidate('g', place)) : [],
+      candidates: index === 0 ? postNos.map((postNo) => candidate('g', postNo)) : [],
       // By `up`, a post's number is its rank; by views, three posts share one.
-      engagement: kept.map((place) =>
-        reading('g', place, cycleMs(index), {
-          views: 300 - Math.ceil(place / 3),
+      engagement: kept.map((postNo) =>
+        reading('g', postNo, cycleMs(index), {
+          views: 300 - Math.ceil(postNo / 3),
           comment_cnt: 0,
-          up: 300 - place,
+          up: 300 - postNo,
         }),
       ),
-      removals: savedPlaces.map((place) =>
-        removal('g', place, { reason: 'saved', tier: 'main', decided_at: instant(cycleMs(index) - minute) }),
+      removals: saved.map((postNo) =>
+        removal('g', postNo, { reason: 'saved', tier: 'main', decided_at: instant(cycleMs(index) - minute) }),
       ),
     })
   const saved = [1, 10, 11, 50, 51, 100, 101]
   const cycles = [
-    wide(0, [], places),
+    wide(0, [], postNos),
     wide(
       1,
       saved,
-      places.filter((place) => !saved.includes(place)),
+      postNos.filter((postNo) => !saved.includes(postNo)),
     ),
   ]
   const random = { cycles, step: 1 }

@@ -94,16 +94,16 @@ function naive({ visits, cycles }: History) {
     const index = cycles.findLastIndex((c) => c.at < d && poolOf(c).some(([other]) => other === visit))
     if (index < 0) return
     const pool = poolOf(cycles[index]!)
-    const own = value(pool.find(([other]) => other === visit)![1])
+    const ownScore = value(pool.find(([other]) => other === visit)![1])
     const all = pool.map(([, score]) => value(score)).sort((a, b) => b - a)
-    ranks[visit] = (all.indexOf(own) + all.lastIndexOf(own)) / 2 + 1
+    ranks[visit] = (all.indexOf(ownScore) + all.lastIndexOf(ownScore)) / 2 + 1
     const negatives = pool
       .filter(([other]) => !picksOf(index).includes(other))
       .map(([, score]) => value(score))
     if (negatives.length > 0)
       percentiles[visit] =
-        (negatives.filter((score) => score < own).length +
-          negatives.filter((score) => score === own).length / 2) /
+        (negatives.filter((score) => score < ownScore).length +
+          negatives.filter((score) => score === ownScore).length / 2) /
         negatives.length
   })
   const picked = new Set<number>()
@@ -118,11 +118,11 @@ function naive({ visits, cycles }: History) {
     if (relevant === 0) return
     ndcgs.push(
       [10, 50].map((k) => {
-        const discount = (place: number): number => 1 / Math.log2(place + 2)
+        const discount = (i: number): number => 1 / Math.log2(i + 2)
         const dcg = byScore
           .slice(0, k)
-          .reduce((sum, [visit], place) => sum + (picksOf(index).includes(visit) ? discount(place) : 0), 0)
-        const ideal = Array.from({ length: Math.min(k, relevant) }, (_, place) => discount(place)).reduce(
+          .reduce((sum, [visit], i) => sum + (picksOf(index).includes(visit) ? discount(i) : 0), 0)
+        const ideal = Array.from({ length: Math.min(k, relevant) }, (_, i) => discount(i)).reduce(
           (a, b) => a + b,
           0,
         )

@@ -61,21 +61,21 @@ async function served(): Promise<Store> {
 }
 
 test('the longest leads come first, and of the missed posts those that the model ranked lowest', async () => {
-  const found = await notablePosts(await served(), 5)
+  const notable = await notablePosts(await served(), 5)
   // Two saves in cycle 1 let the model pick `early` and `only` in cycle 0, one in cycle 2 `later` in cycle 1.
-  expect(found.earlier).toEqual([
+  expect(notable.earlier).toEqual([
     { gall_id: 'g', post_no: later, title: 'later', saved_ms: cycleMs(4) - 60_000, lead_minutes: 14 },
     { gall_id: 'g', post_no: early, title: 'early', saved_ms: cycleMs(2) - 60_000, lead_minutes: 9 },
   ])
-  expect(found.missed.map(({ title, lead_minutes }) => [title, lead_minutes])).toEqual([
+  expect(notable.missed.map(({ title, lead_minutes }) => [title, lead_minutes])).toEqual([
     ['lowest', null],
     ['missed', null],
   ])
 })
 
 test('no more posts than asked for are returned', async () => {
-  const found = await notablePosts(await served(), 1)
-  expect([found.earlier, found.missed].map((posts) => posts.map(({ title }) => title))).toEqual([
+  const notable = await notablePosts(await served(), 1)
+  expect([notable.earlier, notable.missed].map((posts) => posts.map(({ title }) => title))).toEqual([
     ['later'],
     ['lowest'],
   ])

@@ -166,7 +166,7 @@ async function explainCycles(
       : await explainChange(
           { scorer: earlierModel.scorer, weights: otherWeights },
           { scorer: laterModel.scorer, weights },
-          { before: before.own, after: after.own, afterOwn: inputs.own },
+          { before: before.postRow, after: after.postRow, afterOwn: inputs.postRow },
         )
   const problem = laterModel.problem ?? earlierModel.problem ?? (change === null ? notReplayed : null)
   return { explained, against: { ...other, weights: otherWeights, problem, change } }
@@ -209,14 +209,14 @@ function withoutKey<Row extends PostKey, Name extends keyof Row>(
   return Object.fromEntries(kept) as Omit<Row, keyof PostKey | Name>
 }
 
-function visitSummary({ begin, left }: StoredVisit): VisitSummary {
-  const end = left && endOf(left)
+function visitSummary({ begin, departure }: StoredVisit): VisitSummary {
+  const end = departure && endOf(departure)
   return {
     entered_cycle: begin?.cycleId ?? null,
-    left_cycle: left?.cycle.cycleId ?? null,
+    left_cycle: departure?.cycle.cycleId ?? null,
     fate: end?.reason ?? 'open',
     tier: end?.tier ?? null,
     decided_at: end?.decided_at ?? null,
-    known_at: left === null ? null : formatInstant(Date.parse(left.cycle.receivedAt)),
+    known_at: departure === null ? null : formatInstant(Date.parse(departure.cycle.receivedAt)),
   }
 }

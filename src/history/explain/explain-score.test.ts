@@ -35,14 +35,14 @@ function zeroForNaN(value: number): number {
   return Number.isNaN(value) ? 0 : value
 }
 
-const own = {
+const postRow = {
   features: Float32Array.of(4, NaN, 1),
   text: Float32Array.of(0.5, 0),
   image: null,
   galleryIndex: 0,
 }
 const inputs: CycleInputs = {
-  own,
+  postRow,
   features: Float32Array.of(4, NaN, 1, 2, 8, 0, 2, NaN, 0, 6, 4, 0),
   rowCount: 4,
   medianText: Float32Array.of(0.25, 0),
@@ -139,7 +139,10 @@ test('a gallery that the model knows is compared with an unknown one', async () 
     },
   }
   const galleryOf = async (galleryIndex: number) => {
-    const explained = await explainScore(byGallery, weights, { ...inputs, own: { ...own, galleryIndex } })
+    const explained = await explainScore(byGallery, weights, {
+      ...inputs,
+      postRow: { ...postRow, galleryIndex },
+    })
     return explained.inputs.find(({ kind }) => kind === 'gallery')
   }
   const gallery = {
@@ -154,10 +157,10 @@ test('a gallery that the model knows is compared with an unknown one', async () 
 })
 
 test('the steps of a change add up to it, and equal inputs are omitted', async () => {
-  const after = { ...own, features: Float32Array.of(2, 8, 1), image: Float32Array.of(1, 0) }
+  const after = { ...postRow, features: Float32Array.of(2, 8, 1), image: Float32Array.of(1, 0) }
   const later = { scorer: scorer(), weights: { ...weights, views: 4 } }
   const change = await explainChange({ scorer: scorer(), weights }, later, {
-    before: own,
+    before: postRow,
     after,
     afterOwn: after,
   })

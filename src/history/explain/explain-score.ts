@@ -46,7 +46,7 @@ export async function explainScore(
 ): Promise<ExplainedScore> {
   const parts = inputParts(scorer, inputs)
   const rows = parts.flatMap(({ atMedian, atMissing }) => [atMedian, atMissing])
-  const { score, changes } = await scoreChanges(scorer, weights, inputs.own, rows)
+  const { score, changes } = await scoreChanges(scorer, weights, inputs.postRow, rows)
   const explained = parts.map(({ part }, index) => ({
     ...part,
     over_median: effectOf(changes[2 * index]),
@@ -87,11 +87,11 @@ interface Part {
 }
 
 function inputParts({ features, model, galleries }: ScorerInputs, inputs: CycleInputs): Part[] {
-  const { own } = inputs
+  const { postRow } = inputs
   const parts = features.map(({ name, missing }, column): Part => {
     const present = presentValues(inputs, column)
     const middle = median(present)
-    const value = own.features[column]!
+    const value = postRow.features[column]!
     const isMissing = Number.isNaN(value)
     return {
       part: {
@@ -102,8 +102,8 @@ function inputParts({ features, model, galleries }: ScorerInputs, inputs: CycleI
         percentile: isMissing ? null : percentileOf(present, value),
         median: Number.isNaN(middle) ? null : middle,
       },
-      atMedian: Number.isNaN(middle) ? null : withFeature(own, column, middle),
-      atMissing: isMissing || missing === null ? null : withFeature(own, column, NaN),
+      atMedian: Number.isNaN(middle) ? null : withFeature(postRow, column, middle),
+      atMissing: isMissing || missing === null ? null : withFeature(postRow, column, NaN),
     }
   })
   const unranked = { value: null, percentile: null, median: null }
@@ -113,17 +113,22 @@ function inputParts({ features, model, galleries }: ScorerInputs, inputs: CycleI
   ] as const) {
     if (model[kind] === null) continue
     parts.push({
-      part: { kind, name: kind, missing: own[kind] === null, ...unranked },
-      atMedian: middle === null ? null : { ...own, [kind]: middle },
-      atMissing: own[kind] === null ? null : { ...own, [kind]: null },
+      part: { kind, name: kind, missing: postRow[kind] === null, ...unranked },
+      atMedian: middle === null ? null : { ...postRow, [kind]: middle },
+      atMissing: postRow[kind] === null ? null : { ...postRow, [kind]: null },
     })
   }
   if (galleries.length > 0) {
-    const isMissing = own.galleryIndex === 0
+    const isMissing = postRow.galleryIndex === 0
     parts.push({
-      part: { ...galleryInput, missing: isMissing, ...unranked, value: isMissing ? null : own.galleryIndex },
+      part: {
+        ...galleryInput,
+        missing: isMissing,
+        ...unranked,
+        value: isMissing ? null : postRow.galleryIndex,
+      },
       atMedian: null,
-      atMissing: isMissing ? null : { ...own, galleryIndex: 0 },
+      atMissing: isMissing ? null : { ...postRow, galleryIndex: 0 },
     })
   }
   return parts

@@ -142,11 +142,11 @@ test('a post is pending from the cycle that brings it on, and no longer after th
     postNo: 1,
     entered: { position: 2, row: 0 },
     begin: cycleAt(2),
-    left: { cycle: cycleAt(4), reason: 0, tier: 0, decidedMs: 0 },
+    departure: { cycle: cycleAt(4), reason: 0, tier: 0, decidedMs: 0 },
   }
   const pendingAt = (one: StoredVisit): number[] =>
     [1, 2, 3, 4, 5].filter((number) => isPendingAt(one, cycleAt(number)))
   expect(pendingAt(visit)).toEqual([2, 3])
-  expect(pendingAt({ ...visit, left: null })).toEqual([2, 3, 4, 5])
+  expect(pendingAt({ ...visit, departure: null })).toEqual([2, 3, 4, 5])
   expect(pendingAt({ ...visit, begin: null })).toEqual([1, 2, 3])
 })

@@ -47,7 +47,7 @@ export interface InputRow {
 
 /** The inputs of the scored posts of a cycle. */
 export interface CycleInputs {
-  readonly own: InputRow
+  readonly postRow: InputRow
   /** Row-major [rowCount, features]. */
   readonly features: Float32Array
   readonly rowCount: number
@@ -57,7 +57,7 @@ export interface CycleInputs {
 }
 
 /** Time limits for texts without a stored vector: that of the post, and those of all others, which only shift a median. */
-const ownEncodeMsMax = 30_000
+const postEncodeMsMax = 30_000
 const othersEncodeMsMax = 200
 
 /** The inputs of a replayed cycle; null if the post is not scored in it. */
@@ -76,13 +76,13 @@ export async function cycleInputs(
   const encoding = { quarantine: new Quarantine(), onExcluded: () => undefined, cache }
   const inputsOf = async (rows: readonly number[], encodeMsMax: number) =>
     (await replayedInputs(store, model, replayed, rows, { ...encoding, encodeMsMax })).inputs
-  await inputsOf([row], ownEncodeMsMax)
+  await inputsOf([row], postEncodeMsMax)
   const inputs = await inputsOf([...slots.keys()], othersEncodeMsMax)
   const matrix = new Float32Array(inputs.count * features.length)
   if (features.length > 0) compileFeatures(features, { codec, missing: 'nan' })(inputs, matrix)
   const slot = slots[row]!
   return {
-    own: {
+    postRow: {
       features: matrix.slice(row * features.length, (row + 1) * features.length),
       text: vectorAt(inputs.text, slot),
       image: vectorAt(inputs.image, slot),

@@ -83,9 +83,9 @@ async function exportTo(staging: Staging, store: Store, options: ExportOptions):
     }
   }
   await withRelease(addCycles, () => features.close())
-  const overlapping = visits.list().filter(({ entered, left }) => {
+  const overlapping = visits.list().filter(({ entered, departure }) => {
     const began = cycles.get(entered?.position ?? -1)?.cycleAtMs ?? -Infinity
-    const ended = left?.cycle.cycleAtMs ?? Infinity
+    const ended = departure?.cycle.cycleAtMs ?? Infinity
     return began <= toMs && ended >= fromMs
   })
   await exportVisits(store, staging, overlapping, options.texts)

@@ -20,15 +20,15 @@ export async function exportVisits(
 ): Promise<void> {
   for (const [position, some] of Map.groupBy(visits, ({ entered }) => entered?.position)) {
     const candidates = position === undefined ? [] : await candidatesOf(store, position, some, texts)
-    for (const [index, { gallId, postNo, left }] of some.entries())
+    for (const [index, { gallId, postNo, departure }] of some.entries())
       staging.add('visits', {
         ...candidates[index],
         post: staging.postNumber(gallId, postNo),
         entered: position ?? -1,
-        position: left?.cycle.position ?? -1,
-        fate: left?.reason,
-        tier: left?.tier,
-        decided_at: left?.decidedMs,
+        position: departure?.cycle.position ?? -1,
+        fate: departure?.reason,
+        tier: departure?.tier,
+        decided_at: departure?.decidedMs,
       })
     if (staging.isFull) await staging.flush()
   }

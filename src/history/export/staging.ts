@@ -150,9 +150,9 @@ export class Staging {
     if (count === 0 || table === undefined) return
     const staged = Object.entries(table.staged)
     const values = staged.map(([column]) => {
-      const found = columns[column]
-      assert(found?.length === count, `${name}.${column} has a value for each row`)
-      return found
+      const columnValues = columns[column]
+      assert(columnValues?.length === count, `${name}.${column} has a value for each row`)
+      return columnValues
     })
     const types = staged.map(([, type]) => this.#typeOf(type))
     const appender = this.#appender(stageOf(name, this.#generation))
