@@ -64,7 +64,7 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
     log,
   })
   const titles = new Titles(sources)
-  const left = new LeftPostLists(sources, titles)
+  const leftPosts = new LeftPostLists(sources, titles)
   const parts: Parts = {
     sources,
     observer,
@@ -73,7 +73,7 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
     limiter,
     metrics,
     titles,
-    left,
+    leftPosts,
     history,
     version,
   }
@@ -130,7 +130,7 @@ interface Parts extends NowParts {
   readonly limiter: JobLimiter
   readonly metrics: ServiceMetrics
   readonly titles: Titles
-  readonly left: LeftPostLists
+  readonly leftPosts: LeftPostLists
   readonly history: HistoryReplies
 }
 
@@ -169,7 +169,7 @@ function routesOf(parts: Parts): Route[] {
       limiter.run(gone, () => picks(parts, picksQuery(query), gone).then(json)),
     ),
     route('token', '/api/left', ({ query, gone }) =>
-      limiter.run(gone, () => parts.left.find(leftQuery(query), gone).then(json)),
+      limiter.run(gone, () => parts.leftPosts.find(leftQuery(query), gone).then(json)),
     ),
     route('token', '/api/posts/{gall_id}/{post_no}', ({ parameters: [gallId = '', postNo = ''], gone }) =>
       limiter.run(gone, () => post(parts, gallId, numberOfPath(postNo)).then(json)),

@@ -64,8 +64,8 @@ test('the last cycle warns after more than 15 minutes, and has its age in second
 test('a version that could not be loaded is a warning while another one serves, even while it is tried again', async () => {
   const serving = { version: 'v1', role: 'active', state: 'serving' }
   for (const state of ['failed', 'loading']) {
-    const found = await linesOf(checksOf([serving, { version: 'v2', role: 'active', state }]))
-    const [, model] = found
+    const lines = await linesOf(checksOf([serving, { version: 'v2', role: 'active', state }]))
+    const [, model] = lines
     expect(model).toEqual({
       check: 'model',
       status: 'warn',
@@ -106,12 +106,12 @@ test('the storage check names the role and the entry of a process with a journal
     expect((await checks.run(true))[2]).toEqual((await checks.run())[2])
     return (await linesOf(checks))[2]
   }
-  const place = 'standby of the environment, epoch 3, entry 812'
-  expect(await storage(null)).toEqual({ check: 'storage', status: 'ok', reason: place })
-  const reason = `the journal cannot be used: connection refused; ${place}`
+  const roleText = 'standby of the environment, epoch 3, entry 812'
+  expect(await storage(null)).toEqual({ check: 'storage', status: 'ok', reason: roleText })
+  const reason = `the journal cannot be used: connection refused; ${roleText}`
   expect(await storage('connection refused')).toEqual({ check: 'storage', status: 'fail', reason })
   expect(await storage('connection refused', true, 'owner')).toMatchObject({ status: 'warn' })
-  const alone = `PostgreSQL has no synchronous standby: if its disk fails, acknowledged cycles are lost; ${place}`
+  const alone = `PostgreSQL has no synchronous standby: if its disk fails, acknowledged cycles are lost; ${roleText}`
   expect(await storage(null, false)).toEqual({ check: 'storage', status: 'warn', reason: alone })
 })
 
@@ -132,8 +132,8 @@ test('storage that refuses writes fails the storage check of an owner, which nam
 
 test('cycles that were refused for the future are a warning with their number and the last one', async () => {
   const refused = { count: 1, last: { cycleId: '20260302T0900', aheadMs: 5230, at: 0 } }
-  const clockOf = async (found: object | null) =>
-    (await linesOf(checksOf([], undefined, { refused: () => found }))).filter(
+  const clockOf = async (refusal: object | null) =>
+    (await linesOf(checksOf([], undefined, { refused: () => refusal }))).filter(
       ({ check }) => check === 'clock',
     )
   const rest =

@@ -43,7 +43,7 @@ const firstScores: Now['first_scores'] = {
 }
 
 /** A server without problems, unless some are given, whose figures all differ. */
-function partsOf(problems: readonly object[] = [], found?: readonly Check[]) {
+function partsOf(problems: readonly object[] = [], givenChecks?: readonly Check[]) {
   const sources = {
     clock: () => nowMs,
     held: () => ({
@@ -96,7 +96,11 @@ function partsOf(problems: readonly object[] = [], found?: readonly Check[]) {
   } as unknown as Observer
   const checks = new HealthChecks(sources)
   const disk = { read: () => Promise.resolve({ freeBytes: 5 * 2 ** 30, fileBytes: 3 * 2 ** 30 }) }
-  Object.assign(checks, { disk }, found === undefined ? {} : { run: () => Promise.resolve(found) })
+  Object.assign(
+    checks,
+    { disk },
+    givenChecks === undefined ? {} : { run: () => Promise.resolve(givenChecks) },
+  )
   const streams = { count: 75, droppedCount: 76 } as unknown as EventStreams
   const emit = (event: { readonly point?: CyclePoint; readonly call?: CallRecord }): void => {
     for (const { onCycle, onRequest } of listeners) {
@@ -124,10 +128,10 @@ async function seriesOf(metrics: ServiceMetrics): Promise<Record<string, number>
 }
 
 test('/api/now has each figure under its name', async () => {
-  const { started_at, memory, ...found } = await now(partsOf())
+  const { started_at, memory, ...figures } = await now(partsOf())
   expect(Date.parse(started_at)).toBe(Math.floor(performance.timeOrigin))
   expect(memory.resident_bytes).toBeGreaterThan(memory.heap_used_bytes)
-  expect(found).toEqual({
+  expect(figures).toEqual({
     time: '2026-03-02T04:00:10.000Z',
     version: '0.9.1',
     status: 'ok',
@@ -304,7 +308,7 @@ describe('/metrics', () => {
     metrics.close()
   })
 
-  const found: readonly Check[] = (['service', 'model', 'storage', 'last_cycle', 'disk'] as const).map(
+  const okChecks: readonly Check[] = (['service', 'model', 'storage', 'last_cycle', 'disk'] as const).map(
     (check) => ({ check, status: 'ok', reasons: [] }),
   )
   test.each([
@@ -314,13 +318,13 @@ describe('/metrics', () => {
   ] as const)(
     'a check at %s has the value %d, and the service is ready: %d',
     async (status, value, ready) => {
-      for (const { check } of found) {
-        const checks = found.map((one) => (one.check === check ? { ...one, status } : one))
+      for (const { check } of okChecks) {
+        const checks = okChecks.map((one) => (one.check === check ? { ...one, status } : one))
         const metrics = new ServiceMetrics(partsOf([], checks))
         const series = await seriesOf(metrics)
         metrics.close()
         expect(series['understudy_ready'], check).toBe(ready)
-        for (const one of found)
+        for (const one of okChecks)
           expect(series[`understudy_check_ok{check="${one.check}"}`], check).toBe(
             one.check === check ? value : 1,
           )

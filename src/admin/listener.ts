@@ -161,12 +161,12 @@ export class AdminListener {
       throw new ServiceError({ code: 'wrong_method', allow: 'GET, HEAD' })
     const token = query.get('token')
     if (path === '/' && token !== null) return this.#logIn(token)
-    const found = this.#router.find(path)
-    if (found?.route.access !== 'open' && !access.accepts(request, this.port))
+    const match = this.#router.find(path)
+    if (match?.route.access !== 'open' && !access.accepts(request, this.port))
       throw new ServiceError({ code: 'signed_out' })
-    if (found === null) throw new ServiceError({ code: 'unknown_path' })
+    if (match === null) throw new ServiceError({ code: 'unknown_path' })
     const acceptEncoding = request.headers['accept-encoding'] ?? ''
-    return found.route.handle({ parameters: found.parameters, query, acceptEncoding, gone })
+    return match.route.handle({ parameters: match.parameters, query, acceptEncoding, gone })
   }
 
   /** Exchanges the token for a cookie and removes it from the address. */

@@ -19,12 +19,12 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }))
 
 function get(path: string, acceptEncoding = ''): Reply {
-  const found = new Router(pageRoutes(directory) ?? []).find(path)
-  if (found === null) throw new Error('not found')
-  expect(found.route.access).toBe('token')
+  const match = new Router(pageRoutes(directory) ?? []).find(path)
+  if (match === null) throw new Error('not found')
+  expect(match.route.access).toBe('token')
   const gone = new AbortController().signal
-  const call = { parameters: found.parameters, query: new URLSearchParams(), acceptEncoding, gone }
-  return found.route.handle(call) as Reply
+  const call = { parameters: match.parameters, query: new URLSearchParams(), acceptEncoding, gone }
+  return match.route.handle(call) as Reply
 }
 
 test.each([

@@ -11,6 +11,6 @@ const marks = [
 
 /** What a text file starts with that it must not, and the remedy; null: nothing. */
 export function encodingProblem(bytes: Uint8Array): string | null {
-  const found = marks.find(([mark]) => mark.every((byte, index) => bytes[index] === byte))
-  return found === undefined ? null : found[1]
+  const match = marks.find(([mark]) => mark.every((byte, index) => bytes[index] === byte))
+  return match === undefined ? null : match[1]
 }

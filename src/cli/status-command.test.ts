@@ -110,7 +110,7 @@ async function shown(state: State) {
     )
     return {
       readyz: `${readyz.status} ${status}`,
-      checks: Object.fromEntries(checks.map(({ check, status: found }) => [check, found])),
+      checks: Object.fromEntries(checks.map(({ check, status: checkStatus }) => [check, checkStatus])),
       reasons: Object.fromEntries(checks.map(({ check, reason }) => [check, reason])),
       ready: Number(/^understudy_ready (\S+)$/m.exec(metrics)?.[1]),
       values: Object.fromEntries(
@@ -175,13 +175,13 @@ describe('a server', () => {
   })
 
   test.each(['service', 'model', 'storage'])('with a problem of %s is not ready anywhere', async (check) => {
-    const found = await shown({
+    const result = await shown({
       problems: [
         { check, reason: { code: 'model_fails', problem: 'the reason', cycles: 1 }, severity: 'fail' },
       ],
       lastCycleAgeMs: 15 * minute,
     })
-    expect(found).toMatchObject({
+    expect(result).toMatchObject({
       readyz: '503 not ready',
       ready: 0,
       code: 1,

@@ -107,18 +107,18 @@ function addressOf(flags: Flags, settings: Settings): Address {
  * are refused, before the token is sent.
  */
 async function pinnedConnection(url: string, certFile: string, signal: AbortSignal): Promise<TLSSocket> {
-  const own = new X509Certificate(readFileSync(certFile))
+  const pinned = new X509Certificate(readFileSync(certFile))
   const { hostname, port } = new URL(url)
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   const socket = connect({ host, port: Number(port), rejectUnauthorized: false })
-  const isOwn = await once(socket, 'secureConnect', { signal }).then(
-    () => socket.getPeerX509Certificate()?.fingerprint256 === own.fingerprint256,
+  const isPinned = await once(socket, 'secureConnect', { signal }).then(
+    () => socket.getPeerX509Certificate()?.fingerprint256 === pinned.fingerprint256,
     (error: unknown) => {
       socket.destroy()
       throw error
     },
   )
-  if (isOwn) return socket
+  if (isPinned) return socket
   socket.destroy()
   throw new CommandError(
     `${url} presents a different certificate from ${certFile}; if the file is new, send SIGHUP to the service`,
@@ -196,7 +196,9 @@ export function statusText(now: Now, columns?: number): string {
 
 /** In the first seconds of a service: nothing is wrong but that the first model is not loaded yet. */
 function isLoading({ model, loading_version, checks }: Now): boolean {
-  const isModelOnly = checks.every(({ check, status: found }) => found !== 'fail' || check === 'model')
+  const isModelOnly = checks.every(
+    ({ check, status: checkStatus }) => checkStatus !== 'fail' || check === 'model',
+  )
   return model === null && loading_version !== null && isModelOnly
 }
 

@@ -111,9 +111,9 @@ export class SpoolDirectory {
   async read(cycleId: string): Promise<string | null> {
     const name = nameOf(cycleId)
     try {
-      const found = await this.#readCycle(name)
-      if (found.cycleId === cycleId) return found.json
-      await this.#setAside(name, found.problem ?? `it contains cycle ${found.cycleId}`)
+      const stored = await this.#readCycle(name)
+      if (stored.cycleId === cycleId) return stored.json
+      await this.#setAside(name, stored.problem ?? `it contains cycle ${stored.cycleId}`)
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return null
       if (processCodes.has(codeOf(error))) throw error
@@ -178,8 +178,8 @@ export class SpoolDirectory {
 
   /** Files of others, such as a package.json, stay where they are. */
   async #isCycle(name: string): Promise<boolean> {
-    const found = await this.#readCycle(name).catch(() => null)
-    return found !== null && found.cycleId !== null
+    const stored = await this.#readCycle(name).catch(() => null)
+    return stored !== null && stored.cycleId !== null
   }
 
   async #readCycle(name: string): Promise<FoundCycle> {

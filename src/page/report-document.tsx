@@ -30,7 +30,7 @@ export function reportDocument(report: Report, first: Language): string {
           defaultChecked={language === first}
         />
         <label for={`in-${language}`} lang={language}>
-          {t.language.own}
+          {t.language.name}
         </label>
       </>,
     ),

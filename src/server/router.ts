@@ -26,7 +26,7 @@ const routes = (Object.entries(operations) as [OperationId, Operation][]).map(([
 }))
 const paths = new PathTable<Methods>(
   [...Map.groupBy(routes, ({ operation }) => operation.path)].map(
-    ([path, found]) => [path, new Map(found.map((route) => [route.operation.method, route]))] as const,
+    ([path, group]) => [path, new Map(group.map((route) => [route.operation.method, route]))] as const,
   ),
 )
 

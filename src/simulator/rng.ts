@@ -44,8 +44,8 @@ export class Rng {
 
   /** An index into `weights`, with a probability in proportion to its weight. */
   weighted(weights: readonly number[]): number {
-    let left = this.next() * weights.reduce((sum, weight) => sum + weight, 0)
-    const index = weights.findIndex((weight) => (left -= weight) < 0)
+    let remaining = this.next() * weights.reduce((sum, weight) => sum + weight, 0)
+    const index = weights.findIndex((weight) => (remaining -= weight) < 0)
     return index === -1 ? weights.length - 1 : index
   }
 

@@ -29,8 +29,8 @@ export async function findStart(api: Api, settings: Settings, health: Health): P
   const posts = lastCycleId === null ? [] : await lastPosts(api, lastCycleId)
   const foreign = posts.find((post) => !isSimulated(post))
   if (!settings.intoUsedServer && lastCycleId !== null && (foreign !== undefined || posts.length === 0)) {
-    const found = foreign === undefined ? `cycle ${lastCycleId}` : `posts of gallery ${foreign.gall_id}`
-    throw new SimulationError('used', `the service holds ${found}, which no simulation has sent`)
+    const held = foreign === undefined ? `cycle ${lastCycleId}` : `posts of gallery ${foreign.gall_id}`
+    throw new SimulationError('used', `the service holds ${held}, which no simulation has sent`)
   }
   if (settings.startAtMs !== null) return { atMs: settings.startAtMs, resumed: false }
 

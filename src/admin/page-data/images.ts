@@ -27,14 +27,14 @@ export function imagesOf(
 
 /** `sha256`: of the address; null: none. Throws `not_found`. */
 export function image({ store }: ServerSources, key: ImageKey, sha256: string | null): Reply {
-  const found = store.findImage(key)
-  if (found === undefined || (sha256 !== null && sha256 !== hexOf(found.sha256)))
+  const stored = store.findImage(key)
+  if (stored === undefined || (sha256 !== null && sha256 !== hexOf(stored.sha256)))
     throw new ServiceError({ code: 'no_image' })
   const headers = {
     'Content-Type': 'image/jpeg',
     ...(sha256 === null ? {} : { 'Cache-Control': 'private, max-age=31536000, immutable' }),
   }
-  return { status: 200, headers, body: found.normalised }
+  return { status: 200, headers, body: stored.normalised }
 }
 
 function hexOf(hash: Uint8Array): string {

@@ -44,15 +44,15 @@ describe('the versions', () => {
       store: { expiry: { firstPosition: () => 1 }, lastCycle: () => undefined, closed: false },
     } as unknown as ServerSources
     const items = [...[1, 2, 3, 4].map((n) => point('a', n, 10 * n)), point('c', 5, 500)]
-    const found = await models({ sources, observer: { points: { items } } as unknown as Observer })
-    expect(found).toMatchObject({
+    const response = await models({ sources, observer: { points: { items } } as unknown as Observer })
+    expect(response).toMatchObject({
       serving: 'a',
       previous: null,
       models_dir: '/nowhere',
       shadow_cycles_skipped: 7,
     })
     expect(
-      found.models.map(({ version: name, uses, failure: failed, predict_ms }) => ({
+      response.models.map(({ version: name, uses, failure: failed, predict_ms }) => ({
         name,
         uses,
         predict_ms,

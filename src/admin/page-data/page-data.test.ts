@@ -63,8 +63,8 @@ async function twoCycles() {
 describe('a pending post', () => {
   test('has its counters, their rates since the reading before, its age and its times', async () => {
     const { sources, observer } = await twoCycles()
-    const found = await postOf({ sources, observer }, 'g', 1)
-    expect(found).toMatchObject({
+    const details = await postOf({ sources, observer }, 'g', 1)
+    expect(details).toMatchObject({
       gall_id: 'g',
       post_no: 1,
       source: 'score',
@@ -83,7 +83,7 @@ describe('a pending post', () => {
       p_up: null,
       candidate: { title: 'First Title', images_in_post: 4 },
     })
-    expect(found.snapshot).toMatchObject({ hit_cnt: 61, hit_cnt_m: 62, upimg_height: 63, hit_cnt_a: null })
+    expect(details.snapshot).toMatchObject({ hit_cnt: 61, hit_cnt_m: 62, upimg_height: 63, hit_cnt_a: null })
   })
 
   test('has in each cycle of its timeline the score, the rank and the counters of that cycle', async () => {
@@ -139,8 +139,8 @@ describe('the posts that left', () => {
   test('are those that were pending when they were removed, the last one first', async () => {
     const { sources, post } = await twoCycles()
     await post(cycleBody(2, { removals: [removal('g', 1), removal('h', 3), removal('g', 2)] }))
-    const left = new LeftPostLists(sources, new Titles(sources))
-    const { posts } = await left.find(leftQuery(new URLSearchParams()), stays)
+    const lists = new LeftPostLists(sources, new Titles(sources))
+    const { posts } = await lists.find(leftQuery(new URLSearchParams()), stays)
     expect(posts.map(({ cycle_id, post_no }) => [cycle_id, post_no])).toEqual([
       ['20240301T0010', 2],
       ['20240301T0010', 1],
@@ -150,17 +150,17 @@ describe('the posts that left', () => {
 
   test('are read no further once the client has gone, and the next one reads the rest', async () => {
     const { sources } = await twoCycles()
-    const left = new LeftPostLists(sources, new Titles(sources))
+    const lists = new LeftPostLists(sources, new Titles(sources))
     const client = new AbortController()
     const newest = sources.store.readColumns(2)
     const readColumns = vi.spyOn(sources.store, 'readColumns').mockImplementationOnce(() => {
       client.abort()
       return newest
     })
-    const found = left.find(leftQuery(new URLSearchParams('q=thi')), client.signal)
-    await expect(found).rejects.toMatchObject({ name: 'AbortError' })
+    const abandoned = lists.find(leftQuery(new URLSearchParams('q=thi')), client.signal)
+    await expect(abandoned).rejects.toMatchObject({ name: 'AbortError' })
     expect(readColumns.mock.calls).toEqual([[2]])
-    expect(await left.find(leftQuery(new URLSearchParams('q=thi')), stays)).toMatchObject({ posts: [third] })
+    expect(await lists.find(leftQuery(new URLSearchParams('q=thi')), stays)).toMatchObject({ posts: [third] })
     expect(readColumns.mock.calls).toEqual([[2], [1], [1]])
   })
 })
@@ -177,9 +177,9 @@ describe('the picks', () => {
     const readColumns = vi.spyOn(sources.store, 'readColumns')
     const parts = { sources, observer, titles: new Titles(sources) }
     const client = new AbortController()
-    const found = picks(parts, picksQuery(new URLSearchParams('q=thi')), client.signal)
+    const abandoned = picks(parts, picksQuery(new URLSearchParams('q=thi')), client.signal)
     client.abort()
-    await expect(found).rejects.toMatchObject({ name: 'AbortError' })
+    await expect(abandoned).rejects.toMatchObject({ name: 'AbortError' })
     expect(readColumns).not.toHaveBeenCalled()
   })
 
@@ -188,8 +188,8 @@ describe('the picks', () => {
   })
 
   test('are by rank, with the score of each cycle, the counts of the pool, and what was saved', async () => {
-    const found = await read('')
-    expect(found).toMatchObject({
+    const response = await read('')
+    expect(response).toMatchObject({
       cycle_id: '20240301T0005',
       model_version: 'fake-1',
       weights_version: 'w',
@@ -215,7 +215,7 @@ describe('the picks', () => {
         },
       ],
     })
-    const rounded = found.picks.map(({ sparkline }) =>
+    const rounded = response.picks.map(({ sparkline }) =>
       sparkline.map((value) => value && Math.round(100 * value)),
     )
     expect(rounded).toEqual([
@@ -223,7 +223,7 @@ describe('the picks', () => {
       [50, 20],
       [null, null],
     ])
-    expect(found.saves[0]?.score).toBeCloseTo(0.9, 6)
+    expect(response.saves[0]?.score).toBeCloseTo(0.9, 6)
   })
 
   test.each([

@@ -150,9 +150,9 @@ function rankedSlots(
     const text = `${gallId}/${pool.postNo[slot]!} ${titles.of(pool, slot) ?? ''}`
     return text.toLowerCase().includes(search)
   }
-  const found = [...scores.keys()].filter(matches)
-  if (order === 'newest') return found.reverse()
-  return found.sort((a, b) => scores[b]! - scores[a]! || a - b)
+  const matching = [...scores.keys()].filter(matches)
+  if (order === 'newest') return matching.reverse()
+  return matching.sort((a, b) => scores[b]! - scores[a]! || a - b)
 }
 
 /** In most cases the slots of the pool are the rows of the last track. */

@@ -20,8 +20,8 @@ function pending(entries: readonly (readonly [position: number, row: number])[])
   const sources = { cycles: { pool }, store: { closed: false, readColumns }, log: { warn } }
   const titles = new Titles(sources as unknown as ServerSources)
   const slots = [...entries.keys()]
-  const found = (): (string | null)[] => slots.map((slot) => titles.of(pool as never, slot))
-  return { titles, slots, found, warn, readColumns }
+  const slotTitles = (): (string | null)[] => slots.map((slot) => titles.of(pool as never, slot))
+  return { titles, slots, slotTitles, warn, readColumns }
 }
 
 /** The record of a cycle that brought posts with these titles. */
@@ -58,7 +58,7 @@ function recordOf(title: readonly string[]): Uint8Array {
 }
 
 test('each post has the title of its row, up to 300 characters; a record is read once for all its posts', async () => {
-  const { titles, slots, found, readColumns } = pending([
+  const { titles, slots, slotTitles, readColumns } = pending([
     [1, 1],
     [1, 0],
     [2, 0],
@@ -66,30 +66,32 @@ test('each post has the title of its row, up to 300 characters; a record is read
   readColumns.mockImplementation((position) =>
     recordOf(position === 1 ? ['first', '두 번째'] : ['x'.repeat(400)]),
   )
-  expect(found()).toEqual([null, null, null])
+  expect(slotTitles()).toEqual([null, null, null])
   await titles.read(slots, stays)
-  expect(found()).toEqual(['두 번째', 'first', `${'x'.repeat(300)}…`])
+  expect(slotTitles()).toEqual(['두 번째', 'first', `${'x'.repeat(300)}…`])
   await titles.read(slots, stays)
   expect(readColumns.mock.calls).toEqual([[1], [2]])
 })
 
 test('the event loop continues to serve requests between the records', async () => {
-  const { titles, slots, found, readColumns } = pending(Array.from({ length: 100 }, (_, index) => [index, 0]))
+  const { titles, slots, slotTitles, readColumns } = pending(
+    Array.from({ length: 100 }, (_, index) => [index, 0]),
+  )
   readColumns.mockImplementation((position) => recordOf([`title ${position}`]))
   const counts: number[] = []
   const reading = titles.read(slots, stays)
   for (let turn = 0; turn < 200; turn++) {
-    counts.push(found().filter((title) => title !== null).length)
+    counts.push(slotTitles().filter((title) => title !== null).length)
     await nextTurn()
   }
   await reading
   const steps = [...counts, 100].map((count, index) => count - (counts[index - 1] ?? 0))
   expect(Math.max(...steps)).toBeLessThanOrEqual(2)
-  expect(found()).toEqual(slots.map((slot) => `title ${slot}`))
+  expect(slotTitles()).toEqual(slots.map((slot) => `title ${slot}`))
 })
 
 test('titles of a record that cannot be read now are read with the next request, and those of others at once', async () => {
-  const { titles, slots, found, warn, readColumns } = pending([
+  const { titles, slots, slotTitles, warn, readColumns } = pending([
     [1, 0],
     [2, 0],
     [3, 0],
@@ -100,15 +102,17 @@ test('titles of a record that cannot be read now are read with the next request,
   )
   await titles.read(slots, stays)
   // The heads are the last table of a record, the titles one of the first.
-  expect(found()).toEqual([null, 'title 2', 'title 3'])
+  expect(slotTitles()).toEqual([null, 'title 2', 'title 3'])
   expect(warn).toHaveBeenCalledTimes(1)
   readColumns.mockImplementation(whole)
   await titles.read(slots, stays)
-  expect(found()).toEqual(['title 1', 'title 2', 'title 3'])
+  expect(slotTitles()).toEqual(['title 1', 'title 2', 'title 3'])
 })
 
 test('no record is read for a client that has gone, and the clients that wait for it are next', async () => {
-  const { titles, slots, found, readColumns } = pending(Array.from({ length: 100 }, (_, index) => [index, 0]))
+  const { titles, slots, slotTitles, readColumns } = pending(
+    Array.from({ length: 100 }, (_, index) => [index, 0]),
+  )
   const client = new AbortController()
   readColumns.mockImplementation((position) => {
     if (position === 1) client.abort()
@@ -120,5 +124,5 @@ test('no record is read for a client that has gone, and the clients that wait fo
     expect(each).toMatchObject({ status: 'rejected', reason: { name: 'AbortError' } })
   await waiting
   expect(readColumns.mock.calls).toEqual([[0], [1], [99]])
-  expect(found()[99]).toBe('title 99')
+  expect(slotTitles()[99]).toBe('title 99')
 })

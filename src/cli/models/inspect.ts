@@ -89,12 +89,12 @@ async function readGraph(
   const content = await readFile(path).catch((cause: unknown) => {
     throw new CommandError(`cannot read ${path}: ${messageLine(cause)}`, { cause })
   })
-  const found = createHash('sha256').update(content).digest('hex')
-  const view = { place, file, bytes: content.length, sha256: found, sha256Expected: sha256 }
+  const actualSha256 = createHash('sha256').update(content).digest('hex')
+  const view = { place, file, bytes: content.length, sha256: actualSha256, sha256Expected: sha256 }
   try {
     // The error of a graph that cannot be opened has all details.
     const externalData = await findExternalData(path, content)
-    const files = { file: path, sha256: found, externalData }
+    const files = { file: path, sha256: actualSha256, externalData }
     const graph = await readPorts(files, { executionProviders, log: silentLog })
     return { ...view, graph, problem: null }
   } catch (error) {

@@ -7,11 +7,11 @@ import { differenceSentence, pickSentences, windowSentence } from './wording.js'
 
 /** The rows of a table by its columns. */
 function table(title: string): Record<string, string>[] {
-  const found = [rankerTable(reportFixture), ...reportTables(reportFixture)].find(
+  const match = [rankerTable(reportFixture), ...reportTables(reportFixture)].find(
     (one) => one.title === title,
   )
-  if (found === undefined) throw new Error(`no table ${title}`)
-  return found.rows.map((row) => Object.fromEntries(found.head.map((name, i) => [name, row[i] ?? ''])))
+  if (match === undefined) throw new Error(`no table ${title}`)
+  return match.rows.map((row) => Object.fromEntries(match.head.map((name, i) => [name, row[i] ?? ''])))
 }
 
 describe('the sentences', () => {

@@ -18,7 +18,7 @@ export const en = {
   refusals: refusalSentences,
 
   /** Names of the language itself, and of the other one in the switch. */
-  language: { tag: 'en', own: 'English', other: '한', change: 'Language: English. 한국어로 바꾸기' },
+  language: { tag: 'en', name: 'English', other: '한', change: 'Language: English. 한국어로 바꾸기' },
 
   units: {
     second: (count: string) => `${count} s`,

@@ -25,7 +25,7 @@ export const ko: Messages = {
   health,
   refusals,
 
-  language: { tag: 'ko', own: '한국어', other: 'En', change: '언어: 한국어. Switch to English' },
+  language: { tag: 'ko', name: '한국어', other: 'En', change: '언어: 한국어. Switch to English' },
 
   units: {
     second: (count) => `${count}초`,

@@ -97,8 +97,8 @@ test('no Korean particle whose form depends on the sound before it follows a val
 test('each message takes the same arguments in both languages, or leaves out what its grammar does not need', () => {
   const arities = (table: object): Record<string, number> =>
     Object.fromEntries(messagesOf(table).map(([path, message]) => [path, message.length]))
-  const [of, its] = [arities(en), arities(ko)]
-  expect(Object.entries(its).filter(([path, arity]) => arity > (of[path] ?? -1))).toEqual([])
+  const [english, korean] = [arities(en), arities(ko)]
+  expect(Object.entries(korean).filter(([path, arity]) => arity > (english[path] ?? -1))).toEqual([])
 })
 
 function messagesOf(table: object, path = ''): [string, Message][] {

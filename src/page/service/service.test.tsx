@@ -38,11 +38,11 @@ describe('a response', () => {
       .mockResolvedValueOnce(ok({}, 202))
       .mockResolvedValueOnce(ok({ a: 1 }))
     vi.stubGlobal('fetch', fetch)
-    const found = get()
+    const data = get()
     await vi.advanceTimersByTimeAsync(999)
     expect(fetch).toHaveBeenCalledTimes(1)
     await vi.advanceTimersByTimeAsync(1)
-    expect(await found).toEqual({ a: 1 })
+    expect(await data).toEqual({ a: 1 })
   })
 
   test('that is an error has its message, or its status', async () => {

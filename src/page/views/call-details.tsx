@@ -17,8 +17,8 @@ export const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer',
 
 /** Until the response is durable, as on Now. Sending it takes as long as the client reads. */
 export function tookMs({ ms, stages_ms }: Call): number {
-  const own = Object.entries(stages_ms).filter(([stage]) => stage !== 'send')
-  return own.length === 0 ? ms : own.reduce((sum, [, stageMs]) => sum + stageMs, 0)
+  const stagesBeforeSend = Object.entries(stages_ms).filter(([stage]) => stage !== 'send')
+  return stagesBeforeSend.length === 0 ? ms : stagesBeforeSend.reduce((sum, [, stageMs]) => sum + stageMs, 0)
 }
 
 /** Each stage has a colour of its own, here and in the charts. */

@@ -65,8 +65,8 @@ function lastCycleCheck(now: Now, status: Check['status'], nowMs: number): Shown
 export function worstOf(now: Now, nowMs: number): Pick<ShownCheck, 'status' | 'text'> {
   const checks = shownChecks(now, nowMs)
   for (const status of ['fail', 'warn'] as const) {
-    const found = checks.find((check) => check.status === status)
-    if (found !== undefined) return { status, text: t.frame.reason(word(found.check), found.text) }
+    const worst = checks.find((check) => check.status === status)
+    if (worst !== undefined) return { status, text: t.frame.reason(word(worst.check), worst.text) }
   }
   return { status: 'ok', text: '' }
 }

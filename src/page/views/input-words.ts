@@ -111,7 +111,7 @@ export function inputWords(name: string): InputWords {
   // `log1p(views)` is the logarithm of a feature.
   const inner = /^log1p\((\w+)\)$/.exec(name)?.[1]
   const base = inner ?? name
-  const found = ofCounter(base) ?? ofNamed(base) ?? ofText(base) ?? ofSnapshot(base)
-  if (found === undefined) return { label: name, value: units.plain }
-  return inner === undefined ? found : { ...found, value: logged(found.value) }
+  const words = ofCounter(base) ?? ofNamed(base) ?? ofText(base) ?? ofSnapshot(base)
+  if (words === undefined) return { label: name, value: units.plain }
+  return inner === undefined ? words : { ...words, value: logged(words.value) }
 }

@@ -85,7 +85,7 @@ describe('a pending post', () => {
 
   test('has its images by position', () => {
     expect(
-      [...labelled(html(), 'Images').matchAll(/src="([^"]*)" alt="([^"]*)"/g)].map((found) => found.slice(1)),
+      [...labelled(html(), 'Images').matchAll(/src="([^"]*)" alt="([^"]*)"/g)].map((match) => match.slice(1)),
     ).toEqual([
       [`${path}/images/1?sha256=1111111111111111`, 'Image 1'],
       [`${path}/images/4?sha256=4444444444444444`, 'Image 4'],
@@ -221,8 +221,8 @@ describe('the explanation', () => {
   })
 
   test('draws what raises the score to the right, what lowers it to the left, and the largest as half of the bar', () => {
-    const bars = [...panel().matchAll(/style="width:\s*([\d.]+)%;\s*left:\s*([\d.]+)%/g)].map((found) =>
-      found.slice(1).map((text) => Math.round(Number(text))),
+    const bars = [...panel().matchAll(/style="width:\s*([\d.]+)%;\s*left:\s*([\d.]+)%/g)].map((match) =>
+      match.slice(1).map((text) => Math.round(Number(text))),
     )
     expect(bars).toEqual([
       [50, 50],
