@@ -160,8 +160,13 @@ function addPictures(image: ImageMembers, element: ElementType): string {
       outputs: { p_views: { name: 'probs' } },
     },
     image: {
-      ...{ file: 'image.onnx', sha256: sha256(encoder), input: 'pixels', output: 'embeds' },
-      ...{ dim: valueCount, pooling: 'mean', ...image },
+      file: 'image.onnx',
+      sha256: sha256(encoder),
+      input: 'pixels',
+      output: 'embeds',
+      dim: valueCount,
+      pooling: 'mean',
+      ...image,
     },
   }
   writeFileSync(join(directory, 'head.onnx'), head)
@@ -194,8 +199,12 @@ test.skipIf(picturesPath === undefined).each<[string, ElementType, ImageMembers]
     'float32',
     {
       ...normalised,
-      ...{ resize: { width: 21, height: 17 }, pad: { color: [10, 20, 250], side: 'both' }, crop: size },
-      ...{ interpolation: 'bilinear', channels: 'bgr', layout: 'nhwc' },
+      resize: { width: 21, height: 17 },
+      pad: { color: [10, 20, 250], side: 'both' },
+      crop: size,
+      interpolation: 'bilinear',
+      channels: 'bgr',
+      layout: 'nhwc',
     },
   ],
   [

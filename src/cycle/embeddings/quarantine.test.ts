@@ -48,7 +48,10 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
     model = await loadModel({ modelsDir, version: 'crashing', executionProviders: ['cpu'], log })
     onTestFinished(() => model.close())
     const opened = await CycleService.open({
-      ...{ codec: referenceCodec, store: createMemoryStore({ contents }), model: () => model, log },
+      codec: referenceCodec,
+      store: createMemoryStore({ contents }),
+      model: () => model,
+      log,
       clock: () => cycleMs(1000),
       limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),
       textEncodeMsMax: 30_000,
@@ -58,7 +61,7 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
     return opened
   }
 
-  /** As the server does: again when the encoder has failed. */
+  /** Tries again when the encoder has failed, as the server does. */
   async function adopted(by: CycleService): Promise<void> {
     for (adoptCount = 1; ; adoptCount++) {
       try {
@@ -71,7 +74,6 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
     }
   }
 
-  /** As a client does: again until there is a response. */
   async function submit(body: CycleRequest): Promise<{ response: CycleResponse; refusalCount: number }> {
     for (let refusalCount = 0; ; refusalCount++) {
       try {
