@@ -78,7 +78,7 @@ export class Access {
     return values.some((value) => timingSafeEqual(digestOf(value), this.#sessionDigest))
   }
 
-  /** In constant time. */
+  /** Takes constant time. */
   isToken(given: string): boolean {
     return timingSafeEqual(digestOf(given), this.#tokenDigest)
   }

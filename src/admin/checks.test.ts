@@ -144,7 +144,7 @@ test('cycles that were refused for the future are a warning with their number an
   expect(await clockOf(null)).toEqual([])
 })
 
-/** With the sentences of the reasons. */
+/** Reasons as sentences. */
 async function linesOf(checks: HealthChecks) {
   return (await checks.run()).map(({ check, status, reasons }) => ({
     check,

@@ -11,7 +11,7 @@ import { lastCycleOf, type ServerSources } from '../server/index.js'
 import { databasePath, diskBytesFreeMin } from '../store/index.js'
 import { failedVersions } from './failed-versions.js'
 
-/** In the order of `/readyz`. */
+/** Ordered as in `/readyz`. */
 export const checkNames = [
   'service',
   'model',
@@ -37,7 +37,7 @@ export class HealthChecks {
     this.disk = new DiskSpace(sources.settings().dataDir)
   }
 
-  /** In the order of `checkNames`; `clock` only when it warns. `isStandbyOk`: whether a process could serve if it were the owner. */
+  /** Ordered as `checkNames`; `clock` only when it warns. `isStandbyOk`: whether a process could serve if it were the owner. */
   async run(isStandbyOk = false): Promise<Check[]> {
     const { freeBytes } = await this.disk.read()
     const problems = this.#problems(isStandbyOk).map((check) =>
@@ -123,7 +123,7 @@ function diskCheck(free: number | null): Check {
 
 /** Null: it cannot be read, or not in time. */
 export interface DiskFigures {
-  /** On the file system of the data directory. */
+  /** Space on the data directory's file system. */
   readonly freeBytes: number | null
   /** Size of the data file. */
   readonly fileBytes: number | null

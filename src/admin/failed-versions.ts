@@ -5,7 +5,7 @@
 import type { FailedVersion } from '../contract/index.js'
 import type { ModelLifecycle } from '../model/index.js'
 
-/** Also while they are tried again. */
+/** Includes those that are tried again. */
 export function failedVersions({ versions, status }: ModelLifecycle): FailedVersion[] {
   return versions.flatMap(({ version, role, state }) => {
     const failure = status.failures.find((one) => one.version === version && one.role === role)

@@ -226,7 +226,7 @@ describe('/metrics', () => {
     expect(series).toHaveProperty('nodejs_eventloop_lag_p99_seconds')
     const { rss } = process.memoryUsage()
     expect(series['process_resident_memory_bytes']! / rss).toBeCloseTo(1, 0)
-    // Since the registry was made.
+    // The count starts with the registry.
     expect(series['process_cpu_seconds_total']).toBeGreaterThan(0)
   })
 

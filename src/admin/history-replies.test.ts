@@ -35,7 +35,7 @@ const stays = new AbortController().signal
 
 interface Opened {
   readonly replies: HistoryReplies
-  /** In order of their start. */
+  /** Ordered by their start. */
   readonly children: ChildProcess[]
 }
 

@@ -51,7 +51,7 @@ interface Result {
 
 export class HistoryReplies {
   readonly #options: HistoryRepliesOptions
-  /** By request, oldest first. */
+  /** Keys are requests, oldest first. */
   readonly #results = new Map<string, Result>()
   #turn: Promise<unknown> = Promise.resolve()
   #running: ChildProcess | null = null
@@ -221,7 +221,7 @@ export class HistoryReplies {
   }
 }
 
-/** Also of the threads and processes that it starts later. */
+/** Includes the threads and processes that it starts later. */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW)

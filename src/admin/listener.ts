@@ -33,7 +33,7 @@ export interface TlsFiles {
 /** Twice the event streams. The file descriptors are reserved. */
 export const connectionsMax = 200
 const headBytesMax = 16 * kibibyte
-/** For a whole request to arrive. */
+/** Time limit of a whole request. */
 const requestMsMax = 10_000
 /** Time limit of a connection without traffic in either direction. */
 const idleMsMax = 30_000
@@ -45,8 +45,8 @@ const loginPath = '/login'
 const formBytesMax = 1024
 /** Shorter texts are sent as they are. */
 const compressedBytesMin = 16 * kibibyte
-/** At a time. Further responses are sent as they are: the cycles need threads of Node's pool too. */
-const compressionsMax = 2
+/** Further responses are sent as they are: the cycles need threads of Node's pool too. */
+const concurrentCompressionsMax = 2
 /** These refuse a client: its connection is closed, so that others can use the slot. */
 const closingStatuses: ReadonlySet<number> = new Set([401, 421, 503])
 
@@ -176,7 +176,7 @@ export class AdminListener {
     return { status: 303, headers: { Location: '/', 'Set-Cookie': access.cookie(this.port) }, body: empty }
   }
 
-  /** Of a form of this listener: another site must not sign a browser in. */
+  /** Requires this listener's form: another site must not sign a browser in. */
   async #logInByForm(request: IncomingMessage, host: string): Promise<Reply> {
     const { origin = '' } = request.headers
     if (!URL.canParse(origin) || new URL(origin).host !== host.toLowerCase())
@@ -192,7 +192,7 @@ export class AdminListener {
     const isSuitable = isText && method !== 'HEAD' && reply.headers['Content-Encoding'] === undefined
     if (!isSuitable || reply.body.length < compressedBytesMin) return reply
     if (!acceptsCoding(headers['accept-encoding'] ?? '', 'gzip')) return reply
-    if (this.#compressionCount >= compressionsMax) return reply
+    if (this.#compressionCount >= concurrentCompressionsMax) return reply
     this.#compressionCount++
     try {
       return await gzipResponse(reply)

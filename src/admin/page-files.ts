@@ -9,7 +9,7 @@ import { ServiceError } from '../contract/index.js'
 import { acceptsCoding } from '../server/index.js'
 import type { Call, Reply, Route } from './routes.js'
 
-/** From `dist/admin`, and from `src/admin` in tests. */
+/** Seen from `dist/admin`, and from `src/admin` in tests. */
 const pageDir = fileURLToPath(new URL('../../dist/page', import.meta.url))
 
 const contentTypes: Readonly<Record<string, string>> = {

@@ -45,7 +45,7 @@ export interface Rank {
 /** The pending posts after one cycle: slots in order of entry. A value that is missing is null. */
 export class Track {
   readonly #parts: TrackParts
-  /** By slot; -1 for none. */
+  /** One per slot; -1 for none. */
   #scoredRows: Int32Array | null = null
   #ascending: Float32Array | null = null
 
@@ -90,7 +90,7 @@ export class Track {
     return this.#parts.keys.index.findPost(gallId, postNo)
   }
 
-  /** As `find`. `hint`: the slot that the post has in most cases. */
+  /** `find` with a hint: the slot that the post has in most cases. */
   findNear(gallId: string, postNo: number, hint: number): number {
     const { keys } = this.#parts
     const isThere = keys.postNo[hint] === postNo && keys.galleries[keys.gallery[hint]!] === gallId
@@ -153,7 +153,7 @@ export class ScoreTracks {
     this.#tracks = kept
   }
 
-  /** By `cycle_time`, oldest first. */
+  /** Oldest `cycle_time` first. */
   get all(): readonly Track[] {
     return this.#tracks
   }

@@ -29,7 +29,7 @@ export function statusEvents({ sources, streams, checks }: Parts): () => Promise
   }
 }
 
-/** Without the figures of the reasons, some of which grow each second. */
+/** Omits the figures of the reasons, some of which grow each second. */
 function contentOf({ check, status, reasons }: Check): string {
   return [check, status, ...reasons.map(({ code }) => code)].join(' ')
 }

@@ -18,7 +18,7 @@ const fingerprintChars = 12
 export type KeyFileName = 'api-key' | 'admin-token'
 
 export interface GeneratedKeys {
-  /** At least one. */
+  /** Never empty. */
   readonly keys: readonly string[]
   readonly file: string
   readonly created: boolean

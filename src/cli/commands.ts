@@ -22,7 +22,7 @@ import { addVerifyCommand } from './verify-command.js'
 
 type AddCommand = (program: Command, context: CommandContext) => void
 
-/** In the order of the help page. */
+/** Ordered as on the help page. */
 const commandTable: readonly AddCommand[] = [
   addServeCommand,
   addStatusCommand,

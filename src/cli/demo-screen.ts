@@ -36,7 +36,7 @@ export interface Demo {
   readonly posts: NotablePosts
 }
 
-/** For a terminal of `columns` cells. */
+/** Fits a terminal of `columns` cells. */
 export function demoScreen(demo: Demo, columns: number | undefined): string {
   const { page, report, posts } = demo
   const paragraph = paragraphs(columns)

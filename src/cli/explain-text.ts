@@ -18,7 +18,7 @@ import { formatTable, inOneLine, tableCells } from './text-table.js'
 const cyclesShown = 12
 const sparklineCells = 60
 
-/** For a terminal of `columns` cells. */
+/** Fits a terminal of `columns` cells. */
 export function explanationText(explanation: Explanation, columns?: number): string {
   const { gall_id, post_no, candidate, visits, visit, cycles, explained, against, outcomes } = explanation
   const heading = [`${gall_id}/${post_no}`, ...(candidate === null ? [] : [candidate.title])].join('  ')
@@ -43,7 +43,7 @@ function visitText(visit: VisitSummary, index: number, isExplained: boolean): st
   return `${isExplained ? '▸' : ' '} visit ${index + 1}: ${entered}, ${fate}\n`
 }
 
-/** In KST, as cycle ids are. */
+/** KST, as in cycle ids. */
 function decidedText({ decided_at }: VisitSummary): string {
   return decided_at === null ? '?' : `${kstTime(decided_at)} KST`
 }
@@ -63,7 +63,7 @@ function cyclesText(cycles: readonly CycleSummary[], columns: number | undefined
   )
 }
 
-/** In a narrow terminal without the heads, which are in the JSON. */
+/** A narrow terminal shows no heads; they are in the JSON. */
 function cyclesTable(cycles: readonly CycleSummary[], columns: number | undefined): string {
   const heads = headNames.filter((name) => cycles.some((cycle) => cycle.heads[name] !== undefined))
   const tableWith = (shownHeads: typeof heads): { head: string[]; rows: string[][] } => ({

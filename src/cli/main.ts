@@ -46,7 +46,7 @@ function written(stream: NodeJS.WriteStream): Promise<void> {
 
 const outputErrors: Error[] = []
 const context = processContext((error) => outputErrors.push(error))
-// As one line, like other messages of the program.
+// One line, like other messages of the program.
 process.removeAllListeners('warning')
 process.on('warning', ({ message }) => context.printMessage(`understudy: warning: ${message}\n`))
 // Without the flag of bin/understudy, Node would open its debugger.

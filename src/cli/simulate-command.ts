@@ -95,7 +95,7 @@ async function runAgainstServer(flags: SimulateFlags, context: CommandContext): 
   printResult(context, flags, report, () => describeReport(report, context.columns()))
 }
 
-/** Of a server with the same settings on this machine. */
+/** The server with the same settings on this machine. */
 function urlOf({ host, port, tlsCertFile }: Settings): string {
   if (port === 0) throw new UsageError('port is 0: use --url with the address printed at startup')
   return localUrl(host, port, tlsCertFile !== undefined)

@@ -23,7 +23,7 @@ const token = 'the-admin-token-of-this-test'
 const nowMs = Date.parse('2026-03-02T04:00:00Z')
 
 interface State {
-  /** As health reports them. */
+  /** Reported by health. */
   readonly problems?: readonly {
     readonly check: string
     readonly reason: object
@@ -32,7 +32,7 @@ interface State {
   readonly journalProblem?: string
   readonly failedVersion?: string
   readonly lastCycleAgeMs?: number
-  /** By how much the `cycle_time` of a refused cycle was ahead. */
+  /** How far the `cycle_time` of a refused cycle was ahead. */
   readonly refusedAheadMs?: number
 }
 
@@ -127,7 +127,7 @@ async function shown(state: State) {
   }
 }
 
-/** Without the disk: that of the machine that runs the test may be nearly full. */
+/** Omits the disk: that of the machine that runs the test may be nearly full. */
 const fine = { service: 'ok', model: 'ok', storage: 'ok', last_cycle: 'ok' }
 const fineValues = { service: 1, model: 1, storage: 1, last_cycle: 1, clock: 1 }
 const minute = 60_000

@@ -28,7 +28,7 @@ const watchMs = 2000
 const responseMsMax = 5000
 /** A cycle may take a moment to arrive after it is due. */
 const graceMs = 60_000
-/** Between the arrival of a cycle and the time at which the next one is due. */
+/** Limits the time from the arrival of a cycle until the next one is due. */
 const delayMsMax = 30 * minuteMs
 const clearScreen = '\x1b[H\x1b[2J'
 
@@ -194,7 +194,7 @@ export function statusText(now: Now, columns?: number): string {
   return `${facts}\n${formatTable(['check', 'status', 'reason'], checks, { ...limits, column: 2 })}`
 }
 
-/** In the first seconds of a service: nothing is wrong but that the first model is not loaded yet. */
+/** Nothing is wrong but that the first model of a new service is not loaded yet. */
 function isLoading({ model, loading_version, checks }: Now): boolean {
   const isModelOnly = checks.every(
     ({ check, status: checkStatus }) => checkStatus !== 'fail' || check === 'model',
@@ -207,7 +207,7 @@ function modelText({ model, loading_version }: Now): string {
   return loading_version === null ? serving : `${serving}; ${loading_version} is being loaded`
 }
 
-/** As the page shows it. A cycle that arrives far from its time is of a simulated or repeated past: none is overdue. */
+/** Same as on the page. A cycle that arrives far from its time is of a simulated or repeated past: none is overdue. */
 function dueText({ time, next_cycle_due_at: due, last_cycle_received_at: received }: Now): string {
   if (due === null) return 'unknown'
   const isLive = received !== null && Math.abs(Date.parse(received) - Date.parse(due)) < delayMsMax

@@ -8,7 +8,7 @@ export interface Call {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT'
   /** Below the base address, percent-encoded. */
   readonly path: string
-  /** Without the API key. */
+  /** The API key is omitted. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array | null
 }

@@ -45,7 +45,7 @@ export interface ClientOptions extends Partial<RetryPolicy> {
   readonly apiKey: string
   /** Compress JSON bodies of 1,400 bytes and more. Default true. */
   readonly gzip?: boolean
-  /** Of a decompressed response. A larger one is a `ResponseError`. Default 128 MiB. */
+  /** Counted after decompression. A larger response is a `ResponseError`. Default 128 MiB. */
   readonly responseBytesMax?: number
   /** Called before each wait for another attempt, and when a call is given up. What it throws ends the call. */
   readonly onFailure?: (failure: Failure) => void
@@ -69,7 +69,7 @@ export interface Failure {
   readonly outcome: Reply | Error
   /** Attempts before this one. */
   readonly retryCount: number
-  /** Until the next attempt; null if there is none. */
+  /** Time until the next attempt; null: there is none. */
   readonly waitMs: number | null
 }
 
@@ -98,7 +98,7 @@ export class Client {
     return this.#sendCycle(JSON.stringify(cycle), cycle.cycle_id, options)
   }
 
-  /** As `postCycle`, for a cycle that is already JSON. */
+  /** `postCycle` for a cycle that is already JSON. */
   async sendCycle(json: string, options?: CallOptions): Promise<CycleResponse> {
     return this.#sendCycle(json, cycleIdOf(json), options)
   }

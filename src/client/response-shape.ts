@@ -91,7 +91,6 @@ const isWeightsRecord = object<WeightsRecord>({
   first_cycle_time: isText,
 })
 
-/** By operation. */
 const checks: Readonly<Record<OperationId, Check>> = {
   postCycle: isCycleResponse,
   getScores: isCycleResponse,

@@ -50,7 +50,7 @@ afterEach(async () => {
 const responseTo = ({ cycle_id }: CycleRequest): Step => ({
   body: { ...bodyExamples.CycleResponse, cycle_id },
 })
-/** With the code that the contract has for the status. */
+/** Uses the contract's code for the status. */
 const refusal = (status: number, more: object = {}): Step => {
   const { code } = Object.values(errorTable).find((error) => error.status === status) ?? { code: 'other' }
   return { status, body: { error: { code, message: 'm', ...more } } }

@@ -13,7 +13,7 @@ export interface Availability {
   /** Hashes of the encoders of the model that scored; null if it had none. */
   readonly textEncoder: string | null
   readonly imageEncoder: string | null
-  /** By scored row: 1 if the text was encoded. */
+  /** 1 for each scored row whose text was encoded. */
   readonly textEncoded: Float64Array
   /** The stored images of the scored posts. */
   readonly images: CycleRows<'images'>

@@ -77,7 +77,7 @@ export class ClockDifference {
     return minute
   }
 
-  /** Without minutes that are later: this clock may have been set back. */
+  /** Omits later minutes: this clock may have been set back. */
   #within(nowMs: number): Minute[] {
     const now = Math.floor(nowMs / minuteMs)
     return this.#minutes.filter(({ index }) => index > now - windowMinutes && index <= now)

@@ -18,7 +18,7 @@ const none: readonly number[] = []
 
 export class ImageCounts {
   readonly #store: Store
-  /** In ascending order, each once: a key may be both loaded and added. */
+  /** Ascending, without duplicates: a key may be both loaded and added. */
   #positions = new PostMap<string, number[]>()
   #complete = false
   /** Increases with each load: one that is overtaken by another stops. */
@@ -52,7 +52,7 @@ export class ImageCounts {
     return this.load()
   }
 
-  /** To be called when an image is durable. */
+  /** Call once the image is durable. */
   add({ gallId, postNo, position }: ImageKey): void {
     const positions = this.#positions.get(gallId, postNo)
     if (positions === undefined) this.#positions.set(gallId, postNo, [position])
@@ -62,7 +62,7 @@ export class ImageCounts {
     }
   }
 
-  /** To be called when an image has been removed. */
+  /** Call once the image is removed. */
   remove({ gallId, postNo, position }: ImageKey): void {
     const positions = this.#positions.get(gallId, postNo)
     if (positions === undefined) return

@@ -33,7 +33,6 @@ export interface ModelFailuresParts {
   readonly log: Log
 }
 
-/** A prediction that failed. */
 export interface FailedPrediction {
   readonly inputs: ModelInputs
   readonly attempt: ScoringAttempt

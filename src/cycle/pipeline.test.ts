@@ -110,7 +110,7 @@ describe('a failure', () => {
     await expect(submit(second())).rejects.toMatchObject({
       status: 503,
       message: 'storage refuses writes',
-      // For the log.
+      // The log shows it.
       cause: { message: 'the cycle at position 1 is no longer in the file' },
     })
     expect(service.pendingCount).toBe(1)

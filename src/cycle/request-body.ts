@@ -31,7 +31,7 @@ const outputBytesMin = 64 * kibibyte
  * Larger bodies would keep the event loop from other requests.
  */
 export const threadBytesMin = mebibyte
-/** For small bodies. New memory costs as much time as they do, and they are compressed as well in a window of this size. */
+/** Suits small bodies. New memory costs as much time as they do, and they are compressed as well in a window of this size. */
 const windowBytesLog2 = 17
 /** A hash table of this size stays in the first cache of the processor. In such a window, a larger one finds no more. */
 const hashTableLog2 = 12
@@ -85,7 +85,7 @@ export class RequestBody {
     return this.#peekedId
   }
 
-  /** As `CycleHashes.requestSha256`, computed once: leave the body unchanged until the promise has settled. */
+  /** `CycleHashes.requestSha256`, computed once: leave the body unchanged until the promise has settled. */
   sha256(): Promise<string> {
     return (this.#sha256 ??= hashBody(this.json))
   }

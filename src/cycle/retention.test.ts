@@ -25,7 +25,7 @@ import { RequestBody } from './request-body.js'
 const perDay = 288
 const dayMs = perDay * 5 * minuteMs
 const retainCyclesDays = 10
-/** In force: the same, unless a test changes it. */
+/** The setting in force; a test may change it. */
 let retainedDays: number
 const key = { gallId: 'g', postNo: 1, position: 1 }
 const image = { sha256: new Uint8Array(32).fill(7), uploadedBytes: 9, width: 9, height: 9 }

@@ -27,7 +27,6 @@ import { ScoringModels } from './scoring-models.js'
 import { loadPool, PoolSnapshots, type LoadedPool } from './stored-pool/index.js'
 import { StoredWeights, type InitialWeights, type WeightsResults } from './stored-weights.js'
 
-/** Dependencies of the service. */
 export interface CycleServiceParts {
   readonly codec: Codec
   readonly store: Store
@@ -42,7 +41,7 @@ export interface CycleServiceParts {
   /** Read for each call: they may change. */
   readonly limits: () => CycleLimits
   readonly initialWeights: InitialWeights
-  /** For the texts of the posts that enter with one cycle. */
+  /** Shared by the texts of the posts that enter with one cycle. */
   readonly textEncodeMsMax: number
   /** Read for each step: they may change. Absent: nothing expires. */
   readonly retention?: () => RetentionLimits
@@ -96,7 +95,7 @@ export class CycleService {
   readonly images: ImageCounts
   readonly #snapshots: PoolSnapshots
   readonly retention: Retention
-  /** For `ModelLifecycle`. */
+  /** `ModelLifecycle` calls it. */
   readonly models: ScoringModels
   readonly clocks: ClockDifference
   readonly #queue = new SerialQueue()
@@ -276,14 +275,14 @@ export class CycleService {
 
   // ---- images
 
-  /** To be called when an image is durable. */
+  /** Call once the image is durable. */
   imageStored(key: ImageKey): void {
     this.images.add(key)
     // The image is durable, whatever the records of its post look like.
     inBackground('image encoding', () => this.#embeddings.imageStored(key))
   }
 
-  /** To be called when images have been removed from the store. */
+  /** Call once the store has removed the images. */
   imagesRemoved(keys: readonly ImageKey[]): void {
     for (const key of keys) {
       this.images.remove(key)

@@ -30,7 +30,7 @@ export interface InitialWeights {
   readonly note?: string
 }
 
-/** Of each request, its setting or why it has none. */
+/** The setting of each request, or why it has none. */
 export type WeightsResults = ReadonlyMap<WeightsToSet, WeightsSetting | Error>
 
 export class StoredWeights implements KnownWeights {

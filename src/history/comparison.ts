@@ -35,7 +35,7 @@ export function compareScores(first: Float64Array, second: Float64Array): Agreem
 /** The posts whose ranks differ most, at most `countMax` of them; none if one side ranks all posts the same. */
 export function largestMovers(first: Float64Array, second: Float64Array, countMax: number): Mover[] {
   if (!varies(first) || !varies(second)) return []
-  // From the best score.
+  // The best score ranks 1.
   const [firstRanks, secondRanks] = [first, second].map((scores) =>
     averageRanks(scores.map((value) => -value)),
   )
@@ -59,7 +59,7 @@ function varies(scores: Float64Array): boolean {
 
 function overlapAt(first: Float64Array, second: Float64Array, depth: number): number | null {
   if (first.length < depth) return null
-  // Of equal scores the first rows, as operators read the list.
+  // The first of equal scores wins, as operators read the list.
   const bestOf = (scores: Float64Array): number[] => highest(scores, [...scores.keys()], depth)
   const best = new Set(bestOf(first))
   return bestOf(second).filter((row) => best.has(row)).length / depth

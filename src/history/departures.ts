@@ -47,7 +47,7 @@ export function departedPosts(
     }))
 }
 
-/** As JSON has it. */
+/** The JSON form. */
 export function endOf({
   reason,
   tier,

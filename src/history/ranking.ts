@@ -73,7 +73,7 @@ export function rocAuc(scores: Float64Array, isPositive: Uint8Array): number | n
   return (rankSum - (positives * (positives + 1)) / 2) / (positives * negatives)
 }
 
-/** As scikit-learn's `average_precision_score`: the sum over distinct scores of recall gained times precision. */
+/** scikit-learn's `average_precision_score`: the sum over distinct scores of recall gained times precision. */
 export function averagePrecision(scores: Float64Array, isPositive: Uint8Array): number | null {
   const rows = ascending(scores).reverse()
   const positives = isPositive.reduce((sum, value) => sum + value, 0)

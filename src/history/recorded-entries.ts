@@ -8,10 +8,10 @@ import { readCycleTable, type CycleRows } from '../records/index.js'
 import type { Position, Store } from '../store/index.js'
 
 export class RecordedEntries {
-  /** By post; null for a post of an expired record, until a removal names it. */
+  /** One per post; null for a post of an expired record, until a removal names it. */
   readonly gallIds: (string | null)[] = []
   readonly postNos: (number | null)[] = []
-  /** By entry. `position`: of the cycle that brought the candidate. */
+  /** One per entry. `position`: of the cycle that brought the candidate. */
   readonly post: number[] = []
   readonly position: Position[] = []
   /** Row among the candidates of that cycle. */

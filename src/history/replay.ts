@@ -17,7 +17,7 @@ export interface ReplayedCycle {
   readonly plan: CyclePlan
   /** The texts and images that the model had. */
   readonly availability: Availability
-  /** By slot of `plan.next`, for the scored posts: the texts and images that the model had. */
+  /** The texts and images that the model had of the scored posts, by slot of `plan.next`. */
   readonly inputState: Pick<ScoringInputs, 'imagesStored' | 'imagesEncoded' | 'textEncoded'>
   /** The JSON object of the candidate of the post in a slot, as received. */
   readonly recordOf: (slot: number) => Uint8Array

@@ -19,7 +19,7 @@ import type { ReplayedCycle } from './replay.js'
 export interface ReplayedInputs {
   /** Row r is row `rows[r]` of the cycle's scored rows. */
   readonly inputs: ModelInputs
-  /** By row: the images that the image encoder has encoded for this call, in position order. */
+  /** The images of each row that were encoded for this call, in position order. */
   readonly jpegs: readonly (readonly Uint8Array[])[]
 }
 

@@ -40,7 +40,7 @@ export class StoredVisits {
     }
   }
 
-  /** In order of beginning. `only`: the visits of one post. */
+  /** Ordered by beginning. `only`: the visits of one post. */
   list(only: PostKey | null = null): StoredVisit[] {
     const visits: StoredVisit[] = []
     const { gallIds, postNos } = this.#recorded.entries

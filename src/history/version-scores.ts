@@ -53,7 +53,6 @@ export interface ScoresOptions {
 /** Time limit for the texts of one cycle. */
 const encodeMsMax = 60 * minuteMs
 
-/** Scores of replayed cycles. */
 export class ReplayedScores {
   /** The keys are version and position. */
   readonly #scores = new Map<string, Map<Position, Float32Array>>()

@@ -71,7 +71,7 @@ export class Visits {
   }
 
   /**
-   * As `addEvents`. Returns the visit of each scored row; -1 if the row lies before its visit or after it, as the results of
+   * `addEvents` that returns the visit of each scored row; -1 if the row lies before its visit or after it, as the results of
    * a late cycle can.
    */
   add(cycle: RecordedCycle): Int32Array {

@@ -31,7 +31,7 @@ interface View {
   readonly draw: (address: Address, now: Query<Now>) => JSX.Element
 }
 
-/** In the order of the navigation; the number keys open them. */
+/** Ordered as in the navigation; the number keys open them. */
 const views: readonly View[] = [
   { name: 'now', draw: (_, now) => <NowView query={now} /> },
   { name: 'picks', draw: () => <Picks /> },
@@ -149,7 +149,7 @@ function StaleNotice({ state, loadedAtMs }: StaleProps) {
   )
 }
 
-/** For screen readers: changes of state and new cycles. */
+/** Changes of state and new cycles, for screen readers. */
 function Announcements({ now: { data }, connectionState }: StateProps) {
   const [text, setText] = useState('')
   const worst = data === null ? null : worstOf(data, serverNowMs())

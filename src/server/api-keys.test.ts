@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { ApiKeys } from './api-keys.js'
 
 const keys = ['first-key', 'second-key']
-/** As long as the settings allow. */
+/** The limit of the settings. */
 const longest = 'k'.repeat(256)
 
 describe('keys', () => {

@@ -8,7 +8,7 @@ import { assert } from '../contract/index.js'
 
 /** Descriptors reserved for the database, model processes, logs, model files, settings and commands of the admin listener. */
 const otherDescriptorsMax = 256
-/** Between two log lines of one kind. */
+/** Interval of log lines of one kind. */
 const logEveryMs = 60_000
 
 export interface ConnectionOptions {

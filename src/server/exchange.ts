@@ -27,7 +27,7 @@ const wholeBodyBytesMax = 16 * kibibyte
  */
 const turnBytesMax = 2 * mebibyte
 const pieceBytesMin = 64 * kibibyte
-/** Between two attempts to write to a full socket. They keep uWebSockets.js from closing the connection after 10 s. */
+/** Interval of attempts to write to a full socket. They keep uWebSockets.js from closing the connection after 10 s. */
 const retryMs = 2000
 /** A client that reads nothing for this long is disconnected. */
 const stallMsMax = 60_000
@@ -58,7 +58,7 @@ export class Exchange {
   lateBody: Pick<RequestBody, 'reading' | 'release'> | null = null
   bytesSent = 0
   status = 0
-  /** Of an error response, for the log: its code on the wire, and what is wrong. */
+  /** Logged for an error response: its code on the wire, and what is wrong. */
   errorCode: string | undefined
   problem: CallProblem | null = null
   /** Level of the request's log line. */

@@ -9,7 +9,7 @@ import { checkSignature, normaliseImage, type ImageSemaphore } from '../images/i
 import { StoreError, type ImageKey, type Store } from '../store/index.js'
 import { throwUnavailable } from './store-errors.js'
 
-/** For the images that were uploaded again last. */
+/** Holds the images that were uploaded again last. */
 const repeatedBytesMax = 16 * mebibyte
 
 export interface Upload {

@@ -88,13 +88,13 @@ export class LogOutput {
   }
 }
 
-/** For pino: the time as a member of a line. It has milliseconds, and is made once for all lines of one. */
+/** The time as a member of pino's lines. It has milliseconds, and is made once for all lines of one. */
 export function isoTimeOnce(): () => string {
   const textOf = memoizeLast((ms: number) => `,"time":"${new Date(ms).toISOString()}"`)
   return () => textOf(Date.now())
 }
 
-/** In the format of the other lines: a warning with its time. */
+/** A warning with its time, in the format of the other lines. */
 function lossLine(count: number): string {
   const time = new Date().toISOString()
   return `${JSON.stringify({ level: 40, time, lost: count, msg: 'lines of the log were lost' })}\n`

@@ -6,7 +6,7 @@ import { ServiceError } from '../contract/index.js'
 /** Any charset is accepted: JSON is UTF-8. Parameters may be empty (RFC 9110, 5.6.6). */
 const jsonType = /^\s*application\/json\s*(;\s*(charset\s*=\s*("[^"]*"|[^\s;",]+)\s*)?)*$/i
 
-/** With any parameters. A comma would start another type. */
+/** Allows any parameters. A comma would start another type. */
 const jpegType = /^\s*image\/jpeg\s*(;("[^"]*"|[^",])*)?$/i
 
 /** Checks the headers of a JSON body. Returns true for gzip. */

@@ -25,7 +25,7 @@ export async function gzipResponse(response: OutgoingResponse): Promise<Outgoing
   }
 }
 
-/** By body: a stored response that stays in memory is compressed once, however many clients read it. */
+/** A stored response that stays in memory is compressed once, however many clients read it. */
 const compressions = new WeakMap<Uint8Array, Promise<Uint8Array>>()
 
 function compressOnce(body: Uint8Array): Promise<Uint8Array> {

@@ -39,9 +39,9 @@ import { reload, waitingImageBytesMax, type ReloadParts } from './reload.js'
 import { RequestHandler, type EndedRequest } from './request-handler.js'
 import type { Settings } from '../settings/index.js'
 
-/** Of the shutdown time: reserved for closing the model and the store after the last response. */
+/** Part of the shutdown time, reserved for closing the model and the store after the last response. */
 const closingMsMax = 1000
-/** For writing the last lines of the log. */
+/** Limits the writing of the last log lines. */
 const logMsMax = 200
 const stdout = 1
 

@@ -4,7 +4,7 @@
 import { ServiceError } from '../contract/index.js'
 import { StoreError } from '../store/index.js'
 
-/** For `catch` on a promise of the store. Throws any other error unchanged. */
+/** A `catch` handler for the store's promises. Throws any other error unchanged. */
 export function throwUnavailable(error: unknown): never {
   if (error instanceof StoreError) throw new ServiceError({ code: 'storage_refuses' }, { cause: error })
   throw error

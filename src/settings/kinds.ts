@@ -18,7 +18,6 @@ export interface SettingKind<Value> {
   fromJson(value: unknown, directory: string): Value | undefined
 }
 
-/** An integer. */
 export function integer(minimum: number, maximum: number): SettingKind<number> {
   const check = (value: unknown): number | undefined =>
     typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum

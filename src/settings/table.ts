@@ -12,7 +12,7 @@ import { integer, listOf, oneOf, path, portOrOff, text, weights, type SettingKin
 interface SettingRow {
   /** The key in the JSON file, if it differs from the name. Flag and variable derive from it. */
   readonly key?: string
-  /** On the first row of a group: its heading on the help page. */
+  /** Heading on the help page, in the first row of a group. */
   readonly group?: string
   readonly kind: SettingKind<unknown>
   /** The default; `directory` is the working directory. A setting without one may be absent. */

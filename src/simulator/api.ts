@@ -68,7 +68,7 @@ export interface ApiOptions {
 
 /** The service is unavailable; calls are repeated until it responds. */
 export interface Outage {
-  /** Since the first attempt that failed. */
+  /** Starts with the first attempt that failed. */
   readonly outageMs: number
   /** Why the last attempt failed. */
   readonly reason: string
@@ -276,7 +276,6 @@ function reasonOfStatus(status: number): string {
   return status === 422 ? 'the clock of the service is behind the time of the cycle' : `status ${status}`
 }
 
-/** The bytes as text. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
 }

@@ -6,7 +6,6 @@ import sharp from 'sharp'
 import { assert, imageEdgePixelsMax } from '../contract/index.js'
 import { Rng } from './rng.js'
 
-/** Number of base images. */
 export const baseImageCount = 24
 const largeCount = 8
 

@@ -31,7 +31,7 @@ export interface CycleFaults {
   readonly compared: boolean
   /** Which earlier response is read again, as a share of those recorded; null for none. */
   readonly reread: number | null
-  /** After the cycle the client restarts: it repeats the last call. */
+  /** The client restarts after the cycle: it repeats the last call. */
   readonly restarted: boolean
   /** The response to the first image of the cycle is lost. */
   readonly uploadLost: boolean

@@ -71,7 +71,7 @@ export function resolveOptions(options: SimulationOptions) {
   return { url, apiKey, ...resolveWorkload(options) }
 }
 
-/** As `resolveOptions`, without the service's address and its key. */
+/** `resolveOptions` without the service's address and its key. */
 export function resolveWorkload(options: WorkloadOptions) {
   const hours = options.hours ?? 24
   const cycleCount = Math.round(hours * 12)

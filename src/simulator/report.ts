@@ -17,7 +17,7 @@ export interface SimulationProgress {
   /** Image uploads, including those of images that were already stored. */
   readonly imagesUploaded: number
   readonly retries: number
-  /** Since the first cycle began; without the search for free cycles. */
+  /** Starts with the first cycle; excludes the search for free cycles. */
   readonly wallMs: number
 }
 

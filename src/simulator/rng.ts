@@ -18,7 +18,7 @@ export class Rng {
     this.c = seed.readInt32LE(8)
   }
 
-  /** In 0 ≤ x < 1, in steps of 2^-32. */
+  /** 0 ≤ x < 1, in steps of 2^-32. */
   next(): number {
     const sum = (this.a + this.b + this.counter) | 0
     this.counter = (this.counter + 1) | 0

@@ -41,7 +41,7 @@ const sources: readonly Source[] = ['score', 'setting', 'keyword', 'vote', 'manu
 
 /** Everything that a client does in one cycle. */
 export interface CyclePlan {
-  /** From 0. */
+  /** Zero-based. */
   readonly index: number
   readonly cycleAtMs: number
   readonly request: CycleRequest

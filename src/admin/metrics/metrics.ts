@@ -66,7 +66,7 @@ export class ServiceMetrics {
     this.#metrics.restarts.inc({ role })
   }
 
-  /** In Prometheus' text format. */
+  /** Prometheus' text format. */
   text(): Promise<string> {
     if (this.#text === null || performance.now() - this.#textAt > textMsMax) {
       this.#textAt = performance.now()

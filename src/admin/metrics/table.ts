@@ -15,11 +15,11 @@ interface MetricRow {
   readonly name: string
   readonly help: string
   readonly labels: Labels
-  /** Of a histogram: upper bounds in the unit of the metric. */
+  /** Upper bounds of a histogram, in the unit of the metric. */
   readonly buckets: readonly number[]
 }
 
-/** By label: all values, each of which has a series from the start; `open`: see above. */
+/** All values of a label, each of which has a series from the start; `open`: see above. */
 type Labels = Readonly<Record<string, readonly string[] | 'open'>>
 
 /** Operations of the contract; `other`: no operation fits. */

@@ -7,7 +7,7 @@ import type { ServerSources } from '../../server/index.js'
 import type { ImageKey } from '../../store/index.js'
 import type { Reply } from '../routes.js'
 
-/** Of the hash, as the page's addresses have it: enough to tell apart what was ever stored at one position. */
+/** Part of the hash in the page's addresses: enough to tell apart what was ever stored at one position. */
 const hashChars = 16
 
 /** The stored images of a post, at most `countMax`. */

@@ -37,7 +37,6 @@ export function leftQuery(query: URLSearchParams): LeftQuery {
 export class LeftPostLists {
   readonly #store: ServerSources['store']
   readonly #titles: Titles
-  /** By position of the cycle. */
   #byPosition = new Map<number, readonly LeftEntry[]>()
 
   constructor({ store }: Pick<ServerSources, 'store'>, titles: Titles) {

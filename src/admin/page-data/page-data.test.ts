@@ -73,7 +73,7 @@ describe('a pending post', () => {
       observed_at: new Date(cycleMs(1)).toISOString(),
       age_s: (nowMs - cycleMs(0)) / 1000 + 3600,
       counters: { views: 130, up: 27, down: 30, comment_cnt: 41, rtb_vote: null },
-      // In six minutes.
+      // Six minutes passed.
       rates_per_hour: { views: 200, up: 60, down: -10, comment_cnt: 0, rtb_vote: null },
       status: 'scored',
       reason: null,

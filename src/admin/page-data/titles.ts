@@ -19,7 +19,7 @@ export interface Entry {
 
 export class Titles {
   readonly #sources: Pick<ServerSources, 'store' | 'cycles' | 'log'>
-  /** By `entryKey`. */
+  /** Keyed by `keyOf`. */
   #titles = new Map<number, string>()
   #reading: Promise<void> = Promise.resolve()
 
@@ -32,7 +32,7 @@ export class Titles {
     return this.at(entryOf(pool, slot))
   }
 
-  /** As `of`, for a post that may have left. */
+  /** `of` for a post that may have left. */
   at(entry: Entry): string | null {
     return this.#titles.get(keyOf(entry)) ?? null
   }
@@ -92,7 +92,6 @@ export function entryOf({ enteredPosition, enteredRow }: PoolState, slot: number
   return { position: enteredPosition[slot]!, row: enteredRow[slot]! }
 }
 
-/** In one number. */
 function keyOf({ position, row }: Entry): number {
   return position * rowCountMax + row
 }

@@ -42,7 +42,7 @@ export async function compare(
   })
 }
 
-/** In order of arrival. */
+/** Ordered by arrival. */
 function chosenCycles(store: Store, { cycles = cyclesDefault, from, to }: CompareFlags): StoredCycle[] {
   if (from === undefined) return lastCycles(store, cycles)
   const range = rangeOf(store, from, to ?? store.lastCycle()?.cycleId ?? '')

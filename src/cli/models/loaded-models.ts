@@ -7,7 +7,7 @@ import { CommandError } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
 import { messageLog, requireDirectory } from './common.js'
 
-/** As `withHistory`, with the settings of a command. Unexpected errors begin with `failure`. */
+/** `withHistory` with the settings of a command. Unexpected errors begin with `failure`. */
 export async function withModels(
   flags: Flags,
   context: CommandContext,

@@ -35,7 +35,7 @@ export function rankerTable({ rankers }: Report): ReportTable {
   }
 }
 
-/** For a narrow terminal: the means alone. */
+/** The means alone, for a narrow terminal. */
 export function compactRankerTable({ rankers }: Report): ReportTable {
   return {
     title: 'Orders compared',

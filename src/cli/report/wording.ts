@@ -14,7 +14,7 @@ const baselineLabels: Readonly<Record<string, string>> = {
   up_per_view: 'recommendations per view',
 }
 
-/** In a table: `model`, a version, or the counter that posts are sorted by. */
+/** A label in a table: `model`, a version, or the counter that posts are sorted by. */
 export function rankerLabel(name: string): string {
   return baselineLabels[name] ?? name.replace(/^shadow:/, '')
 }

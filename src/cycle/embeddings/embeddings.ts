@@ -12,7 +12,7 @@ import { TextCache, type EnteringTexts } from './text-cache.js'
 
 export interface EmbeddingsParts {
   readonly store: Store
-  /** Within one cycle, for the texts of the posts that enter. */
+  /** Shared by the texts of the posts that enter with one cycle. */
   readonly textEncodeMsMax: number
   readonly log: Log
 }

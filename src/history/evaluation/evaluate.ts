@@ -22,7 +22,7 @@ export interface EvaluationOptions {
   readonly toMs?: number
   /** Versions to rank in addition to the model that served. Without them: those that left shadow scores in the window. */
   readonly versions?: readonly string[]
-  /** Of `versions`, also the one that served every cycle is ranked. Without it: it is the model, and is not compared with itself. */
+  /** Ranks also the version that served every cycle. Otherwise it is the model, and is not compared with itself. */
   readonly ranksServed?: boolean
   /** Scores of cycles that a version neither served nor scored as a shadow. */
   readonly replayed?: ReplayedScores

@@ -20,7 +20,7 @@ interface NaiveVisit {
 }
 interface History {
   readonly visits: readonly NaiveVisit[]
-  /** By cycle: the scored visits in order, with their scores. */
+  /** The scored visits of each cycle in order, with their scores. */
   readonly cycles: readonly {
     readonly at: number
     readonly rows: readonly (readonly [visit: number, score: number])[]

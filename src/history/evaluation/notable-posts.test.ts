@@ -11,7 +11,7 @@ import { CycleService, RequestBody, StageClock } from '../../cycle/index.js'
 import { createMemoryStore, type Store } from '../../store/index.js'
 import { notablePosts } from './notable-posts.js'
 
-/** By post number; the score of a post is a hundredth of its views. */
+/** The index is the post number; the score of a post is a hundredth of its views. */
 const titles = ['', 'early', 'only', 'later', 'missed', 'lowest']
 const views = [0, 90, 80, 70, 20, 10]
 const [early, later, missed, lowest] = [1, 3, 4, 5]

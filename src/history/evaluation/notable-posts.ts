@@ -18,7 +18,7 @@ export interface NotablePost {
   readonly post_no: number
   readonly title: string
   readonly saved_ms: number
-  /** From the pick of the model to the save; null if it did not pick the post. */
+  /** Time from the model's pick to the save; null if it did not pick the post. */
   readonly lead_minutes: number | null
 }
 

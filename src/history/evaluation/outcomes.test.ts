@@ -74,7 +74,7 @@ function naive(all: readonly Outcome[], fromMs: number, toMs: number): object {
     const ms = Date.parse(placed_at)
     return ms >= fromMs && ms <= toMs
   })
-  // Of several readings at one age, the last one.
+  // The last of several readings at one age.
   const readingOf = ({ readings = [] }: Outcome, age: number) =>
     readings.filter(({ age_h }) => age_h === age).at(-1)
   const byAge = (

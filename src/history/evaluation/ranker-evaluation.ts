@@ -109,16 +109,16 @@ export interface Pick {
 /** One ranker. Values of visits that it did not rank are NaN. */
 export class RankerEvaluation {
   readonly #visits: VisitFates
-  /** By visit. */
+  /** One per visit. */
   readonly isPicked: Uint8Array
-  /** By saved visit with a decision cycle; NaN also if the cycle has no negatives. */
+  /** NaN unless the visit is saved and its decision cycle has negatives. */
   readonly rankPercentile: Float64Array
-  /** By saved visit with a decision cycle: rank in the pool from 1, the highest; ties share the average. */
+  /** Rank of a saved visit in the pool of its decision cycle, from 1, the highest; ties share the average. */
   readonly rank: Float64Array
   readonly firstScore: Float64Array
   /** Score in the decision cycle. */
   readonly lastScore: Float64Array
-  /** By cycle with an operators' pick in its pool: one value for each of `ndcgDepths`. */
+  /** Cycles with an operators' pick in their pool: one value for each of `ndcgDepths`. */
   readonly ndcg: { readonly cycleIndex: number; readonly values: readonly number[] }[] = []
   readonly picks: Pick[] = []
 
@@ -172,7 +172,7 @@ export class RankerEvaluation {
   }
 }
 
-/** For each cycle, how many visits the operators picked in it: saved with d in (cycle_time, next cycle_time]. */
+/** How many visits the operators picked in each cycle: saved with d in (cycle_time, next cycle_time]. */
 export function budgets(cycleMs: readonly number[], { fate, decidedMs, count }: VisitFates): Uint32Array {
   const perCycle = new Uint32Array(cycleMs.length)
   for (let visit = 0; visit < count; visit++) {

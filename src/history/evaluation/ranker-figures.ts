@@ -78,7 +78,7 @@ function intervalsOf(depths: Depths): ByDepth<Interval> {
 type VisitFigures = Pick<Ranker, 'auc_first' | 'auc_last' | 'average_precision_last'>
 const noVisitFigures: VisitFigures = { auc_first: null, auc_last: null, average_precision_last: null }
 
-/** Over visits with a fate that were scored: saved against all other fates. */
+/** Compares saved with all other fates, over scored visits with a fate. */
 function visitFigures(
   { firstScore, lastScore }: RankerEvaluation,
   { fates: { fate, count } }: EvaluationWindow,

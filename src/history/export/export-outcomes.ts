@@ -12,7 +12,7 @@ export function exportOutcomes(
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): void {
   for (const { record, arrivedAtMs } of store.outcomes()) {
-    // As received: with members that the wire type lacks, such as `deleted_by`.
+    // It may have members that the wire type lacks, such as `deleted_by`.
     const outcome = JSON.parse(Buffer.from(record).toString()) as Outcome
     const { placement_id, gall_id, post_no, placed_at, picked_by, readings = [] } = outcome
     const placedAt = instantOf(placed_at)

@@ -23,7 +23,7 @@ export interface ExportColumn {
   readonly name: string
   readonly type: ColumnType
   readonly meaning: string
-  /** From the staged row `s`, its post `p`, its cycle `c` and the cycle `e` with which its post entered. */
+  /** Reads the staged row `s`, its post `p`, its cycle `c` and the cycle `e` with which its post entered. */
   readonly sql: string
   /** The staged columns that `sql` reads, itself or through `p`, `c` and `e`. */
   readonly staged: StagedColumns
@@ -106,7 +106,7 @@ function recorded<Table extends CycleTableName>(
   }
 }
 
-/** By which staged column a row names its post, its cycle, and the cycle with which its post entered. */
+/** Staged columns that name the post of a row, its cycle, and the cycle with which its post entered. */
 const namedBy = { p: 'post', c: 'position', e: 'entered' } as const
 
 /** A column of the post, of the cycle, or of the cycle with which the post entered. */

@@ -17,7 +17,7 @@ export type HistoryRequest =
       readonly kind: 'explain'
       readonly gall_id: string
       readonly post_no: number
-      /** As the options of `explainPost`. */
+      /** See the options of `explainPost`. */
       readonly cycleId: string | null
       readonly againstId: string | null
     }

@@ -144,7 +144,7 @@ export const en = {
 
   now: {
     checks: 'Health checks',
-    /** In other languages than English: with what a check that is not `ok` means. */
+    /** Other languages than English add what a check that is not `ok` means. */
     checkSays: (_check: string, _status: string, reason: string) => reason,
     lastCycleNone: 'no cycle has arrived yet',
     lastCycleArrived: (ago: string) => `arrived ${ago}`,

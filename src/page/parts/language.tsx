@@ -5,7 +5,7 @@ import { Topic, useWatched } from '../service/topic.js'
 const storageKey = 'understudy-language'
 const changed = new Topic<[]>()
 
-/** To be called before the page is drawn. */
+/** Call it before the page is drawn. */
 export function applyReadersLanguage(): void {
   const saved = localStorage.getItem(storageKey)
   apply(languageOf([...(saved === null ? [] : [saved]), ...navigator.languages]))

@@ -147,7 +147,7 @@ export function IntervalFigure({
   )
 }
 
-/** From the smallest to the largest end of all intervals, with a margin. */
+/** Spans all intervals from the smallest to the largest end, with a margin. */
 export function scaleOf(rows: readonly Estimated[], reference?: number): Scale {
   const ends = rows.flatMap(({ mean, ci95 }) => [...(mean === null ? [] : [mean]), ...(ci95 ?? [])])
   if (reference !== undefined) ends.push(reference)

@@ -14,7 +14,7 @@ export function Thumbnail({ gallId, postNo, image }: ThumbnailProps) {
   )
 }
 
-/** As many digits of the hash as the service compares. */
+/** The service compares as many digits of the hash. */
 const hashChars = 16
 
 /** Each content has a separate address: browsers keep it. */

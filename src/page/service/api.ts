@@ -49,7 +49,7 @@ export function apiErrorOf(thrown: unknown): ApiError {
   return thrown instanceof ApiError ? thrown : new ApiError(0, String(thrown))
 }
 
-/** For a whole response. The service itself waits up to 20 s for a command before it responds that it is in progress. */
+/** Covers a whole response. The service itself waits up to 20 s for a command before it responds that it is in progress. */
 export const queryTimeoutMs = 25_000
 /** Delay before the page requests again what the service still computes. */
 const inProgressMs = 1000

@@ -6,7 +6,7 @@ import { useQuery } from './query.js'
 
 const cyclesOperation = 'POST /v1/cycles'
 const pageSize = 200
-/** As many as the service keeps, of cycles and of other operations. */
+/** The service keeps as many, of cycles and of other operations. */
 const countMax = { calls: 1000, other: 200 }
 export type CallList = keyof typeof countMax
 
@@ -53,7 +53,7 @@ export async function readAll(path: string, signal: AbortSignal): Promise<Record
   }
 }
 
-/** In any order, each call once. Ids start again in each process of the service, whose calls replace those of another one. */
+/** Unordered, each call once. Ids start again in each process of the service, whose calls replace those of another one. */
 export function mergedCalls(before: Recorded, { instance, items }: Recorded, count: number): Recorded {
   const kept = before.instance === instance ? before.items : []
   const byId = new Map([...kept, ...items].map((call) => [call.id, call]))

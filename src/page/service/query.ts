@@ -22,7 +22,7 @@ export interface Query<T> {
 export interface QueryOptions {
   /** Events after which the response may differ. A stream that opens always counts. */
   readonly refreshOn?: readonly EventName[]
-  /** For figures that change without events. */
+  /** Suits figures that change without events. */
   readonly everyMs?: number
   /** Reads a path in more than one request. */
   readonly read?: (path: string, signal: AbortSignal) => Promise<unknown>

@@ -33,7 +33,7 @@ export function useWatched<T>(read: () => T, subscribe: Subscribe): T {
   return value
 }
 
-/** For `useWatched`: the events of an object of the browser. */
+/** The events of an object of the browser, for `useWatched`. */
 export function eventsOf(target: EventTarget, name: string): Subscribe {
   return (onEvent) => {
     target.addEventListener(name, onEvent)

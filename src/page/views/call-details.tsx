@@ -12,10 +12,10 @@ import { Bar, Facts, Missing, Swatch, Text, type BarPart, type Fact } from '../p
 import { Icon } from '../parts/icon.js'
 import { useKeys } from '../parts/keys.js'
 
-/** In the order of a cycle. */
+/** Ordered as in a cycle. */
 export const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer', 'encode', 'commit', 'send']
 
-/** Until the response is durable, as on Now. Sending it takes as long as the client reads. */
+/** Ends when the response is durable, as on Now. Sending it takes as long as the client reads. */
 export function tookMs({ ms, stages_ms }: Call): number {
   const stagesBeforeSend = Object.entries(stages_ms).filter(([stage]) => stage !== 'send')
   return stagesBeforeSend.length === 0 ? ms : stagesBeforeSend.reduce((sum, [, stageMs]) => sum + stageMs, 0)

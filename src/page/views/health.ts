@@ -17,7 +17,7 @@ export interface NextCycle {
   readonly dueMs: number
   /** Cycles arrive at about their time. */
   readonly isLive: boolean
-  /** Since it was due; null: it is not overdue. */
+  /** null: it is not overdue. */
   readonly overdueMs: number | null
 }
 

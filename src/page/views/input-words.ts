@@ -15,7 +15,7 @@ type Unit = (value: number) => string
 
 const units = {
   count: (value) => compact(value),
-  /** Of a logarithm, which is not exact. */
+  /** Logarithms are not exact. */
   rounded: (value) => compact(Math.round(value)),
   share: (value) => percent(value),
   factor: (value) => decimal(value, 2),

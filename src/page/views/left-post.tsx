@@ -65,7 +65,7 @@ export function LeftContent({ gallId, postNo, explanation: { candidate, images }
   )
 }
 
-/** From the extraction to the decision. */
+/** The time between extraction and decision. */
 function stay(from: string | null, to: string | null): string {
   return from === null || to === null ? '–' : duration(Date.parse(to) - Date.parse(from))
 }

@@ -43,7 +43,7 @@ export function Models() {
   )
 }
 
-/** In the order of the cards. */
+/** Ordered as the cards. */
 const stateTones: Readonly<Record<ModelUse['state'], Tone>> = {
   serving: 'ok',
   shadow: 'accent',

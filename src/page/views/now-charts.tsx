@@ -15,7 +15,7 @@ const pointCountMax = 1000
 const quantiles = ['p99', 'p90', 'p50', 'p10'] as const
 
 interface NowChartsProps {
-  /** Of the service, if it is known. */
+  /** null: not known. */
   readonly startedAt: string | null
 }
 
@@ -29,7 +29,7 @@ export function NowCharts({ startedAt }: NowChartsProps) {
 }
 
 interface PointChartsProps extends NowChartsProps {
-  /** By `cycle_time`. */
+  /** Sorted by `cycle_time`. */
   readonly points: readonly CyclePoint[]
 }
 
@@ -70,7 +70,7 @@ function usePoints(): { readonly points: readonly CyclePoint[] | null; readonly 
 }
 
 /**
- * By `cycle_time`, each cycle once: an event and a response that is on its way may have the same cycle, and either may come
+ * Sorted by `cycle_time`, each cycle once: an event and a response on its way may have the same cycle, and either may come
  * first.
  */
 export function merge(before: readonly CyclePoint[], points: readonly CyclePoint[]): CyclePoint[] {
@@ -92,7 +92,7 @@ function linesOf(
   const countOf = ({ results }: CyclePoint, status: string, reason: string | null): number =>
     results.find((one) => one.status === status && one.reason === reason)?.count ?? 0
   return {
-    // Without sending: it ends after the point is recorded.
+    // Omits sending: it ends after the point is recorded.
     stages: stages
       .slice(0, -1)
       .map((stage) => line(word(stage), colorOfStage(stage), ({ stages_ms }) => stages_ms[stage] ?? 0)),

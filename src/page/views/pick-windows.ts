@@ -19,7 +19,7 @@ interface PickWindow {
   readonly error: ApiError | null
   /** `picks` is of the filter before this one. */
   readonly isOfOtherFilter: boolean
-  /** Of the last response, even after a failure: the choice of a gallery stays. */
+  /** Kept from the last response after a failure: the choice of a gallery stays. */
   readonly galleries: readonly string[]
   /** Undefined: not read yet. */
   readonly at: (index: number) => Pick | undefined

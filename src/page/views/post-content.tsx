@@ -11,7 +11,6 @@ import { imageAddress } from '../parts/thumbnail.js'
 interface CountersProps {
   readonly title: string
   readonly counters: PostFacts['counters']
-  /** Per hour. */
   readonly rates?: PostFacts['rates_per_hour']
   readonly readAt: string | null
 }

@@ -19,7 +19,7 @@ const address = `/api/cycles?list=stored&limit=${blockSize}`
 interface Stored {
   readonly count: number | null
   readonly error: ApiError | null
-  /** By index from the newest one; undefined: not read yet. */
+  /** Index 0 is the newest one; undefined: not read yet. */
   readonly at: (index: number) => StoredCycle | undefined
   readonly onRange: (first: number, end: number) => void
 }
