@@ -4,15 +4,9 @@
  */
 import type { ServerResponse } from 'node:http'
 import { kibibyte } from '../base/index.js'
-import { ServiceError } from '../contract/index.js'
+import { ServiceError, type AdminEvents } from '../contract/index.js'
 import { securityHeaders } from './access.js'
 import type { Stream } from './routes.js'
-
-/**
- * `reset`: events were lost, and the page reads everything again. `heartbeat`: the stream works; it carries the time of the
- * service and the interval, and a page that misses two of them connects again.
- */
-export type EventName = 'cycle' | 'call' | 'status' | 'models' | 'reset' | 'heartbeat'
 
 const streamCountMax = 100
 /** Bytes that wait for one reader. */
@@ -62,7 +56,7 @@ export class EventStreams {
   }
 
   /** Sends an event to all streams. Costs nothing if there are none. */
-  send(name: EventName, data: object): void {
+  send(name: keyof AdminEvents, data: object): void {
     if (this.#streams.size > 0) this.#broadcast(eventText(name, data))
   }
 
@@ -96,6 +90,6 @@ export class EventStreams {
   }
 }
 
-function eventText(name: EventName, data: object): string {
+function eventText(name: keyof AdminEvents, data: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 }

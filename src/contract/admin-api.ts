@@ -62,12 +62,16 @@ export interface Series {
   readonly points: readonly CyclePoint[]
 }
 
+/** `ACTIVE` names the version of the active role, `SHADOW` those of the shadow role. */
+export type VersionRole = 'active' | 'shadow'
+export type VersionState = 'wanted' | 'loading' | 'serving' | 'shadow' | 'failed'
+
 /** A version that `ACTIVE` or `SHADOW` names and that could not be loaded. */
 export interface FailedVersion {
   readonly version: string
   /** `load`: it could not be loaded. `cycles`: it failed its cycles, and the version that served before has taken over. */
   readonly kind: 'load' | 'cycles'
-  readonly role: 'active' | 'shadow'
+  readonly role: VersionRole
   readonly problem: string
   readonly at: string
 }
@@ -243,6 +247,18 @@ export interface CallRecord {
 /** The event `call`. */
 export type CallEvent = CallRecord & { readonly instance: string }
 
+/** The events of `/api/events` with their data. */
+export interface AdminEvents {
+  readonly cycle: CyclePoint
+  readonly call: CallEvent
+  readonly status: { readonly checks: readonly Check[] }
+  readonly models: object
+  /** Events were lost, and the page reads everything again. */
+  readonly reset: object
+  /** The stream works; a page that misses two of them connects again. */
+  readonly heartbeat: { readonly time: string; readonly interval_ms: number }
+}
+
 /** `/api/cycles`: a part of a list, newest first. */
 export interface ListPage<Item> {
   /** Identifies the service's process: the ids of calls start again in the next one. */
@@ -275,8 +291,8 @@ export interface StoredResponse extends Omit<CycleResponse, 'results' | 'warning
 }
 
 export interface ModelUse {
-  readonly role: 'active' | 'shadow'
-  readonly state: 'wanted' | 'loading' | 'serving' | 'shadow' | 'failed'
+  readonly role: VersionRole
+  readonly state: VersionState
   readonly provider: string | null
 }
 

@@ -2,6 +2,7 @@
  * `understudy models list`: one line per package. Reads only manifests and file sizes; does not hash or run anything.
  */
 import { sizeText } from '../../base/index.js'
+import type { FailedVersion, VersionRole, VersionState } from '../../contract/index.js'
 import {
   activeVersion,
   featureNames,
@@ -23,11 +24,11 @@ import { noteOther, otherModelsDir } from './common.js'
 /** The JSON form, without the facts of the package if its manifest is not valid. */
 interface Entry extends Partial<ReturnType<typeof packageFacts>> {
   readonly version: string
-  readonly role: Role | null
-  /** The state of the version in the server: `wanted`, `loading`, `serving`, …; null if it has none or no server runs. */
-  readonly state: string | null
+  readonly role: VersionRole | null
+  /** null: the version is not in use, or no server runs. */
+  readonly state: VersionState | null
   /** The last failure since the server started. */
-  readonly failure: { readonly at: string; readonly problem: string; readonly kind: 'load' | 'cycles' } | null
+  readonly failure: Omit<FailedVersion, 'version' | 'role'> | null
   /** How the files differ from those that the server has loaded. Absent: they do not, or it has not loaded them. */
   readonly changed?: string
   /** Where the server runs the graphs that their first provider does not run as a whole. Absent: there are none. */
@@ -36,8 +37,6 @@ interface Entry extends Partial<ReturnType<typeof packageFacts>> {
   readonly serves_instead_of?: string
   readonly problem: string | null
 }
-
-type Role = 'active' | 'shadow'
 
 export async function list(flags: Flags, context: CommandContext): Promise<void> {
   const { printMessage, columns } = context

@@ -6,7 +6,7 @@ import { sentenceOf } from '../../contract/sentences.js'
 import { t } from '../messages/index.js'
 
 export type {
-  CallEvent,
+  AdminEvents,
   CallRecord as Call,
   Check,
   CyclePoint,

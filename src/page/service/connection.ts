@@ -4,19 +4,13 @@
  * hidden tab closes its stream.
  */
 import { useEffect } from 'preact/hooks'
-import { queryTimeoutMs, type CallEvent, type Check, type CyclePoint } from './api.js'
+import { queryTimeoutMs, type AdminEvents } from './api.js'
 import { Backoff } from './backoff.js'
 import { setServerTime } from './clock.js'
 import { Topic, useWatched } from './topic.js'
 
-export interface Events {
-  readonly cycle: CyclePoint
-  readonly call: CallEvent
-  readonly status: { readonly checks: readonly Check[] }
-  readonly models: object
-  /** Everything must be read again: the stream was opened, or the server has dropped events. */
-  readonly reset: object
-}
+/** `reset` is also emitted when the stream opens. */
+export type Events = Omit<AdminEvents, 'heartbeat'>
 
 export type EventName = keyof Events
 
@@ -58,7 +52,7 @@ export class Connection {
         onData(JSON.parse(data) as never)
       })
     for (const name of serverEvents) listen(name, (data) => this.events.emit(name, data))
-    listen('heartbeat', ({ time, interval_ms }: { readonly time: string; readonly interval_ms: number }) => {
+    listen('heartbeat', ({ time, interval_ms }: AdminEvents['heartbeat']) => {
       this.#heartbeatMs = interval_ms
       this.#expectHeartbeat()
       setServerTime(Date.parse(time))
