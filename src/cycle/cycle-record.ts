@@ -14,12 +14,12 @@ import { gallIdAt, PostMap, type CyclePlan, type WeightsSetting } from '../pool/
 import { packCycleRecord, type CycleRows, type CycleTables } from '../records/index.js'
 import type { Availability } from './availability.js'
 
-export interface PlannedCycle {
+export interface TableInputs {
   readonly cycle: CycleColumns
   readonly plan: CyclePlan
 }
 
-export interface RecordedInputs extends PlannedCycle {
+export interface RecordedInputs extends TableInputs {
   readonly weights: WeightsSetting
   /** What the model had of the scored posts. */
   readonly available: Availability
@@ -58,7 +58,7 @@ export interface PlannedTables extends Pick<CycleTables, 'candidates' | 'removal
   readonly counters: Omit<CycleRows<'scored'>, 'text_encoded'>
 }
 
-export function plannedTables({ cycle, plan }: PlannedCycle): PlannedTables {
+export function plannedTables({ cycle, plan }: TableInputs): PlannedTables {
   return {
     candidates: candidatesOf(cycle, plan),
     removals: removalsOf(cycle, plan),
