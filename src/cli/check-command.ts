@@ -6,14 +6,19 @@ import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { loadCodec } from '../codec/index.js'
-import { gzipBodyBytesMax, jsonBodyBytesMax, parseInstant, ServiceError } from '../contract/index.js'
+import {
+  gzipBodyBytesMax,
+  jsonBodyBytesMax,
+  parseInstant,
+  ServiceError,
+  type PostKey,
+} from '../contract/index.js'
 import {
   BodyChecker,
   kindOfBody,
   type BodyEffect,
   type CycleEffect,
   type PoolEffect,
-  type PostKey,
 } from '../history/index.js'
 import { gunzipBody } from '../server/index.js'
 import type { Store } from '../store/index.js'

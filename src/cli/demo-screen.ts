@@ -2,10 +2,9 @@
  * The last screen of `understudy demo`: the page, what an editor wants to know, and commands to go on with.
  */
 import { join } from 'node:path'
-import type { Difference, Ranker, Report } from '../contract/index.js'
+import type { Difference, PostKey, Ranker, Report } from '../contract/index.js'
 import type { NotablePost, NotablePosts } from '../history/index.js'
 import { shellWord } from '../settings/index.js'
-import type { PostKey } from '../simulator/index.js'
 import { kstTime, minutes } from './format.js'
 import { paragraphs } from './report/report-text.js'
 import {

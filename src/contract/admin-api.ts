@@ -6,7 +6,7 @@ import type { CounterName, HeadName } from './columns.js'
 import type { HealthReason } from './health.js'
 import type { CallProblem, Refusal } from './refusals.js'
 import type { Warning, WarningCode } from './warnings.js'
-import type { Candidate, Counts, CycleResponse } from './wire.js'
+import type { Candidate, Counts, CycleResponse, PostKey } from './wire.js'
 
 /** A health check. One that fails makes the service not ready; a warning does not. */
 export interface Check {
@@ -127,9 +127,7 @@ export interface ScoreFacts extends Readonly<Partial<Record<HeadName, number | n
 }
 
 /** A pending post. */
-export interface PostFacts extends ScoreFacts {
-  readonly gall_id: string
-  readonly post_no: number
+export interface PostFacts extends PostKey, ScoreFacts {
   readonly source: string | null
   readonly created_at: string | null
   readonly extracted_at: string | null
@@ -150,11 +148,9 @@ export interface RankedPost extends PostFacts {
 }
 
 /** A post that has left the pool. */
-export interface LeftPost {
+export interface LeftPost extends PostKey {
   /** The cycle that reported it. */
   readonly cycle_id: string
-  readonly gall_id: string
-  readonly post_no: number
   /** Null if the record of its entry has expired. */
   readonly title: string | null
   readonly reason: string
@@ -172,10 +168,8 @@ export interface LeftPosts {
 }
 
 /** A post that an operator saved, with its score and rank one cycle before. */
-export interface Save {
+export interface Save extends PostKey {
   readonly cycle_id: string
-  readonly gall_id: string
-  readonly post_no: number
   /** Null if it is not known. */
   readonly title: string | null
   readonly tier: string | null

@@ -5,7 +5,7 @@
  */
 import type { ImageFacts } from './admin-api.js'
 import type { HeadName } from './columns.js'
-import type { Candidate, EngagementRow, ResultRow, Weights } from './wire.js'
+import type { Candidate, EngagementRow, PostKey, ResultRow, Weights } from './wire.js'
 
 /** 95 %. */
 export type Interval = readonly [low: number, high: number]
@@ -223,9 +223,7 @@ export interface ComparedCycle extends AgreementFigures {
 }
 
 /** A post, in the cycle in which its two ranks differ most. Ranks count from 1, the best; ties share their mean rank. */
-export interface MoverFigures {
-  readonly gall_id: string
-  readonly post_no: number
+export interface MoverFigures extends PostKey {
   /** Null if the record of its entry has expired. */
   readonly title: string | null
   readonly cycle_id: string
@@ -237,9 +235,7 @@ export interface MoverFigures {
 }
 
 /** `understudy explain` */
-export interface Explanation {
-  readonly gall_id: string
-  readonly post_no: number
+export interface Explanation extends PostKey {
   /** As received with the visit that is explained; its body only with `--texts`. Null: the record has expired. */
   readonly candidate: Omit<Candidate, 'gall_id' | 'post_no'> | null
   /** The newest counters of the visit in the stored cycles. Null: none of its last cycles has any. */

@@ -223,6 +223,11 @@ export interface Counts {
 export type ResultStatus = 'scored' | 'waiting' | 'not_scored'
 export type ResultReason = 'missing_title' | 'missing_clock' | 'post_unavailable' | 'unknown_post'
 
+export interface PostKey {
+  readonly gall_id: string
+  readonly post_no: number
+}
+
 export interface ResultRow {
   gall_id: GalleryId
   post_no: PostNo

@@ -11,6 +11,7 @@ import {
   tierCodes,
   warningText,
   type CycleColumns,
+  type PostKey,
   type WeightsRequest,
 } from '../contract/index.js'
 import {
@@ -31,7 +32,6 @@ import {
   type WeightsSetting,
 } from '../pool/index.js'
 import type { Position, Store, StoredCycle, StoredRequest } from '../store/index.js'
-import type { PostKey } from './pool-list.js'
 
 export interface BodyCheckerOptions {
   readonly codec: Codec

@@ -21,7 +21,7 @@ export { queryExport, tablesIn, viewSql, type QueryResult } from './export/query
 export { QueryError } from './export/reading-statement.js'
 export { exportSchemaVersion, exportTables, tableNames, type TableName } from './export/schema.js'
 export { departedPosts, endOf } from './departures.js'
-export { listPool, poolDigest, type PendingPostRow, type PoolListing, type PostKey } from './pool-list.js'
+export { listPool, poolDigest, type PendingPostRow, type PoolListing } from './pool-list.js'
 export { replayCycles, type ReplayedCycle } from './replay.js'
 export { replayedInputs, type ExcludedInput, type ReplayedInputs } from './replayed-inputs.js'
 export {

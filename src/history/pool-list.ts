@@ -3,14 +3,9 @@
  * and the service compare their pools. docs/client.md documents the digest.
  */
 import { createHash } from 'node:crypto'
-import type { ResultRow } from '../contract/index.js'
+import type { PostKey, ResultRow } from '../contract/index.js'
 import type { Store } from '../store/index.js'
 import { pendingResults, readResponse } from './records.js'
-
-export interface PostKey {
-  readonly gall_id: string
-  readonly post_no: number
-}
 
 /** A pending post, with its result in the cycle. */
 export interface PendingPostRow extends PostKey {

@@ -29,11 +29,11 @@ import {
   type Health,
   type Outcome,
   type OutcomesResponse,
+  type PostKey,
   type WeightsState,
 } from '../contract/index.js'
 import type { Upload } from './base-images.js'
 import { abortingFetch, type AbortedCall } from './aborting-fetch.js'
-import type { PostKey } from './entries.js'
 import { ContractViolation, SimulationError } from './errors.js'
 import type { Rng } from './rng.js'
 

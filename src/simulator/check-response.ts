@@ -10,12 +10,12 @@ import {
   isWithinChars,
   parseInstant,
   type CycleResponse,
+  type PostKey,
   type ResultRow,
   type WeightsRecord,
   type WeightsState,
 } from '../contract/index.js'
 import { textOf } from './api.js'
-import type { PostKey } from './entries.js'
 import { ContractViolation } from './errors.js'
 import { keyOf, type Expectation, type ExpectedRow } from './ledger.js'
 

@@ -5,9 +5,8 @@
 import { createHash } from 'node:crypto'
 import { mebibyte } from '../base/index.js'
 import type { Call, Reply } from '../client/index.js'
-import type { CycleRequest } from '../contract/index.js'
+import type { CycleRequest, PostKey } from '../contract/index.js'
 import { textOf, type Api } from './api.js'
-import type { PostKey } from './entries.js'
 import { ContractViolation, SimulationError } from './errors.js'
 import { Rng } from './rng.js'
 

@@ -3,14 +3,13 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cycleBoundaryMs } from '../contract/index.js'
+import { cycleBoundaryMs, type PostKey } from '../contract/index.js'
 import {
   entriesOf,
   galleriesOf,
   isSimulated,
   startsOf,
   unknownPostNo,
-  type PostKey,
   type WorldIdentity,
 } from './entries.js'
 

@@ -4,7 +4,7 @@
  * on the service and resumes; and simulations that do not share a cycle do not share a post.
  */
 import { hourMs } from '../base/index.js'
-import { assert, cycleBoundaryMs, kstTimeOfDay, type GalleryType } from '../contract/index.js'
+import { assert, cycleBoundaryMs, kstTimeOfDay, type GalleryType, type PostKey } from '../contract/index.js'
 import { Rng } from './rng.js'
 
 /** Change this when the same options produce different posts than before, so that no older simulation is resumed. */
@@ -51,11 +51,6 @@ export interface Gallery {
 export interface PostEntry {
   readonly gallery: Gallery
   readonly postNo: number
-}
-
-export interface PostKey {
-  readonly gall_id: string
-  readonly post_no: number
 }
 
 export function galleriesOf({ galleries }: Pick<WorldIdentity, 'galleries'>): Gallery[] {

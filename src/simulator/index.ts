@@ -4,7 +4,6 @@
  */
 export { ContractViolation, OptionError, SimulationError, type SimulationErrorKind } from './errors.js'
 export type { Outage } from './api.js'
-export type { PostKey } from './entries.js'
 export { resolveWorkload, type SimulationOptions, type WorkloadOptions } from './options.js'
 export type { SimulationProgress, SimulationReport, SimulationTotals, TopPost } from './report.js'
 export { simulate } from './simulator.js'

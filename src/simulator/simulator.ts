@@ -10,12 +10,12 @@ import {
   type CycleRequest,
   type CycleResponse,
   type Health,
+  type PostKey,
   type WeightsState,
 } from '../contract/index.js'
 import { Api } from './api.js'
 import { checkResponse, msOf, type CheckContext } from './check-response.js'
 import { deliver, drawFaults, ResponseDigests, type CycleFaults, type DeliveryTools } from './delivery.js'
-import type { PostKey } from './entries.js'
 import { ContractViolation } from './errors.js'
 import { Ledger, type Expectation } from './ledger.js'
 import { resolveOptions, type Settings, type SimulationOptions } from './options.js'

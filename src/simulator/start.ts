@@ -3,10 +3,10 @@
  * the cycle ids, so a new simulation needs a period without cycles. An unfinished simulation is resumed from its first
  * cycle; the responses to its first cycles are then replays.
  */
-import { cycleBoundaryMs, cycleIdOf, parseInstant, type Health } from '../contract/index.js'
+import { cycleBoundaryMs, cycleIdOf, parseInstant, type Health, type PostKey } from '../contract/index.js'
 import type { Api } from './api.js'
 import { SimulationError } from './errors.js'
-import { isSimulated, startsOf, type PostKey } from './entries.js'
+import { isSimulated, startsOf } from './entries.js'
 import type { Settings } from './options.js'
 
 export interface Start {

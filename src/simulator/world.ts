@@ -10,6 +10,7 @@ import {
   type CandidateScoreRow,
   type CycleRequest,
   type EngagementRow,
+  type PostKey,
   type Source,
 } from '../contract/index.js'
 import {
@@ -18,7 +19,6 @@ import {
   unknownPostNo,
   type Gallery,
   type PostEntry,
-  type PostKey,
   type WorldIdentity,
 } from './entries.js'
 import { bodyHtml, titleText, topicOf } from './korean-text.js'

@@ -9,6 +9,7 @@ import {
   type ExplainedAgainst,
   type ExplainedCycle,
   type Explanation,
+  type PostKey,
   type VisitSummary,
 } from '../../contract/index.js'
 import {
@@ -24,7 +25,6 @@ import { endOf } from '../departures.js'
 import { HistoryError } from '../history-error.js'
 import { positionOf, type History } from '../session.js'
 import { candidateOf, isPendingAt, StoredVisits, type StoredVisit } from '../stored-visits.js'
-import type { PostKey } from '../pool-list.js'
 import { replayCycles } from '../replay.js'
 import { weightsOf } from '../version-scores.js'
 import { describeInputs, explainChange, explainScore } from './explain-score.js'

@@ -7,12 +7,12 @@ import {
   type CycleRequest,
   type CycleSummary,
   type EngagementRow,
+  type PostKey,
 } from '../../contract/index.js'
 import { readBody } from '../../cycle/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 import { isPendingAt, type StoredVisit } from '../stored-visits.js'
 import { HistoryError } from '../history-error.js'
-import type { PostKey } from '../pool-list.js'
 import { readResponse } from '../records.js'
 
 /** The cycles of a visit in order of `cycle_time`. */

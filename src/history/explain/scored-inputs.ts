@@ -3,7 +3,7 @@
  * are changed one at a time.
  */
 import type { Codec } from '../../codec/index.js'
-import type { HeadColumns, Weights } from '../../contract/index.js'
+import type { HeadColumns, PostKey, Weights } from '../../contract/index.js'
 import { Quarantine } from '../../cycle/index.js'
 import {
   compileFeatures,
@@ -14,7 +14,6 @@ import {
 } from '../../model/index.js'
 import { gallIdAt, scoreRows } from '../../pool/index.js'
 import type { Store } from '../../store/index.js'
-import type { PostKey } from '../pool-list.js'
 import type { ReplayedCycle } from '../replay.js'
 import { quantile, rankAmong } from '../ranking.js'
 import { replayedInputs } from '../replayed-inputs.js'
