@@ -1,7 +1,7 @@
 /**
  * Numbers and times as all commands print them. An unknown value is a dash.
  */
-import { cycleIdOf, kstOffsetMs } from '../contract/index.js'
+import { cycleIdOf, kstText } from '../contract/index.js'
 
 /** 1234567 → 1,234,567 */
 export function count(value: number): string {
@@ -41,6 +41,5 @@ export function kstTime(time: string | number | null): string {
 
 /** A time in Korea with its seconds, as `2026-11-23 14:05:09 KST`. */
 export function kstClock(time: string): string {
-  const local = new Date(Date.parse(time) + kstOffsetMs)
-  return `${local.toISOString().slice(0, 19).replace('T', ' ')} KST`
+  return `${kstText(Date.parse(time)).slice(0, -'.mmm'.length).replace('T', ' ')} KST`
 }

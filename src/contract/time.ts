@@ -76,13 +76,19 @@ export function compareInstants(a: Instant, b: Instant): number {
   return a.ms - b.ms || a.fraction - b.fraction
 }
 
+/** Date and time in KST as `YYYY-MM-DDTHH:MM:SS.mmm`. */
+export function kstText(ms: number): string {
+  return new Date(ms + kstOffsetMs).toISOString().slice(0, -1)
+}
+
 /**
  * The `cycle_id` of an instant: its minute in KST as `YYYYMMDDTHHMM`. A year before 0 or after 9999 has a sign and six
  * digits, so that two instants never share a `cycle_id`.
  */
 export function cycleIdOf(ms: number): string {
-  const text = new Date(ms + kstOffsetMs).toISOString()
-  return text.replace(/(?<=\d)-|:/g, '').slice(0, -'SS.mmmZ'.length)
+  return kstText(ms)
+    .replace(/(?<=\d)-|:/g, '')
+    .slice(0, -'SS.mmm'.length)
 }
 
 /** The first five-minute boundary after `ms`. */

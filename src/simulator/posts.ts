@@ -6,7 +6,7 @@ import { hourMs, minuteMs } from '../base/index.js'
 import {
   type CandidateScoreRow,
   type EngagementRow,
-  kstOffsetMs,
+  kstText,
   kstTimeOfDay,
   type Removal,
   type RemovalReason,
@@ -183,8 +183,7 @@ export function removalOf({ gallId, postNo, departure }: QueuedPost, cycleAtMs: 
 
 /** RFC 3339 in KST; with milliseconds only if they are not zero, because sources differ in precision. */
 export function kst(ms: number): string {
-  const text = new Date(ms + kstOffsetMs).toISOString()
-  return text.slice(0, text.endsWith('.000Z') ? -5 : -1) + '+09:00'
+  return kstText(ms).replace(/\.000$/, '') + '+09:00'
 }
 
 /** RFC 3339 in KST, seldom in UTC. */
