@@ -119,7 +119,6 @@ function endedRequest({ operation, status, code, ms, stages_ms }: CallRecord): E
   return request as unknown as EndedRequest
 }
 
-/** The values of all series. */
 async function seriesOf(metrics: ServiceMetrics): Promise<Record<string, number>> {
   const lines = (await metrics.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return Object.fromEntries(

@@ -302,7 +302,6 @@ function cycleIdOf(json: string): string | null {
   }
 }
 
-/** The response to a cycle. */
 function responseTo(cycleId: string | null, call: Call, reply: Reply): CycleResponse {
   const response = resultOf(call.id === 'getScores' ? 'getScores' : 'postCycle', call, reply)
   if (cycleId !== null && response.cycle_id !== cycleId)

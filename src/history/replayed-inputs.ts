@@ -77,7 +77,6 @@ export async function replayedInputs(
 
 interface ChosenRows {
   readonly rows: readonly number[]
-  /** Their slots. */
   readonly slots: Uint32Array
 }
 

@@ -51,7 +51,6 @@ const gzipCharsMin = 16 * kibibyte
 const gzipShare = 0.5
 /** A simulation repeats calls sooner than a client that waits for the next cycle. */
 const backoff = { backoffMsFirst: 100, backoffMsMax: 2000 }
-/** Time of one attempt. */
 const attemptTimeoutMs = 30_000
 
 type ImageKey = Pick<Upload, 'gallId' | 'postNo' | 'position'>

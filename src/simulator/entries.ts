@@ -33,7 +33,6 @@ export interface WorldIdentity {
   readonly seed: number | string
   readonly hours: number
   readonly postsPerDay: number
-  /** Number of galleries. */
   readonly galleries: number
   /** Share of the posts with images whose images are uploaded. */
   readonly imageShare: number

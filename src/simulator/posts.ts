@@ -42,7 +42,6 @@ export interface Departure {
   readonly reasonCode?: string
 }
 
-/** A post in the client's queue. */
 export interface QueuedPost {
   readonly gallId: string
   readonly postNo: number

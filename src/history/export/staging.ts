@@ -199,7 +199,6 @@ export class Staging {
     this.#writing.catch(() => undefined)
   }
 
-  /** Writes all that is staged. */
   async writeAll(): Promise<void> {
     await this.flush()
     await this.#writing
