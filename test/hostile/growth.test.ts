@@ -6,10 +6,12 @@
  */
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { LeftPostLists, leftQuery } from '../../src/admin/page-data/left-posts.js'
 import { picks, picksQuery } from '../../src/admin/page-data/picks.js'
 import { Titles } from '../../src/admin/page-data/titles.js'
 import type { Observer } from '../../src/admin/observer.js'
 import { trackOfResponse } from '../../src/admin/score-tracks.js'
+import { silentLog } from '../../src/base/index.js'
 import { bodyDifferences } from '../../src/codec/body-differences.js'
 import { loadCodec, referenceCodec, type Codec } from '../../src/codec/index.js'
 import { parseOutcomes, parseWeights } from '../../src/codec/parse-records.js'
@@ -18,6 +20,9 @@ import { ImageQueue } from '../../src/cycle/embeddings/image-queue.js'
 import { Quarantine } from '../../src/cycle/embeddings/quarantine.js'
 import { findContradictions } from '../../src/cycle/outcome-check.js'
 import { plannedTables } from '../../src/cycle/cycle-record.js'
+import { hasZeros, measuringJpeg } from '../../src/images/jpeg-measure.js'
+import { repairedJpeg } from '../../src/images/jpeg-repair.js'
+import { readHead } from '../../src/images/jpeg-segments.js'
 import { ModelError, type TextEncoder, type Vectors } from '../../src/model/index.js'
 import { LineReader } from '../../src/model/sessions/messages.js'
 import { htmlToText } from '../../src/model/text/html-text.js'
@@ -29,6 +34,10 @@ import { findRoute } from '../../src/server/router.js'
 import type { ServerSources } from '../../src/server/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { exampleTokenizer, jsonBytes } from '../helpers/encoder-plans.js'
+import { segmentOf } from '../helpers/jpeg.js'
+import { RecordedMemory } from '../helpers/recorded-memory.js'
+
+const stays = new AbortController().signal
 
 const rounds = 5
 /** Of the time for 4n items, against four times the time for n. */
@@ -38,7 +47,7 @@ const noiseMs = 4
 
 type Work = () => unknown
 /** Prepares an input of `count` items, and returns the work on it. */
-type Prepare = (count: number) => Work
+type Prepare = (count: number) => Work | Promise<Work>
 
 /** What may throw: a refusal is work, too. */
 function refused(work: Work): Work {
@@ -83,28 +92,67 @@ function outcomesOf(ids: readonly string[]): object {
   }
 }
 
-/** The data of the picks of the page: `count` posts in as many galleries, and ten cycles. */
+/** Ten cycles in which each of `count` posts, in as many galleries, had a score. */
+function observerOf(count: number): Observer {
+  const results = galleries(count)
+    .toReversed()
+    .map((gall_id, n) => ({ gall_id, post_no: 1, status: 'scored', score: n }))
+  const response = { cycle_id: 'c', cycle_time: '2012-01-01T00:00:00Z', model_version: 'm', results }
+  const tracks = Array.from({ length: 10 }, () =>
+    trackOfResponse({ ...response, weights_version: 'w' } as never),
+  )
+  return { tracks: { all: tracks, last: tracks.at(-1) }, saves: { items: [] } } as unknown as Observer
+}
+
+/** The picks of the page. */
 function picksOf(count: number, query: string): Work {
-  const pool = poolOf(count).state
-  const response = {
-    cycle_id: 'c',
-    cycle_time: '2012-01-01T00:00:00Z',
-    model_version: 'm',
-    weights_version: 'w',
-    results: galleries(count)
-      .toReversed()
-      .map((gall_id, n) => ({ gall_id, post_no: 1, status: 'scored', score: n })),
-  }
-  const tracks = Array.from({ length: 10 }, () => trackOfResponse(response as never))
-  const observer = { tracks: { all: tracks, last: tracks.at(-1) }, saves: { items: [] } }
   const sources = {
-    cycles: { pool, images: { positions: () => [] } },
+    cycles: { pool: poolOf(count).state, images: { positions: () => [] } },
     store: { closed: true },
     clock: () => cycleMs(1),
   } as unknown as ServerSources
-  const parts = { sources, observer: observer as unknown as Observer, titles: new Titles(sources) }
-  const gone = new AbortController().signal
-  return () => picks(parts, picksQuery(new URLSearchParams(query)), gone)
+  const parts = { sources, observer: observerOf(count), titles: new Titles(sources) }
+  return () => picks(parts, picksQuery(new URLSearchParams(query)), stays)
+}
+
+/** A service with `count` posts; with `areGone`, they have left. */
+async function recordedPosts(count: number, areGone: boolean): Promise<ServerSources> {
+  const recorded = await RecordedMemory.open()
+  await recorded.submit(cycleBody(0, { candidates: candidatesIn(count) }))
+  const removals = galleries(count).map((id) => removal(id, 1, { reason: 'hidden' }))
+  if (areGone) await recorded.submit(cycleBody(1, { removals }))
+  const { store, service: cycles } = recorded
+  return { store, cycles, clock: () => cycleMs(2), log: silentLog } as unknown as ServerSources
+}
+
+/** The first search of a page, which reads all titles. */
+async function searchOfLeft(count: number): Promise<Work> {
+  const sources = await recordedPosts(count, true)
+  const query = leftQuery(new URLSearchParams('q=제목'))
+  return async () => {
+    const { searched } = await new LeftPostLists(sources, new Titles(sources)).find(query, stays)
+    expect(searched).toBe(count)
+  }
+}
+
+async function searchOfPicks(count: number): Promise<Work> {
+  const [sources, observer] = [await recordedPosts(count, false), observerOf(count)]
+  const query = picksQuery(new URLSearchParams('q=제목'))
+  return async () => {
+    const { matching } = await picks({ sources, observer, titles: new Titles(sources) }, query, stays)
+    expect(matching).toBe(count)
+  }
+}
+
+/** A JPEG without a picture: `count` comments, and `count` times zeros and a restart as coded data. */
+function jpegOf(count: number): Buffer {
+  const comments = Buffer.concat(Array<Buffer>(count).fill(segmentOf(0xfe, Buffer.alloc(20))))
+  const scan = Buffer.from([0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0])
+  const data = Buffer.concat(
+    Array<Buffer>(count).fill(Buffer.from([...Array<number>(60).fill(0), 0xff, 0xd0])),
+  )
+  const frame = segmentOf(0xc0, Uint8Array.of(8, 0, 8, 0, 8, 1, 1, 0x11, 0))
+  return Buffer.concat([Buffer.from([0xff, 0xd8]), frame, comments, scan, data, Buffer.from([0xff, 0xd9])])
 }
 
 /** Encodes images that have been removed since they were queued. */
@@ -300,6 +348,18 @@ const table: readonly [name: string, count: number, prepare: Prepare][] = [
       return () => lateTexts(texts)
     },
   ],
+  [
+    'segments and coded data of a JPEG',
+    2_400,
+    (n) => {
+      const jpeg = jpegOf(n)
+      const copies = () => [repairedJpeg(jpeg, 'scans'), measuringJpeg(jpeg)]
+      expect(readHead(jpeg).hasTooManySegments).toBe(false)
+      return () => [readHead(jpeg), hasZeros(jpeg), copies()]
+    },
+  ],
+  ['a search in the posts that have left', 1_250, searchOfLeft],
+  ['a search in the titles of the picks', 1_250, searchOfPicks],
   ['picks of the page', 125, (n) => picksOf(100 * n, `limit=${n}`)],
   ['a search in the picks', 125, (n) => picksOf(100 * n, `limit=${n}&q=gallery`)],
   [
@@ -318,7 +378,8 @@ const table: readonly [name: string, count: number, prepare: Prepare][] = [
 test.each(table)(
   '%s take time in proportion',
   async (_name, count, prepare) => {
-    const works = [1, 2, 4].map((factor) => prepare(factor * count))
+    const works: Work[] = []
+    for (const factor of [1, 2, 4]) works.push(await prepare(factor * count))
     const leastMs = works.map(() => Infinity)
     // Sizes alternate: a slow moment of the machine meets all of them.
     for (let round = 0; round < rounds; round++) {
