@@ -3,7 +3,7 @@
  */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { isObject } from '../../base/index.js'
+import { isObject, mebibyte } from '../../base/index.js'
 import { ModelError } from '../model.js'
 import { accessFile } from '../package/read-file.js'
 
@@ -11,7 +11,7 @@ const depthMax = 6
 const filesMax = 10_000
 /** As `PackageFile` of the manifest. */
 const packageFile = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/
-const configBytesMax = 64 * 1024 * 1024
+const configBytesMax = 64 * mebibyte
 
 export class Inventory {
   readonly directory: string
