@@ -282,14 +282,14 @@ test('after expiry nothing is left of a cycle but its id and its record, and not
   await snapshot.store.close()
   expect(counts).toMatchObject({
     cycles: 5,
-    cycleColumns: 5,
+    cycle_columns: 5,
     requests: 3,
     responses: 3,
-    cycleIds: 5,
+    cycle_ids: 5,
     // The last one is stored with the next cycle.
-    chain: 4,
+    chain: 5,
     images: 0,
-    imageBytes: 0,
-    imageUses: 0,
+    image_bytes: 0,
+    image_uses: 0,
   })
 })
