@@ -44,10 +44,10 @@ test.runIf(process.platform === 'linux')(
     expect(areDescriptorsPrivate()).toBe(true)
     // Otherwise this test shows nothing.
     expect(printed(`spawn(${list}, { stdio: 'inherit' })`).split('\n')).toContain(String(inherited))
-    const own = ['0', '1', '2', '3']
-    expect(printed(`startProcess(${list}, { stdio: 'inherit' })`).split('\n').slice(0, -1)).toEqual(own)
+    const expected = ['0', '1', '2', '3']
+    expect(printed(`startProcess(${list}, { stdio: 'inherit' })`).split('\n').slice(0, -1)).toEqual(expected)
     const program = `startProgram(${list}, { encoding: 'buffer' }, (_, stdout) => process.stdout.write(stdout))`
-    expect(printed(program).split('\n').slice(0, -1)).toEqual(own)
+    expect(printed(program).split('\n').slice(0, -1)).toEqual(expected)
   },
 )
 
@@ -72,11 +72,11 @@ test.runIf(process.platform === 'linux')('flock inherits the file that it locks,
     env: { ...process.env, PATH: `${directory}:${process.env['PATH']}` },
   })
   const lines = (await text(stdout!)).split('\n')
-  const found = lines.flatMap((line) => / (\d+) -> (.*)$/.exec(line)?.slice(1, 3).join(' ') ?? [])
-  expect(found.map((line) => line.split(' ')[0])).toEqual(['0', '1', '2', '3', '4'])
-  expect(found[3]).toBe(`3 ${directory}`)
+  const descriptors = lines.flatMap((line) => / (\d+) -> (.*)$/.exec(line)?.slice(1, 3).join(' ') ?? [])
+  expect(descriptors.map((line) => line.split(' ')[0])).toEqual(['0', '1', '2', '3', '4'])
+  expect(descriptors[3]).toBe(`3 ${directory}`)
   // The directory that `ls` lists.
-  expect(found[4]).toMatch(/^4 \/proc\/\d+\/fd$/)
+  expect(descriptors[4]).toMatch(/^4 \/proc\/\d+\/fd$/)
 })
 
 test('settings, tokens, passwords and flags of Node are not passed on, and everything else is', () => {

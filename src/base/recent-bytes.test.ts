@@ -33,16 +33,16 @@ test('the bytes of a length are the copy that was kept, which is found without c
 
 test('those that were found last stay, up to a number of bytes', () => {
   const recent = new RecentBytes<number>(30)
-  const found = (): number[] => [9, 10, 11].filter((length) => recent.find(bytes(length)) !== undefined)
+  const keptLengths = (): number[] => [9, 10, 11].filter((length) => recent.find(bytes(length)) !== undefined)
   recent.keep(bytes(9), 1)
   // Counted once.
   recent.keep(bytes(9), 1)
   recent.keep(bytes(10), 2)
   recent.keep(bytes(11), 3)
-  expect(found()).toEqual([9, 10, 11])
+  expect(keptLengths()).toEqual([9, 10, 11])
   recent.find(bytes(9))
   recent.keep(bytes(8), 4)
-  expect(found()).toEqual([9, 11])
+  expect(keptLengths()).toEqual([9, 11])
 })
 
 test('more bytes than fit, or than are copied in a short time, are not kept', () => {

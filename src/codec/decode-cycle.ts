@@ -196,9 +196,9 @@ const unknownNameCharsMax = 200
 const unknownNameCountMax = 100
 
 function unknownFields(request: CycleRequest): string[] {
-  const found = new Set<string>()
+  const unknownNames = new Set<string>()
   const note = (name: string): void => {
-    if (found.size < unknownNameCountMax) found.add(name)
+    if (unknownNames.size < unknownNameCountMax) unknownNames.add(name)
   }
   for (const name of Object.keys(request))
     if (!knownMembers.has(name)) note(clipText(name, unknownNameCharsMax))
@@ -209,5 +209,5 @@ function unknownFields(request: CycleRequest): string[] {
         if (!known.has(name)) note(`${list}[].${clipText(name, unknownNameCharsMax)}`)
     }
   }
-  return [...found]
+  return [...unknownNames]
 }

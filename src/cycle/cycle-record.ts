@@ -116,7 +116,7 @@ function removalsOf(
   const enteredPosition = new Float64Array(removals.count).fill(NaN)
   const enteredRow = new Float64Array(removals.count).fill(NaN)
   let indexOf: PostMap<number, number> | null = null
-  for (const row of entries.leftRows) {
+  for (const row of entries.departedRows) {
     const [gallery, postNo] = [removals.gallery[row]!, removals.postNo[row]!]
     const slot = base.index.findPost(galleries[gallery]!, postNo)
     if (slot >= 0) {

@@ -222,8 +222,8 @@ export class BodyChecker {
 }
 
 function leavingPosts({ removals }: CycleColumns, { entries }: CyclePlan): PoolEffect['leaving'] {
-  return Array.from(entries.leftRows, (row, index) => ({
-    ...keyAt(entries.left, index),
+  return Array.from(entries.departedRows, (row, index) => ({
+    ...keyAt(entries.departed, index),
     reason: removalReasonCodes[removals.reason[row]!] ?? '',
     tier: tierCodes[removals.tier[row]!] ?? null,
     decided_at: formatInstant(removals.decidedAtMs[row]!),

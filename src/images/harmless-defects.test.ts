@@ -283,9 +283,11 @@ describe('segments', () => {
     insert(small, 2, Buffer.alloc(count * segment.length, Uint8Array.from(segment)))
 
   test(`of an image may be ${imageSegmentsMax} before its first scan, fill bytes included`, async () => {
-    const own = 5 + 4
-    await expect(normaliseImage(many(imageSegmentsMax - own))).resolves.toMatchObject({ width: 64 })
-    await expect(normaliseImage(insert(many(imageSegmentsMax - own), 2, laterJfif))).resolves.toBeDefined()
+    const segmentCount = 5 + 4
+    await expect(normaliseImage(many(imageSegmentsMax - segmentCount))).resolves.toMatchObject({ width: 64 })
+    await expect(
+      normaliseImage(insert(many(imageSegmentsMax - segmentCount), 2, laterJfif)),
+    ).resolves.toBeDefined()
     await refused(many(imageSegmentsMax))
     await refused(
       insert(small, small.indexOf(Buffer.from([0xff, 0xdb])), Buffer.alloc(imageSegmentsMax, 0xff)),

@@ -16,9 +16,9 @@ export interface Entries {
   /** Candidate rows that enter and stay, in order. */
   readonly enteredRows: Uint32Array
   /** Removal rows that took effect: of pending posts, and of posts that entered with the same call. */
-  readonly leftRows: Uint32Array
+  readonly departedRows: Uint32Array
   /** Keys of the posts in `leftRows` and in `enteredRows`. */
-  readonly left: PostKeys
+  readonly departed: PostKeys
   readonly entered: PostKeys
   readonly warnings: readonly Warning[]
 }
@@ -27,10 +27,10 @@ export interface Entries {
 export function planEntries(pool: PoolState, cycle: CycleColumns, codes: Uint32Array): Entries {
   const candidates = planCandidates(pool, cycle, codes)
   const removals = planRemovals(pool, cycle, codes, candidates.firstRows)
-  const enteredRows = candidates.rows.filter((row) => removals.candidateLeft[row] === 0)
+  const enteredRows = candidates.rows.filter((row) => removals.candidateDeparted[row] === 0)
   const sources = new Int32Array(pool.count + enteredRows.length)
   let count = 0
-  for (let slot = 0; slot < pool.count; slot++) if (removals.slotLeft[slot] === 0) sources[count++] = slot
+  for (let slot = 0; slot < pool.count; slot++) if (removals.slotDeparted[slot] === 0) sources[count++] = slot
   const keptCount = count
   for (const row of enteredRows) sources[count++] = secondRow(row)
   assert(
@@ -41,8 +41,8 @@ export function planEntries(pool: PoolState, cycle: CycleColumns, codes: Uint32A
     sources: sources.subarray(0, count),
     keptCount,
     enteredRows,
-    leftRows: removals.rows,
-    left: keysOf(cycle, cycle.removals, removals.rows),
+    departedRows: removals.rows,
+    departed: keysOf(cycle, cycle.removals, removals.rows),
     entered: keysOf(cycle, cycle.candidates, enteredRows),
     warnings: [...candidates.differing.list(), ...removals.notPending.list()],
   }
@@ -52,8 +52,8 @@ interface RemovalPlan {
   /** Removal rows that take effect. */
   readonly rows: Uint32Array
   /** 1 for slots, and for candidate rows, that leave. */
-  readonly slotLeft: Uint8Array
-  readonly candidateLeft: Uint8Array
+  readonly slotDeparted: Uint8Array
+  readonly candidateDeparted: Uint8Array
   readonly notPending: PostWarning
 }
 
@@ -66,8 +66,8 @@ function planRemovals(
 ): RemovalPlan {
   const { count, gallery, postNo } = cycle.removals
   const rows = new Uint32Array(count)
-  const slotLeft = new Uint8Array(pool.count)
-  const candidateLeft = new Uint8Array(cycle.candidates.count)
+  const slotDeparted = new Uint8Array(pool.count)
+  const candidateDeparted = new Uint8Array(cycle.candidates.count)
   const notPending = new PostWarning('removal_not_pending')
   let leaving = 0
   let hint = 0
@@ -77,15 +77,15 @@ function planRemovals(
     const slot = findSlot(pool, codes[request]!, number, hint)
     hint = slot + 1
     const index = slot >= 0 ? slot : (candidates.get(request, number) ?? -1)
-    const left = slot >= 0 ? slotLeft : candidateLeft
-    if (index < 0 || left[index] === 1) {
+    const departed = slot >= 0 ? slotDeparted : candidateDeparted
+    if (index < 0 || departed[index] === 1) {
       notPending.add(cycle.galleries[request]!, number)
       continue
     }
-    left[index] = 1
+    departed[index] = 1
     rows[leaving++] = row
   }
-  return { rows: rows.subarray(0, leaving), slotLeft, candidateLeft, notPending }
+  return { rows: rows.subarray(0, leaving), slotDeparted, candidateDeparted, notPending }
 }
 
 /** Keys of `rows`, with the galleries of these rows only. */

@@ -141,18 +141,18 @@ function entryColumns(
 function classifyOthers(
   { galleries, engagement, removals }: CycleColumns,
   otherRows: readonly number[],
-  { leftRows }: Entries,
+  { departedRows }: Entries,
   tombstones: Tombstones,
 ): { unknownRows: readonly number[]; removed: PostWarning } {
   const removed = new PostWarning('engagement_of_removed_post')
   if (otherRows.length === 0) return { unknownRows: [], removed }
-  const leftNow = new PostMap<number, true>()
-  for (const row of leftRows) leftNow.set(removals.gallery[row]!, removals.postNo[row]!, true)
+  const departedNow = new PostMap<number, true>()
+  for (const row of departedRows) departedNow.set(removals.gallery[row]!, removals.postNo[row]!, true)
   const unknownRows = otherRows.filter((row) => {
     const gallery = engagement.gallery[row]!
     const postNo = engagement.postNo[row]!
     const gallId = galleries[gallery]!
-    if (leftNow.get(gallery, postNo) === undefined && !tombstones.has(gallId, postNo)) return true
+    if (departedNow.get(gallery, postNo) === undefined && !tombstones.has(gallId, postNo)) return true
     removed.add(gallId, postNo)
     return false
   })

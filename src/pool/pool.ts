@@ -38,6 +38,6 @@ export class Pool {
     assert(plan.next.newestCycleMs >= plan.base.newestCycleMs, 'the newest cycle time never falls')
     this.#state = plan.next
     this.#tombstones.delete(plan.entries.entered)
-    this.#tombstones.add(plan.entries.left, plan.leftAtMs)
+    this.#tombstones.add(plan.entries.departed, plan.leftAtMs)
   }
 }

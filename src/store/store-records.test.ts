@@ -54,10 +54,10 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
     test('an image that is stored again as it was read arrives now', async () => {
       const store = await newStore()
       await store.putImage(key, { ...imageSample(1), arrivedAtMs: 1000 })
-      const found = store.findImage(key) ?? expect.fail('it is not there')
-      expect(found).toEqual(imageSample(1))
+      const image = store.findImage(key) ?? expect.fail('it is not there')
+      expect(image).toEqual(imageSample(1))
       const beforeMs = Date.now()
-      expect(await store.putImage(key, found)).toBe('same')
+      expect(await store.putImage(key, image)).toBe('same')
       // Kept in whole seconds.
       expect(arrivalOf(store, key)).toBeGreaterThan(beforeMs - 1000)
     })

@@ -60,9 +60,9 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
         { request: { encoding: 'identity', bytes: bytesOf(9), bodyBytes: 1 } as const },
         { modelVersion: 'other' },
       ]) {
-        const found = await hashes({ ...one, ...change }, two)
-        expect(found[0]).not.toBe(expected[0])
-        expect(found[1]).not.toBe(expected[1])
+        const changedHashes = await hashes({ ...one, ...change }, two)
+        expect(changedHashes[0]).not.toBe(expected[0])
+        expect(changedHashes[1]).not.toBe(expected[1])
         expect((await hashes(one, { ...two, ...change }))[0]).toBe(expected[0])
       }
       const lines = (one: string, cycle: CycleRecord): string[] => [

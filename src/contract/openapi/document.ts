@@ -182,12 +182,12 @@ function errorResponses(): Record<string, Json> {
   const used = new Set((Object.values(operations) as Operation[]).flatMap(errorsOf))
   const shown = [...used].map((kind): [string, Json] => {
     const { code } = errorTable[kind]
-    const own = {
+    const headers = {
       ...(kind === 'unauthorized' ? { 'WWW-Authenticate': headerReference('WwwAuthenticate') } : {}),
       ...(kind === 'unavailable' ? { 'Retry-After': headerReference('RetryAfter') } : {}),
     }
     const content = jsonContent('ErrorRecord', { error: { code, ...errorExamples[kind] } })
-    return [componentName(kind), { description: errorTexts[kind], headers: own, content }]
+    return [componentName(kind), { description: errorTexts[kind], headers, content }]
   })
   const head: Json = { description: 'The head of the request is too large. The connection is closed.' }
   const all: [string, Json][] = [...shown, ['HeadTooLarge', head]]

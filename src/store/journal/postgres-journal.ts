@@ -169,8 +169,8 @@ export class PostgresJournal implements Journal {
     )
     const joiner = new PartJoiner()
     for (;;) {
-      const found = await connection.query(`fetch ${rowsPerFetch} from changes`)
-      const rows = found as unknown as readonly PartRow[]
+      const fetched: readonly unknown[] = await connection.query(`fetch ${rowsPerFetch} from changes`)
+      const rows = fetched as readonly PartRow[]
       const changes = rows.flatMap((row) => joiner.add(row) ?? [])
       const isLast = rows.length < rowsPerFetch
       const end = isLast ? joiner.end() : null

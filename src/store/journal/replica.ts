@@ -178,7 +178,7 @@ export class Replica implements EnvironmentRole {
     while (!this.#isEnding()) {
       this.#wake = new AbortController()
       try {
-        await (this.#lease === null ? this.#standBy() : this.#own(this.#lease))
+        await (this.#lease === null ? this.#standBy() : this.#renew(this.#lease))
         this.#problems.useSucceeded()
       } catch (error) {
         this.#problems.useFailed(error)
@@ -244,7 +244,7 @@ export class Replica implements EnvironmentRole {
     }
   }
 
-  async #own(lease: Lease): Promise<void> {
+  async #renew(lease: Lease): Promise<void> {
     const { journal, now } = this.#parts
     const startedAt = now()
     // A statement that the server executes late has the epoch of before, and changes nothing.

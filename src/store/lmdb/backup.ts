@@ -104,7 +104,7 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
   const lock = await lockDirectory(path)
   const partial = join(path, partialName)
   let isPlaced = false
-  const place = async (): Promise<T> => {
+  const createDatabase = async (): Promise<T> => {
     const entry = (await readdir(path)).find((name) => !isLeftover(name))
     if (entry !== undefined) throw new StoreError('unusable', `${path} is not empty: ${entry} is in it`)
     await removePartial(partial)
@@ -122,7 +122,7 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
     if (!isPlaced && created !== undefined) await removeEmpty(path, created)
   }
   return withRelease(
-    () => withRelease(place, clean),
+    () => withRelease(createDatabase, clean),
     () => lock.release(),
   )
 }

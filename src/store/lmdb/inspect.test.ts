@@ -191,9 +191,9 @@ describe('a cycle is named', () => {
     await tamper((db) => {
       for (const database of [db.cycles, db.requests, db.responses, db.cycleColumns]) database.removeSync(2)
     })
-    const found = await problems()
-    expect(found).toContain('cycles: the positions have a gap between 1 and 3')
-    expect(found).toContainEqual(broken(3))
+    const reported = await problems()
+    expect(reported).toContain('cycles: the positions have a gap between 1 and 3')
+    expect(reported).toContainEqual(broken(3))
   })
 
   test('whose predecessors were removed as if they had expired', async () => {
@@ -227,10 +227,10 @@ test('an image and the entry that finds it by its hash belong together', async (
     db.imageUses.putSync(added, db.imageUses.getBinary(use)!)
     db.imageUses.removeSync(Uint8Array.from(use))
   })
-  const found = await problems()
-  expect(found).toHaveLength(2)
-  expect(found[0]).toMatch(/^images, .*: cannot be found by its hash$/)
-  expect(found[1]).toBe(
+  const reported = await problems()
+  expect(reported).toHaveLength(2)
+  expect(reported[0]).toMatch(/^images, .*: cannot be found by its hash$/)
+  expect(reported[1]).toBe(
     `image uses, ${Buffer.from(added).toString('hex')}: there is no image with these bytes`,
   )
 })

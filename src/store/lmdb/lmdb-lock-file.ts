@@ -33,13 +33,13 @@ export async function prepareLockFile(
 ): Promise<void> {
   const lockPath = `${path}-lock`
   try {
-    const found = await unlessMissing(lstat(lockPath))
-    if (found === undefined) await make(lockPath, path)
-    else if (!found.isFile()) throw notPlain(lockPath)
+    const lockFile = await unlessMissing(lstat(lockPath))
+    if (lockFile === undefined) await make(lockPath, path)
+    else if (!lockFile.isFile()) throw notPlain(lockPath)
     else {
       await access(lockPath, constants.R_OK | constants.W_OK)
       // It is empty, or a sparse file that an earlier process created and could not write.
-      if (found.blocks === 0) await checkRoom(lockPath, lockFileBytes, 'on its disk')
+      if (lockFile.blocks === 0) await checkRoom(lockPath, lockFileBytes, 'on its disk')
     }
   } catch (error) {
     if (error instanceof StoreError) throw error
@@ -101,9 +101,9 @@ async function writeZeros(freshPath: string, path: string): Promise<void> {
   }
 }
 
-async function unlessMissing<T>(found: Promise<T>): Promise<T | undefined> {
+async function unlessMissing<T>(result: Promise<T>): Promise<T | undefined> {
   try {
-    return await found
+    return await result
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error

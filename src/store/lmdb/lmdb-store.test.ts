@@ -62,8 +62,8 @@ describe('a restart', () => {
       for (const number of numbers) await store.appendCycle(cycleSample(number))
     })
     await withStore(async (store) => {
-      const found = [0, 1, 3, 4, 5, 8, 9, 10].filter((number) => store.findCycle(cycleIdAt(number)))
-      expect(found).toEqual([1, 3, 5, 8, 9])
+      const storedNumbers = [0, 1, 3, 4, 5, 8, 9, 10].filter((number) => store.findCycle(cycleIdAt(number)))
+      expect(storedNumbers).toEqual([1, 3, 5, 8, 9])
       for (const number of numbers)
         await expect(store.appendCycle(cycleSample(number))).rejects.toMatchObject({ code: 'exists' })
       for (const number of [10, 4, 11]) await store.appendCycle(cycleSample(number))

@@ -66,15 +66,15 @@ export function checkTrees({ file, pageBytes, names, headsMsMax }: TreeCheck): s
  * otherwise `attemptsMax` attempts must find the same problem, because a check during a commit may see half of it.
  */
 export function agreedProblem(check: () => string | null, metaPages: () => Uint8Array): string | null {
-  const found = new Set<string>()
+  const problems = new Set<string>()
   for (let count = 0; count < attemptsMax; count++) {
     const before = metaPages()
     const problem = check()
     if (problem === null || Buffer.compare(before, metaPages()) === 0) return problem
-    found.add(problem)
+    problems.add(problem)
   }
-  const [problem = null] = found
-  return found.size === 1 ? problem : null
+  const [problem = null] = problems
+  return problems.size === 1 ? problem : null
 }
 
 /**
@@ -131,7 +131,7 @@ type Count = keyof typeof countNames
 interface Walk {
   readonly tree: Tree
   readonly name: string
-  readonly found: Record<Count, number>
+  readonly counted: Record<Count, number>
   readonly onLeafNode: (node: Node, page: Uint8Array) => void
 }
 
@@ -195,17 +195,20 @@ class TreeWalk {
 
   #checkTree(tree: Tree, name: string, onLeafNode: (node: Node, page: Uint8Array) => void): void {
     if (!treeFlags.includes(tree.flags)) throw new Damage(`${name}: unknown flags ${tree.flags}`)
-    const found = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
+    const counted = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
     if (tree.root !== null)
-      this.#walk({ tree, name, found, onLeafNode }, { number: tree.root, level: 1, from: null, below: null })
+      this.#walk(
+        { tree, name, counted, onLeafNode },
+        { number: tree.root, level: 1, from: null, below: null },
+      )
     else if (tree.depth !== 0) throw new Damage(`${name}: a tree of depth ${tree.depth} without a root`)
     for (const count of Object.keys(countNames) as Count[])
-      if (tree[count] !== found[count])
-        throw new Damage(`${name}: ${found[count]} ${countNames[count]} instead of ${tree[count]}`)
+      if (tree[count] !== counted[count])
+        throw new Damage(`${name}: ${counted[count]} ${countNames[count]} instead of ${tree[count]}`)
   }
 
   #walk(walk: Walk, part: Part): void {
-    const { tree, name, found, onLeafNode } = walk
+    const { tree, name, counted, onLeafNode } = walk
     const { number, level } = part
     const isLeaf = level === tree.depth
     if (level > Math.min(tree.depth, depthMax)) throw new Damage(`${name}: deeper than ${tree.depth}`)
@@ -214,17 +217,17 @@ class TreeWalk {
     const nodes = this.#nodesOf(page, number, isLeaf ? pageKind.leaf : pageKind.branch, name)
     this.#checkKeys(isLeaf ? nodes : nodes.slice(1), tree, part, `${name}, page ${number}`)
     if (isLeaf) {
-      found.leafPages++
-      found.entries += nodes.length
+      counted.leafPages++
+      counted.entries += nodes.length
       for (const node of nodes) {
-        if (node.flags === nodeFlag.large) found.overflowPages += this.#visitLarge(node, page, name)
+        if (node.flags === nodeFlag.large) counted.overflowPages += this.#visitLarge(node, page, name)
         else if (node.flags !== 0 && node.flags !== nodeFlag.tree)
           throw new Damage(`${name}, page ${number}: unknown flags of an entry`)
         onLeafNode(node, page)
       }
       return
     }
-    found.branchPages++
+    counted.branchPages++
     for (const [index, { key, child }] of nodes.entries()) {
       const from = index === 0 ? part.from : key
       const below = nodes[index + 1]?.key ?? part.below
@@ -261,16 +264,16 @@ class TreeWalk {
   }
 
   /** `nodes`: of a branch those after the first, whose key is empty and sorts before all others. */
-  #checkKeys(nodes: readonly Node[], tree: Tree, { from, below }: Part, place: string): void {
+  #checkKeys(nodes: readonly Node[], tree: Tree, { from, below }: Part, pageName: string): void {
     const compare = tree.flags === numberKeys ? compareNumbers : compareBytes
     let before = from
     let mayEqual = true
     for (const { key } of nodes) {
       if (tree.flags === numberKeys && key.length !== 4 && key.length !== 8)
-        throw new Damage(`${place}: a key of ${key.length} bytes`)
+        throw new Damage(`${pageName}: a key of ${key.length} bytes`)
       const order = before === null ? -1 : compare(before, key)
       if (order > 0 || (order === 0 && !mayEqual) || (below !== null && compare(key, below) >= 0))
-        throw new Damage(`${place}: its keys are not in order`)
+        throw new Damage(`${pageName}: its keys are not in order`)
       before = key
       mayEqual = false
     }

@@ -92,8 +92,8 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
           const key = nameHash(placementId)
           const stored = db.outcomes.getBinary(key)
           if (stored === undefined) continue
-          const found = records.readStoredOutcome(stored)
-          if (found.arrivedAtMs === arrivedAtMs && Buffer.compare(found.record, record) === 0)
+          const current = records.readStoredOutcome(stored)
+          if (current.arrivedAtMs === arrivedAtMs && Buffer.compare(current.record, record) === 0)
             db.outcomes.removeSync(key)
         }
       }),
