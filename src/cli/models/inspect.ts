@@ -56,7 +56,7 @@ export async function inspect(
       blocks.map((rows) => rows.map((row) => rowText(row, cells)).join('')).join('\n'),
     )
   if (subject?.endsWith('.onnx') === true) {
-    const entry = { place: null, file: subject, sha256: null }
+    const entry = { member: null, file: subject, sha256: null }
     const graph = await readGraph(resolve(context.directory, subject), entry, settings)
     write(graphJson(graph), [graphRows(graph)])
     if (graph.problem !== null) throw new CommandError(graph.problem)
@@ -65,7 +65,7 @@ export async function inspect(
   const modelPackage = await readPackage(settings.modelsDir, await chosenVersion(subject, settings))
   const graphs = await Promise.all(
     modelPackage.files
-      .filter(({ place }) => namedGraphs(modelPackage.manifest).some((graph) => graph.place === place))
+      .filter(({ member }) => namedGraphs(modelPackage.manifest).some((graph) => graph.member === member))
       .map((entry) => readGraph(entry.path, entry, settings)),
   )
   const { manifest } = modelPackage
@@ -83,14 +83,14 @@ export async function inspect(
 /** `sha256`: the manifest's. */
 async function readGraph(
   path: string,
-  { place, file, sha256 }: { place: string | null; file: string; sha256: string | null },
+  { member, file, sha256 }: { member: string | null; file: string; sha256: string | null },
   { executionProviders }: Settings,
 ): Promise<GraphView> {
   const content = await readFile(path).catch((cause: unknown) => {
     throw new CommandError(`cannot read ${path}: ${messageLine(cause)}`, { cause })
   })
   const actualSha256 = createHash('sha256').update(content).digest('hex')
-  const view = { place, file, bytes: content.length, sha256: actualSha256, sha256Expected: sha256 }
+  const view = { place: member, file, bytes: content.length, sha256: actualSha256, sha256Expected: sha256 }
   try {
     // The error of a graph that cannot be opened has all details.
     const externalData = await findExternalData(path, content)

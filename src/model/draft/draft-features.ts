@@ -62,9 +62,9 @@ export async function featuresOf(
 /** The names of inputs that are a feature each, if the catalogue has them all. They do not state the order of a matrix. */
 function inputNames(graphs: readonly HeadGraph[]): FeatureSource[] {
   if (graphs.some(({ inputs: { features } }) => typeof features === 'string')) return []
-  return graphs.flatMap(({ place, inputs: { features } }) =>
+  return graphs.flatMap(({ member, inputs: { features } }) =>
     Array.isArray(features) && features.every((name) => findFeature(name) !== undefined)
-      ? [{ from: `the inputs of ${place}`, names: features, rows: null }]
+      ? [{ from: `the inputs of ${member}`, names: features, rows: null }]
       : [],
   )
 }
@@ -93,7 +93,7 @@ export function inFeatureOrder(
       byName === null
         ? guess(inputs, `by position: ${chosen?.source.from ?? 'another graph'} has other names`)
         : read(inputs, 'an input for each feature')
-    const member = `${head.place}.inputs.features`
+    const member = `${head.member}.inputs.features`
     findings.take(member, known, `${inputs.length}: ${inputs.join(', ')}`)
     return { ...head, inputs: { ...head.inputs, features: inputs } }
   })

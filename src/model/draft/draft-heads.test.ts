@@ -87,7 +87,7 @@ function drafted(file: string, outputs: Readonly<Record<string, readonly number[
       run: () => Promise.resolve([]),
       close: () => Promise.resolve(),
     },
-    place: 'head',
+    member: 'head',
     inputs: {},
     isRunnable: true,
     batchOfOne: null,
@@ -146,8 +146,8 @@ test.each([
     },
   ],
 ])('heads are found by %s', (_, outputs, expected) => {
-  const { outputs: found, needs } = drafted('head.onnx', outputs)
-  expect(found).toEqual(expected)
+  const { outputs: heads, needs } = drafted('head.onnx', outputs)
+  expect(heads).toEqual(expected)
   expect(needs).toEqual([])
 })
 

@@ -20,7 +20,7 @@ import { takeBatch, trialType, type TrialGraph } from './trial-graph.js'
 export interface HeadGraph {
   readonly graph: TrialGraph
   /** `head`, or `head[1]` of several. */
-  readonly place: string
+  readonly member: string
   readonly inputs: DraftedInputs
   /** Whether every input has a meaning: then the graph can be run. */
   readonly isRunnable: boolean
@@ -170,7 +170,7 @@ export function draftHeads(
       return candidate?.owner === owner ? [[head, outputOf(head, candidate, findings)] as const] : []
     })
     const { graph, inputs } = owner
-    const batch = takeBatch(owner.place, graph, owner.batchOfOne, findings)
+    const batch = takeBatch(owner.member, graph, owner.batchOfOne, findings)
     return { ...graph.entry, ...batch, inputs, outputs: Object.fromEntries(outputs) }
   })
 }
@@ -180,7 +180,7 @@ function candidatesOf(owner: HeadGraph, outputs: TrialResult, findings: Findings
   const lists = owner.graph.ports.outputs.filter(({ dtype }) => dtype === null)
   if (tables.length === 0) {
     findings.need(
-      `${owner.place}.outputs`,
+      `${owner.member}.outputs`,
       lists.length > 0
         ? `output ${lists[0]?.name} is no tensor: export with options={"zipmap": False} (skl2onnx) or zipmap=False (onnxmltools)`
         : `no output of ${owner.graph.entry.file} is a float tensor with a value for each row, [N], [N, columns] or [columns, N]${shapesOf(owner, outputs)}`,
@@ -194,9 +194,9 @@ function candidatesOf(owner: HeadGraph, outputs: TrialResult, findings: Findings
   if (classes !== null)
     return [{ ...classes, owner, named: fileName && guess(fileName.value, classes.column.source) }]
   return relevant.flatMap(({ output, columns }) => {
-    const found = interpretOutput(output.name, columns)
-    const name = found.length === 1 ? (headNamed(output.name) ?? fileName) : null
-    return found.map((candidate) => ({
+    const candidates = interpretOutput(output.name, columns)
+    const name = candidates.length === 1 ? (headNamed(output.name) ?? fileName) : null
+    return candidates.map((candidate) => ({
       ...candidate,
       owner,
       output,
@@ -302,7 +302,7 @@ function chooseHeads(candidates: readonly Candidate[], findings: Findings): Map<
 
 function outputOf(head: HeadName, candidate: Candidate, findings: Findings): HeadOutput {
   const { owner, output, columnCount, column, scale, activation, named } = candidate
-  const member = `${owner.place}.outputs.${head}`
+  const member = `${owner.member}.outputs.${head}`
   if (named !== null) findings.take(member, { ...named, value: output.name })
   if (columnCount > 1) findings.take(`${member}.column`, column)
   if (scale !== undefined) findings.take(`${member}.scale`, scale)

@@ -177,8 +177,9 @@ function extentIn(config: Json | null, name: 'size' | 'crop_size' | 'pad_size'):
 
 function interpolationOf(config: Json | null, source: string): Known<Interpolation> {
   const stated = config?.['resample'] ?? config?.['interpolation']
-  const found = typeof stated === 'number' ? resamplings[stated] : resamplings.find((name) => name === stated)
-  if (found !== undefined) return read(found, source)
+  const interpolation =
+    typeof stated === 'number' ? resamplings[stated] : resamplings.find((name) => name === stated)
+  if (interpolation !== undefined) return read(interpolation, source)
   return guess(
     'bicubic',
     stated === undefined

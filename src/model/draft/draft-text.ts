@@ -111,7 +111,7 @@ function inputsOf(ports: readonly Port[], findings: Findings): NonNullable<TextM
     attention_mask: /mask/i,
     token_type_ids: /type|segment/i,
   } as const
-  const found: NonNullable<TextManifest['inputs']> = {}
+  const inputs: NonNullable<TextManifest['inputs']> = {}
   for (const { name, dtype } of ports) {
     const exact = name in roles
     const role = exact
@@ -125,9 +125,9 @@ function inputsOf(ports: readonly Port[], findings: Findings): NonNullable<TextM
       )
       return null
     }
-    if (!exact) found[role] = findings.take(`text.inputs.${role}`, guess(name, 'the name of the input'))
+    if (!exact) inputs[role] = findings.take(`text.inputs.${role}`, guess(name, 'the name of the input'))
   }
-  return found
+  return inputs
 }
 
 /** Rows of small token ids, which are in every vocabulary, and ones for masks. A row has two ids: one of them may be that of padding. */

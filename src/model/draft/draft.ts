@@ -159,9 +159,9 @@ function headGraphs(
   findings: Findings,
 ): HeadGraph[] {
   return heads.map((graph, index) => {
-    const place = heads.length === 1 ? 'head' : `head[${index}]`
-    const inputs = draftInputs(graph.ports.inputs, dims, place, findings)
-    return { graph, place, inputs: inputs ?? {}, isRunnable: inputs !== null, batchOfOne: null }
+    const member = heads.length === 1 ? 'head' : `head[${index}]`
+    const inputs = draftInputs(graph.ports.inputs, dims, member, findings)
+    return { graph, member, inputs: inputs ?? {}, isRunnable: inputs !== null, batchOfOne: null }
   })
 }
 
@@ -222,7 +222,7 @@ async function tryHead(
     const alone = await tryAlone()
     if (alone !== null) return alone
     const problem = (error as Error).message
-    findings.need(`${head.place}.outputs`, `the graph fails on a trial batch of ${batch.origin}: ${problem}`)
+    findings.need(`${head.member}.outputs`, `the graph fails on a trial batch of ${batch.origin}: ${problem}`)
     return { head, result: null }
   }
 }

@@ -144,7 +144,7 @@ async function mismatchOf(
         if (first === undefined) return null
         const problem =
           `${plural(mismatches.length, 'head')} of ${plural(golden.cases.length, 'golden case')} differ, with every alternative of what ` +
-          `was guessed; the first is ${first.head} of ${first.case}: ${figure(first.found)}, expected ${figure(first.expected)}`
+          `was guessed; the first is ${first.head} of ${first.case}: ${figure(first.actual)}, expected ${figure(first.expected)}`
         return { problem, differenceMax }
       },
       () => model.close(),

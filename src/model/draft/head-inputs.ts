@@ -28,13 +28,13 @@ export interface DraftedInputs {
 export function draftInputs(
   ports: readonly Port[],
   dims: EncoderDims,
-  place: string,
+  member: string,
   findings: Findings,
 ): DraftedInputs | null {
   const inputs: DraftedInputs = {}
   const open = new Set(ports)
   const assign = (matrix: MatrixName, port: Port, isGuess: boolean, reason: string): void => {
-    inputs[matrix] = findings.take(`${place}.inputs.${matrix}`, (isGuess ? guess : read)(port.name, reason))
+    inputs[matrix] = findings.take(`${member}.inputs.${matrix}`, (isGuess ? guess : read)(port.name, reason))
     open.delete(port)
   }
   const isColumn = ({ shape }: Port): boolean => shape?.length === 1 || shape?.[1] === 1
@@ -68,7 +68,7 @@ export function draftInputs(
   const unassigned = [...open]
   if (unassigned.length === 0) return inputs
   findings.need(
-    `${place}.inputs`,
+    `${member}.inputs`,
     `nothing here has values for ${unassigned.map(({ name }) => name).join(', ')}: a head reads features, the vector of a text encoder, that ` +
       'of an image encoder, and a gallery_index, an input each, and the graphs of these encoders belong into the package',
   )

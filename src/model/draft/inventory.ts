@@ -52,8 +52,8 @@ export class Inventory {
   /** A file of this name, or path, in the folder of `file` or the nearest one above it. */
   beside(file: string, name: string): string | null {
     for (let folder = dirname(file); ; folder = dirname(folder)) {
-      const found = folder === '.' ? name : `${folder}/${name}`
-      if (this.files.includes(found)) return found
+      const candidate = folder === '.' ? name : `${folder}/${name}`
+      if (this.files.includes(candidate)) return candidate
       if (folder === '.') return null
     }
   }

@@ -95,15 +95,18 @@ export const batchOfOneReasons = {
 
 /** Records a fixed number of rows per run, and returns the member for it. */
 export function takeBatch(
-  place: string,
+  member: string,
   { entry }: TrialGraph,
   batchOfOne: string | null,
   findings: Findings,
 ): Pick<GraphManifest, 'batch'> {
-  const member = `${place}.batch`
-  if (batchOfOne !== null) return { batch: findings.take(member, read(1, batchOfOne)) }
+  const batchMember = `${member}.batch`
+  if (batchOfOne !== null) return { batch: findings.take(batchMember, read(1, batchOfOne)) }
   if (entry.batch === undefined) return {}
   return {
-    batch: findings.take(member, read(entry.batch, 'the inputs of the graph; each run has so many rows')),
+    batch: findings.take(
+      batchMember,
+      read(entry.batch, 'the inputs of the graph; each run has so many rows'),
+    ),
   }
 }

@@ -50,8 +50,8 @@ describe.each(codecs)('by the $name codec,', (codec) => {
           expect([row, imputed[row], withNaN[row]]).toEqual([row, missing, NaN])
           return
         }
-        for (const found of [imputed[row]!, withNaN[row]!])
-          expect(Math.abs(found - value), `row ${row}: ${found}, not ${value}`).toBeLessThanOrEqual(
+        for (const actual of [imputed[row]!, withNaN[row]!])
+          expect(Math.abs(actual - value), `row ${row}: ${actual}, not ${value}`).toBeLessThanOrEqual(
             2e-7 + 2e-7 * Math.abs(value),
           )
       })

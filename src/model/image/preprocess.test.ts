@@ -96,8 +96,8 @@ describe('without a resize, every value', () => {
             for (let x = 0; x < variant.crop.width; x++) {
               const byte = image.pixels[((top + y) * width + left + x) * 3 + source] ?? NaN
               const expected = (byte * variant.scale - variant.mean[channel]!) / variant.std[channel]!
-              const found = valueAt(tensor, options, channel, y, x)
-              expect(Math.abs(found - expected)).toBeLessThanOrEqual(1e-6 * Math.max(1, Math.abs(expected)))
+              const actual = valueAt(tensor, options, channel, y, x)
+              expect(Math.abs(actual - expected)).toBeLessThanOrEqual(1e-6 * Math.max(1, Math.abs(expected)))
             }
           }
         }
@@ -189,10 +189,10 @@ describe('an image that is resized', () => {
           for (let y = 0; y < size.height; y++) {
             for (let x = 0; x < size.width; x++) {
               const expected = resampled(image, size, kernels[interpolation], [channel, y, x])
-              const found = valueAt(tensor, options, channel, y, x)
+              const actual = valueAt(tensor, options, channel, y, x)
               // The rounding after the rows is half a level, and weights may be negative.
-              if (Math.abs(found - expected) > 1.25)
-                expect({ x, y, found }).toEqual({ x, y, found: expected })
+              if (Math.abs(actual - expected) > 1.25)
+                expect({ x, y, actual }).toEqual({ x, y, actual: expected })
             }
           }
         }

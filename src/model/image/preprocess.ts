@@ -105,6 +105,6 @@ export async function decodeJpeg(jpeg: Uint8Array): Promise<RgbPixels> {
 /** The value of each byte of a channel in the tensor. */
 function byteValues({ scale, mean, std }: PreprocessOptions, channel: number): PixelValues {
   if (mean === null || std === null) return Uint8Array.from({ length: byteCount }, (_, byte) => byte)
-  const [middle, spread] = [mean[channel]!, std[channel] as number]
+  const [middle, spread] = [mean[channel]!, std[channel]!]
   return Float32Array.from({ length: byteCount }, (_, byte) => (byte * scale - middle) / spread)
 }

@@ -122,10 +122,10 @@ describe.skipIf(addonOrNull === null)('the native means', () => {
         (pixels, across, down, interpolation) => {
           const size = { width: across.length, height: down.length }
           const region = { left: across.first, top: down.first, width: across.count, height: down.count }
-          const [found, expected] = [nativeMeans, referenceMeans].map((means) =>
+          const [actual, expected] = [nativeMeans, referenceMeans].map((means) =>
             resample(pixels, size, region, interpolation, means),
           )
-          expect(found).toEqual(expected)
+          expect(actual).toEqual(expected)
         },
       ),
     )

@@ -53,9 +53,9 @@ class Run {
   }
 
   entry(version: string, role: Role = 'active'): Entry {
-    const found = this.lifecycle.entries.find((entry) => entry.version === version && entry.role === role)
-    if (found === undefined) throw new Error(`there is no entry of ${version} as ${role}`)
-    return found
+    const match = this.lifecycle.entries.find((entry) => entry.version === version && entry.role === role)
+    if (match === undefined) throw new Error(`there is no entry of ${version} as ${role}`)
+    return match
   }
 
   /** Commands since the last call. */

@@ -46,25 +46,25 @@ describe('docs/manifest.md names the member', () => {
 })
 
 /** The path of every member, such as `text.tokenizer.file`; members that all graphs share are listed for `head` only. */
-function paths(value: Schema, path = '', found = new Set<string>()): Set<string> {
+function paths(value: Schema, path = '', collected = new Set<string>()): Set<string> {
   const target =
     value.$ref === undefined ? value : (schema.$defs?.[value.$ref.slice('#/$defs/'.length)] ?? {})
   for (const part of [...(target.oneOf ?? []), ...(target.items === undefined ? [] : [target.items])])
-    paths(part, path, found)
+    paths(part, path, collected)
   for (const [name, member] of Object.entries(target.properties ?? {})) {
     const inner = path === '' ? name : `${path}.${name}`
     if (/^(text|image)\.(file|sha256|external_data|batch|execution_providers|intra_op_threads)$/.test(inner))
       continue
     // All heads have the same form.
     const shown = inner.replace(/\.(p_views|p_comments|p_up|downvote_share)(?=\.|$)/, '.<head>')
-    found.add(shown)
-    paths(member, shown, found)
+    collected.add(shown)
+    paths(member, shown, collected)
   }
-  return found
+  return collected
 }
 
 function objectsOf(value: unknown): Schema[] {
   if (typeof value !== 'object' || value === null) return []
-  const own = 'properties' in value && !Array.isArray(value) && 'type' in value ? [value as Schema] : []
-  return [...own, ...Object.values(value).flatMap(objectsOf)]
+  const objects = 'properties' in value && !Array.isArray(value) && 'type' in value ? [value as Schema] : []
+  return [...objects, ...Object.values(value).flatMap(objectsOf)]
 }

@@ -167,7 +167,7 @@ function copyPath(copyDir: string, index: number): string {
 
 /** The files that affect a score: all but golden cases. */
 function scoringFiles({ files }: ModelPackage): readonly PackageFileEntry[] {
-  return files.filter(({ place }) => place !== 'golden')
+  return files.filter(({ member }) => member !== 'golden')
 }
 
 function pathsOf(modelPackage: ModelPackage): string[] {

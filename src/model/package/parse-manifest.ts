@@ -58,30 +58,32 @@ export function headsOf(manifest: Manifest): HeadName[] {
 }
 
 /** Every graph of the model, heads first, with its member of the manifest: `head`, or `head[1]` of several, `text`, `image`. */
-export function namedGraphs(manifest: Manifest): { readonly place: string; readonly graph: GraphManifest }[] {
+export function namedGraphs(
+  manifest: Manifest,
+): { readonly member: string; readonly graph: GraphManifest }[] {
   const { head, text, image } = manifest
   return [
     ...headGraphs(manifest).map((graph, index) => ({
-      place: Array.isArray(head) ? `head[${index}]` : 'head',
+      member: Array.isArray(head) ? `head[${index}]` : 'head',
       graph,
     })),
-    ...(text === undefined ? [] : [{ place: 'text', graph: text }]),
-    ...(image === undefined ? [] : [{ place: 'image', graph: image }]),
+    ...(text === undefined ? [] : [{ member: 'text', graph: text }]),
+    ...(image === undefined ? [] : [{ member: 'image', graph: image }]),
   ]
 }
 
 /** Every file that the manifest names, with its hash and its member of the manifest. */
 export function namedFiles(
   manifest: Manifest,
-): { readonly place: string; readonly file: string; readonly sha256: string }[] {
+): { readonly member: string; readonly file: string; readonly sha256: string }[] {
   const { text, golden } = manifest
   return [
-    ...namedGraphs(manifest).flatMap(({ place, graph: { file, sha256, external_data: data = [] } }) => [
-      { place, file, sha256 },
-      ...data.map((one, index) => ({ place: `${place}.external_data[${index}]`, ...one })),
+    ...namedGraphs(manifest).flatMap(({ member, graph: { file, sha256, external_data: data = [] } }) => [
+      { member, file, sha256 },
+      ...data.map((one, index) => ({ member: `${member}.external_data[${index}]`, ...one })),
     ]),
-    ...(text === undefined ? [] : [{ place: 'text.tokenizer', ...text.tokenizer }]),
-    ...(golden === undefined ? [] : [{ place: 'golden', file: golden.file, sha256: golden.sha256 }]),
+    ...(text === undefined ? [] : [{ member: 'text.tokenizer', ...text.tokenizer }]),
+    ...(golden === undefined ? [] : [{ member: 'golden', file: golden.file, sha256: golden.sha256 }]),
   ]
 }
 
@@ -124,18 +126,20 @@ function headRules(manifest: Manifest): Rule[] {
   const isList = Array.isArray(manifest.head)
   const featureCount = featureNames(manifest).length
   const graphRules = graphs.flatMap(({ inputs, outputs }, index): Rule[] => {
-    const place = isList ? `head[${index}]` : 'head'
+    const member = isList ? `head[${index}]` : 'head'
     const names = Object.values(inputs).flat()
     const columns = Array.isArray(inputs.features) ? inputs.features.length : null
     return [
-      [names.length === 0, `${place}.inputs must have at least one of features, text, image, gallery_index`],
-      [hasDuplicates(names), `${place}.inputs must have different names`],
+      [names.length === 0, `${member}.inputs must have at least one of features, text, image, gallery_index`],
+      [hasDuplicates(names), `${member}.inputs must have different names`],
       [
         columns !== null && columns !== featureCount,
-        `${place}.inputs.features has ${columns} names, but the manifest has ${featureCount} features`,
+        `${member}.inputs.features has ${columns} names, but the manifest has ${featureCount} features`,
       ],
-      [isList && Object.keys(outputs).length === 0, `${place}.outputs must have at least one head`],
-      ...Object.entries(outputs).flatMap(([name, output]) => outputRules(`${place}.outputs.${name}`, output)),
+      [isList && Object.keys(outputs).length === 0, `${member}.outputs must have at least one head`],
+      ...Object.entries(outputs).flatMap(([name, output]) =>
+        outputRules(`${member}.outputs.${name}`, output),
+      ),
     ]
   })
   const headRule = (name: HeadName): Rule => {
@@ -147,12 +151,12 @@ function headRules(manifest: Manifest): Rule[] {
   return [...graphRules, ...headNames.map(headRule), [hasNoScoredHead, atLeastOne]]
 }
 
-function outputRules(place: string, { column, scale, offset, activation }: HeadOutput): Rule[] {
+function outputRules(member: string, { column, scale, offset, activation }: HeadOutput): Rule[] {
   const isSoftmax = activation === 'softmax'
   return [
-    [scale === 0, `${place}.scale must not be 0: all posts would have one value`],
-    [isSoftmax && column === undefined, `${place}.column is required for the activation softmax`],
-    [isSoftmax && offset !== undefined, `${place}.offset has no effect with the activation softmax`],
+    [scale === 0, `${member}.scale must not be 0: all posts would have one value`],
+    [isSoftmax && column === undefined, `${member}.column is required for the activation softmax`],
+    [isSoftmax && offset !== undefined, `${member}.offset has no effect with the activation softmax`],
   ]
 }
 

@@ -12,17 +12,17 @@ import { manifestSchema, manifestSchemaText, manifestType } from './manifest-sch
 import { parseTyped } from './parse-typed.js'
 
 const example = JSON.parse(readFileSync(join(modelsDir, 'example-1/manifest.json'), 'utf8')) as Json
-/** Every form of a value once, so that a random place is often one that has rules of its own. */
+/** Every form of a value once, so that a random path is often one that has rules of its own. */
 const valid = [
-  { place: ['features'], value: ['views', { name: 'up', transform: 'log1p' }] },
-  { place: ['galleries'], value: ['programming'] },
-  { place: ['execution_providers'], value: ['cpu', 'cuda'] },
-  { place: ['provenance', 'date'], value: '2026-03-02' },
-  { place: ['text', 'golden_tokens'], value: [{ text: '', ids: [2] }] },
-].reduce<Json>((so, { place, value }) => changed(so, place, value), example)
+  { path: ['features'], value: ['views', { name: 'up', transform: 'log1p' }] },
+  { path: ['galleries'], value: ['programming'] },
+  { path: ['execution_providers'], value: ['cpu', 'cuda'] },
+  { path: ['provenance', 'date'], value: '2026-03-02' },
+  { path: ['text', 'golden_tokens'], value: [{ text: '', ids: [2] }] },
+].reduce<Json>((so, { path, value }) => changed(so, path, value), example)
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
-type Place = readonly (string | number)[]
+type Path = readonly (string | number)[]
 
 function shapeProblems(value: Json): string[] {
   try {
@@ -43,22 +43,22 @@ const isManifest = new Ajv2020({ strict: false, formats }).compile(manifestSchem
 
 test('a value has problems if and only if it does not match the published schema', () => {
   expect(shapeProblems(valid)).toEqual([])
-  const places = [...placesOf(valid)]
+  const paths = [...pathsOf(valid)]
   const change = fc.record({
-    place: fc.constantFrom(...places),
+    path: fc.constantFrom(...paths),
     value: fc.oneof(
       fc.constantFrom<Json | undefined>(undefined, null, '', 'x', 'cls', 'mean', '2026-02-31', '2026-13-01'),
       fc.constantFrom<Json>(true, 0, 1, -1, 0.5, 2, 70_000, 2 ** 32, [], [''], ['a', 'a'], [1, 2, 3], {}),
       fc.constantFrom<Json>([1], ['cpu', 'cpu'], ['\ud83d'], ['x'.repeat(1025)], ['😀'.repeat(1024)]),
       fc.constantFrom<Json>({ shortest_edge: 4 }, { width: 4, height: 4 }, { name: 'x', column: 3 }),
-      fc.constantFrom(...places).map((place) => at(valid, place)),
+      fc.constantFrom(...paths).map((path) => at(valid, path)),
     ),
     name: fc.constantFrom(null, null, 'extra', 'width', '__proto__'),
   })
   fc.assert(
     fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), (changes) => {
       const value = changes.reduce<Json>(
-        (so, { place, value: member, name }) => changed(so, name === null ? place : [...place, name], member),
+        (so, { path, value: member, name }) => changed(so, name === null ? path : [...path, name], member),
         valid,
       )
       const problems = shapeProblems(value)
@@ -73,7 +73,7 @@ describe('a value that fits no type of a union', () => {
   const resize = ['image', 'resize']
   const sizes = 'an object with shortest_edge or an object with width and height'
 
-  test.each<[string, Place, Json, string[]]>([
+  test.each<[string, Path, Json, string[]]>([
     ['of another JSON type: all are named', resize, 7, [`image.resize must be ${sizes}, not 7`]],
     ['with members of none', resize, { edge: 7 }, [`image.resize must be ${sizes}, not {"edge":7}`]],
     [
@@ -100,9 +100,7 @@ describe('a value that fits no type of a union', () => {
       [at(valid, ['head']), changed(at(valid, ['head']), ['file'], 'x/')],
       ['head[1].file must be a file of the package, such as head.onnx or text/model.onnx, not "x/"'],
     ],
-  ])('%s', (_, place, value, problems) =>
-    expect(shapeProblems(changed(valid, place, value))).toEqual(problems),
-  )
+  ])('%s', (_, path, value, problems) => expect(shapeProblems(changed(valid, path, value))).toEqual(problems))
 })
 
 test('every pattern of the schema has words', () => {
@@ -118,7 +116,7 @@ test('every pattern of the schema has words', () => {
   ])
 })
 
-test.each<[string, Place, Json, string]>([
+test.each<[string, Path, Json, string]>([
   ['a member with a name that all objects know', ['image', '__proto__'], 1, 'image.__proto__ is not known'],
   [
     'an item twice',
@@ -126,8 +124,8 @@ test.each<[string, Place, Json, string]>([
     ['cpu', 'cpu'],
     'execution_providers must not name an item twice',
   ],
-])('%s is refused', (_, place, value, problem) => {
-  expect(shapeProblems(changed(valid, place, value))).toEqual([problem])
+])('%s is refused', (_, path, value, problem) => {
+  expect(shapeProblems(changed(valid, path, value))).toEqual([problem])
 })
 
 test('a number that no double holds is refused', () => {
@@ -144,19 +142,19 @@ test('of very many problems the first 50 are listed', () => {
   expect(problems.at(-1)).toBe('and 450 more')
 })
 
-function* placesOf(value: Json, place: Place = []): Generator<Place> {
-  yield place
+function* pathsOf(value: Json, path: Path = []): Generator<Path> {
+  yield path
   if (typeof value !== 'object' || value === null) return
   for (const [name, member] of Object.entries(value))
-    yield* placesOf(member, [...place, Array.isArray(value) ? Number(name) : name])
+    yield* pathsOf(member, [...path, Array.isArray(value) ? Number(name) : name])
 }
 
-function at(value: Json, place: Place): Json {
-  return place.reduce((so, name) => (so as Record<string | number, Json>)[name] as Json, value)
+function at(value: Json, path: Path): Json {
+  return path.reduce((so, name) => (so as Record<string | number, Json>)[name] as Json, value)
 }
 
 /** The value with a member replaced or removed. Paths that no longer exist change nothing. */
-function changed(value: Json, [name, ...rest]: Place, member: Json | undefined): Json {
+function changed(value: Json, [name, ...rest]: Path, member: Json | undefined): Json {
   if (name === undefined) return member ?? null
   if (typeof value !== 'object' || value === null) return value
   const entries = new Map<string, Json>(Object.entries(value))

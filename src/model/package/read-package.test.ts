@@ -45,15 +45,15 @@ describe('a package', () => {
   test('is read with its features in the order of the manifest', async () => {
     const directory = temporaryModelsDir()
     writePackage(directory, 'v1', sigmoidGraph, { features: ['up_log', 'views_log'] })
-    const found = await readPackage(directory, 'v1')
-    expect(found.manifest.model_version).toBe('v1')
-    expect(found.features.map((feature) => feature.name)).toEqual(['up_log', 'views_log'])
+    const modelPackage = await readPackage(directory, 'v1')
+    expect(modelPackage.manifest.model_version).toBe('v1')
+    expect(modelPackage.features.map((feature) => feature.name)).toEqual(['up_log', 'views_log'])
     const path = join(directory, 'v1', 'head.onnx')
-    const { sha256 } = found.manifest.head as HeadManifest
-    expect(found.files).toEqual([
-      { place: 'head', file: 'head.onnx', path, sha256, bytes: sigmoidGraph.length },
+    const { sha256 } = modelPackage.manifest.head as HeadManifest
+    expect(modelPackage.files).toEqual([
+      { member: 'head', file: 'head.onnx', path, sha256, bytes: sigmoidGraph.length },
     ])
-    for (const entry of found.files) await readHashed(entry.path, entry.sha256)
+    for (const entry of modelPackage.files) await readHashed(entry.path, entry.sha256)
   })
 
   test('lists all its files, including those in folders', async () => {
@@ -68,7 +68,7 @@ describe('a package', () => {
       golden: { file: 'golden.json', sha256: sha256('golden.json') },
     })
     const { files } = await readPackage(directory, 'v1')
-    expect(files.map(({ place, file }) => `${place} ${file}`)).toEqual([
+    expect(files.map(({ member, file }) => `${member} ${file}`)).toEqual([
       'head[0] head.onnx',
       'text text/model.onnx',
       'text.tokenizer text/tokenizer.json',
@@ -80,8 +80,8 @@ describe('a package', () => {
     const directory = temporaryModelsDir()
     writePackage(directory, 'v1', sigmoidGraph)
     writeFileSync(join(directory, 'v1', 'head.onnx'), 'something else')
-    const found = await readPackage(directory, 'v1')
-    const [head] = found.files
+    const modelPackage = await readPackage(directory, 'v1')
+    const [head] = modelPackage.files
     await expect(readHashed(head!.path, head!.sha256)).rejects.toThrow(
       /head\.onnx has SHA-256 [0-9a-f]{64}; the manifest states/,
     )
@@ -129,8 +129,8 @@ describe('a package', () => {
     const directory = temporaryModelsDir()
     const features = ['up', { name: 'views', transform: 'log1p' }, { name: 'down', transform: 'raw' }]
     const manifest = writePackage(directory, 'v1', sigmoidGraph, { features })
-    const found = await readPackage(directory, 'v1')
-    expect(found.features.map(({ name }) => name)).toEqual(['up', 'log1p(views)', 'down'])
+    const modelPackage = await readPackage(directory, 'v1')
+    expect(modelPackage.features.map(({ name }) => name)).toEqual(['up', 'log1p(views)', 'down'])
     const head = { ...(manifest.head as HeadManifest), inputs: { text: 'features' } }
     writePackage(directory, 'v1', sigmoidGraph, { features: undefined, head, text })
     mkdirSync(join(directory, 'v1', 'text'))

@@ -26,7 +26,7 @@ export interface ModelPackage {
 
 export interface PackageFileEntry {
   /** The member of the manifest: `head`, `head[1]`, `text`, `text.tokenizer`, `image`, `golden`. */
-  readonly place: string
+  readonly member: string
   /** Relative to the package. */
   readonly file: string
   readonly path: string
@@ -47,11 +47,11 @@ export async function readPackage(
   const { directory, manifest, manifestFile } = await readManifest(modelsDir, version, parse)
   const features = findFeatures(manifest, manifestFile)
   const files = await Promise.all(
-    namedFiles(manifest).map(async ({ place, file, sha256 }) => {
+    namedFiles(manifest).map(async ({ member, file, sha256 }) => {
       const path = join(directory, file)
       const stats = await accessFile(path, () => stat(path))
       if (!stats.isFile()) throw new ModelError(`${path} is not a file`)
-      return { place, file, path, sha256, bytes: stats.size }
+      return { member, file, path, sha256, bytes: stats.size }
     }),
   )
   return { directory, manifest, features, files }

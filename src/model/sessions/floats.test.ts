@@ -11,9 +11,9 @@ const halves = Uint16Array.from({ length: 2 ** 16 }, (_, bits) => bits)
 const values = valuesOf(halves)
 
 function valuesOf(bits: Uint16Array): Float32Array {
-  const found = float32Of(new ort.Tensor('float16', bits, [bits.length]))
-  if (found === null) throw new Error('a tensor of halves has no values')
-  return found
+  const floats = float32Of(new ort.Tensor('float16', bits, [bits.length]))
+  if (floats === null) throw new Error('a tensor of halves has no values')
+  return floats
 }
 
 describe('half precision', () => {

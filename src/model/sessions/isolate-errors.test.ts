@@ -11,7 +11,7 @@ async function search(
   bad: readonly number[],
   parts: Partial<IsolationParts<number>> = {},
 ) {
-  const found: number[] = []
+  const failing: number[] = []
   const succeeded: number[] = []
   let failureCount = 0
   await isolateErrors(batches, {
@@ -22,18 +22,18 @@ async function search(
       return Promise.resolve()
     },
     control: () => Promise.resolve(),
-    onError: (item) => found.push(item),
+    onError: (item) => failing.push(item),
     isLate: () => false,
     ...parts,
   })
-  return { found, succeeded, failureCount }
+  return { failing, succeeded, failureCount }
 }
 
 test('finds each item that fails, in order, and runs every other one once', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(1000), fc.array(fc.nat(1000), { maxLength: 5 }), async (count, bad) => {
-      const { found, succeeded } = await search([numbers(count)], bad)
-      expect(found).toEqual(numbers(count).filter((item) => bad.includes(item)))
+      const { failing, succeeded } = await search([numbers(count)], bad)
+      expect(failing).toEqual(numbers(count).filter((item) => bad.includes(item)))
       expect(succeeded).toEqual(numbers(count).filter((item) => !bad.includes(item)))
     }),
   )
@@ -45,7 +45,7 @@ test.each([
   [200, 4],
   [5000, 4],
 ])('one of %d items that always fails does so in %d batches', async (count, failureCount) => {
-  expect(await search([numbers(count)], [count - 1])).toMatchObject({ found: [count - 1], failureCount })
+  expect(await search([numbers(count)], [count - 1])).toMatchObject({ failing: [count - 1], failureCount })
   expect(await search(partsOf(numbers(count)), [0])).toMatchObject({
     failureCount: Math.max(failureCount - 1, 2),
   })
@@ -59,7 +59,7 @@ test('an item that fails once on its own is not the cause', async () => {
     return Promise.resolve(succeeded.push(...items))
   }
   // In the whole batch, in a part, and once alone.
-  expect((await search([numbers(200)], [], { run })).found).toEqual([])
+  expect((await search([numbers(200)], [], { run })).failing).toEqual([])
   expect(succeeded).toEqual(numbers(200))
 })
 
@@ -70,16 +70,16 @@ test('ends when the control fails too, and blames no item', async () => {
 })
 
 test('ends when the control fails after an item has, and the item is known', async () => {
-  const found: number[] = []
+  const failing: number[] = []
   const control = (items: readonly number[]): Promise<unknown> =>
     items.length === 0 ? Promise.reject(new Error('broken')) : Promise.resolve()
-  const searching = search([numbers(9)], [3, 5], { control, onError: (item) => found.push(item) })
+  const searching = search([numbers(9)], [3, 5], { control, onError: (item) => failing.push(item) })
   await expect(searching).rejects.toThrow('broken')
-  expect(found).toEqual([3])
+  expect(failing).toEqual([3])
 })
 
 test('ends when it is late, but not before one item has run or is known to fail', async () => {
   const isLate = (): boolean => true
-  expect(await search([numbers(9)], [0, 1], { isLate })).toMatchObject({ found: [0], succeeded: [] })
-  expect(await search([numbers(9)], [8], { isLate })).toMatchObject({ found: [], succeeded: [0] })
+  expect(await search([numbers(9)], [0, 1], { isLate })).toMatchObject({ failing: [0], succeeded: [] })
+  expect(await search([numbers(9)], [8], { isLate })).toMatchObject({ failing: [], succeeded: [0] })
 })

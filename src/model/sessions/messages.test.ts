@@ -29,12 +29,12 @@ test('headers arrive complete and in order, wherever the stream is split', () =>
         const ends = cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b)
         const reader = new LineReader()
         let start = 0
-        const found = [...ends, bytes.length].flatMap((end) => {
+        const received = [...ends, bytes.length].flatMap((end) => {
           const chunk = bytes.subarray(start, end)
           start = end
           return reader.take(chunk)
         })
-        expect(found).toEqual(headers.map((each) => ({ ...each, lengths: [] })))
+        expect(received).toEqual(headers.map((each) => ({ ...each, lengths: [] })))
       },
     ),
   )

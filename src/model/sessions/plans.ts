@@ -186,17 +186,17 @@ function chooseProviders(
   const chosen = new Map<GraphManifest, readonly string[]>()
   // A list for the whole model may exclude a provider for several graphs, and is logged once.
   const excluded = new Map<string, string>()
-  for (const { place, graph } of namedGraphs(manifest)) {
+  for (const { member, graph } of namedGraphs(manifest)) {
     const isOwn = graph.execution_providers !== undefined
     const listed: readonly string[] | undefined = graph.execution_providers ?? manifest.execution_providers
     const usable = executionProviders.filter((provider) => listed?.includes(provider) ?? true)
     for (const provider of executionProviders.filter((name) => !usable.includes(name))) {
-      const [where, lister] = isOwn ? [` for ${place}`, `${place} in the manifest`] : ['', 'the manifest']
+      const [where, lister] = isOwn ? [` for ${member}`, `${member} in the manifest`] : ['', 'the manifest']
       excluded.set(`execution provider ${provider} is not used${where}: ${lister} does not list it`, provider)
     }
     if (usable.length === 0) {
       throw new ModelError(
-        `model ${manifest.model_version} has no execution provider${isOwn ? ` for ${place}` : ''}: configured are ` +
+        `model ${manifest.model_version} has no execution provider${isOwn ? ` for ${member}` : ''}: configured are ` +
           `${executionProviders.join(', ') || 'none'}, its manifest lists ${listed?.join(', ') ?? 'any'}`,
       )
     }

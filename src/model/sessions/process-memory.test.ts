@@ -7,18 +7,18 @@ test.skipIf(process.platform !== 'linux')(
   async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     onTestFinished(() => void vi.useRealTimers())
-    const found: number[] = []
+    const reports: number[] = []
     const within = vi.fn()
     const stops = [
-      watchMemory(process.pid, 1, (bytes) => found.push(bytes)),
+      watchMemory(process.pid, 1, (bytes) => reports.push(bytes)),
       watchMemory(process.pid, Number.MAX_SAFE_INTEGER, within),
     ]
     vi.advanceTimersByTime(1000)
-    while (found.length === 0) await residentBytes(process.pid, 'VmRSS')
+    while (reports.length === 0) await residentBytes(process.pid, 'VmRSS')
     vi.advanceTimersByTime(5000)
     for (let read = 0; read < 10; read++) await residentBytes(process.pid, 'VmRSS')
     for (const stop of stops) stop()
-    expect([found.length, within.mock.calls.length]).toEqual([1, 0])
-    expect(found[0]).toBeGreaterThan(1024 * 1024)
+    expect([reports.length, within.mock.calls.length]).toEqual([1, 0])
+    expect(reports[0]).toBeGreaterThan(1024 * 1024)
   },
 )

@@ -205,10 +205,10 @@ function checkGolden(
     )
   }
   for (const { text, ids } of goldenTokens) {
-    const found = encode(text)
-    if (found.length !== ids.length || found.some((id, index) => id !== ids[index])) {
+    const encodedIds = encode(text)
+    if (encodedIds.length !== ids.length || encodedIds.some((id, index) => id !== ids[index])) {
       throw new Error(
-        `golden_tokens: ${JSON.stringify(text)} has tokens ${found.join(' ')} here, but ${ids.join(' ')} in training`,
+        `golden_tokens: ${JSON.stringify(text)} has tokens ${encodedIds.join(' ')} here, but ${ids.join(' ')} in training`,
       )
     }
   }

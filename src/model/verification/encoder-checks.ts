@@ -109,21 +109,21 @@ async function vectorProblem(
   const together = await encoder.encode(items)
   const again = await encoder.encode(items)
   for (const [index, item] of items.entries()) {
-    const place = `${noun} ${index + 1} of the check`
+    const itemName = `${noun} ${index + 1} of the check`
     if (together.encoded[index] !== 1) {
       const reason = together.failures?.find(({ item: failed }) => failed === index)?.reason
-      return `The ${place} was not encoded${reason === undefined ? '' : `: ${reason}`}.`
+      return `The ${itemName} was not encoded${reason === undefined ? '' : `: ${reason}`}.`
     }
     const vector = together.vectors.subarray(index * dim, (index + 1) * dim)
-    if (!vector.every(Number.isFinite)) return `The vector of ${place} is not finite.`
+    if (!vector.every(Number.isFinite)) return `The vector of ${itemName} is not finite.`
     const largest = vector.reduce((max, value) => Math.max(max, Math.abs(value)), 1)
     const repeated = vectorDifference(vector, again.vectors.subarray(index * dim, (index + 1) * dim))
     if (!(repeated <= vectorToleranceMin * largest))
-      return `The graph is not deterministic: the vector of ${place} differs by ${figure(repeated)} between two equal runs.`
+      return `The graph is not deterministic: the vector of ${itemName} differs by ${figure(repeated)} between two equal runs.`
     const difference = vectorDifference(vector, (await encoder.encode([item])).vectors)
     if (!(difference <= tolerance * largest))
       return (
-        `The vector of ${place} differs by ${figure(difference)} alone and together. A graph in half precision needs golden cases ` +
+        `The vector of ${itemName} differs by ${figure(difference)} alone and together. A graph in half precision needs golden cases ` +
         'with a larger tolerance, one with dynamic quantisation "batch": 1 in the manifest.'
       )
   }

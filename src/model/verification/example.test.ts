@@ -34,11 +34,17 @@ test('the script makes the committed files, byte for byte, well under a megabyte
 })
 
 test('its manifest matches its files, and its kind is not trained', async () => {
-  const found = await readPackage(modelsDir, version)
-  for (const entry of found.files) await readHashed(entry.path, entry.sha256)
-  expect(found.manifest.kind).toBe('transport-test')
-  expect(found.manifest.note).toMatch(/not a trained model/i)
-  expect(found.files.map(({ place }) => place)).toEqual(['head', 'text', 'image', 'text.tokenizer', 'golden'])
+  const modelPackage = await readPackage(modelsDir, version)
+  for (const entry of modelPackage.files) await readHashed(entry.path, entry.sha256)
+  expect(modelPackage.manifest.kind).toBe('transport-test')
+  expect(modelPackage.manifest.note).toMatch(/not a trained model/i)
+  expect(modelPackage.files.map(({ member }) => member)).toEqual([
+    'head',
+    'text',
+    'image',
+    'text.tokenizer',
+    'golden',
+  ])
 })
 
 test('it passes every check, with golden cases made by other libraries', async () => {

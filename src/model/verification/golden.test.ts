@@ -114,14 +114,14 @@ describe('golden cases', () => {
     ])
   })
 
-  test('that differ by more than the tolerance are named, with the expected and the found value', async () => {
+  test('that differ by more than the tolerance are named, with the expected and the actual value', async () => {
     const model = subject({ p_views: [0.25, 0.25], p_up: [0.505, 0.5] })
     const golden = { file: 'golden.json', sha256: '', tolerance: 0.01 }
     const { mismatches, differenceMax } = await runGolden(model, packageOf({ ...manifest, golden }), {
       cases,
     })
     expect(mismatches).toEqual([
-      { case: 'golden case 2 (the second)', head: 'p_up', expected: 0.75, found: 0.5 },
+      { case: 'golden case 2 (the second)', head: 'p_up', expected: 0.75, actual: 0.5 },
     ])
     expect(differenceMax).toBe(0.25)
   })
@@ -162,9 +162,11 @@ describe('golden cases', () => {
       return { file: content, sha256: createHash('sha256').update(content).digest('hex') }
     })
     const model = subject({ p_views: [0, 0], p_up: [0, 0] }, true)
-    const found = packageOf({ ...manifest, missing: 'nan', text, image }, directory)
+    const modelPackage = packageOf({ ...manifest, missing: 'nan', text, image }, directory)
     const withNull = { ...valid, features: { views_log: null, up_log: 2 } }
-    await runGolden(model, found, { cases: [withNull, { ...valid, record: { title: '글' }, images: jpegs }] })
+    await runGolden(model, modelPackage, {
+      cases: [withNull, { ...valid, record: { title: '글' }, images: jpegs }],
+    })
     expect(model.seen[0]).toEqual({
       count: 2,
       features: Float32Array.of(NaN, 2, 1, 2),
@@ -177,14 +179,14 @@ describe('golden cases', () => {
     const directory = temporaryModelsDir()
     writeFileSync(join(directory, 'a'), 'a')
     const one = { ...valid, images: [{ file: 'a', sha256: 'c'.repeat(64) }] }
-    const found = packageOf({ ...manifest, image }, directory)
-    await expect(runGolden(subject({}, true), found, { cases: [one] })).rejects.toThrow(/SHA-256/)
+    const modelPackage = packageOf({ ...manifest, image }, directory)
+    await expect(runGolden(subject({}, true), modelPackage, { cases: [one] })).rejects.toThrow(/SHA-256/)
   })
 })
 
 test('recorded cases give the inputs of the model as exactly the same float32 values', () => {
   const inputs = trialInputs(['ordinary', 'missing', 'huge'], { text: null, image: null })
-  const found = packageOf({ ...manifest, missing: 'nan', text })
+  const modelPackage = packageOf({ ...manifest, missing: 'nan', text })
   const heads: HeadColumns = {
     p_views: Float32Array.of(0.1, 0.2, 1 / 3),
     p_comments: null,
@@ -193,10 +195,10 @@ test('recorded cases give the inputs of the model as exactly the same float32 va
   }
   const record = Buffer.from('{"gall_id":"g","title":"제목","body_html":"<p>","source":"vote"}')
   const rows = ['a', 'b', 'c'].map((name, row) => ({ name, record: row === 0 ? record : null, images: [] }))
-  const golden = recordGolden(found, inputs, heads, rows)
-  const again = parseGolden(JSON.stringify(golden), 'golden.json', found.manifest)
+  const golden = recordGolden(modelPackage, inputs, heads, rows)
+  const again = parseGolden(JSON.stringify(golden), 'golden.json', modelPackage.manifest)
   const matrix = new Float32Array(6)
-  compileFeatures(found.features, { codec: referenceCodec, missing: 'nan' })(inputs, matrix)
+  compileFeatures(modelPackage.features, { codec: referenceCodec, missing: 'nan' })(inputs, matrix)
   expect(
     Float32Array.from(
       again.cases.flatMap(({ features }) => Object.values(features ?? {}).map((value) => value ?? NaN)),
@@ -214,12 +216,12 @@ test('recorded cases name the gallery of each post, for a model that reads it', 
   const none = new Float32Array(3)
   const heads: HeadColumns = { p_views: none, p_comments: null, p_up: none, downvote_share: null }
   const rows = ['a', 'b', 'c'].map((name) => ({ name, record: null, images: [] }))
-  const found = packageOf({
+  const modelPackage = packageOf({
     ...manifest,
     galleries,
     head: { ...head, inputs: { ...head.inputs, gallery_index: 'g' } },
   })
-  const { cases } = recordGolden(found, inputs, heads, rows)
+  const { cases } = recordGolden(modelPackage, inputs, heads, rows)
   expect(cases.map(({ gall_id }) => gall_id)).toEqual(['등산', 'cat', '등산'])
 })
 

@@ -41,7 +41,7 @@ export interface GoldenMismatch {
   readonly case: string
   readonly head: HeadName
   readonly expected: number
-  readonly found: number
+  readonly actual: number
 }
 
 const fileType = typia.json.schema<GoldenFile>()
@@ -118,11 +118,11 @@ function compare(cases: readonly GoldenCase[], heads: HeadColumns, tolerance: nu
     for (const head of headNames) {
       const expected = one.heads[head]
       if (expected === undefined) continue
-      const found = heads[head]?.[row] ?? NaN
-      const difference = Math.abs(found - expected)
+      const actual = heads[head]?.[row] ?? NaN
+      const difference = Math.abs(actual - expected)
       differenceMax = Math.max(differenceMax, difference)
       // NaN counts as a mismatch.
-      if (!(difference <= tolerance)) mismatches.push({ case: nameOf(cases, row), head, expected, found })
+      if (!(difference <= tolerance)) mismatches.push({ case: nameOf(cases, row), head, expected, actual })
     }
   })
   return { differenceMax, mismatches }
@@ -158,7 +158,7 @@ function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
   if (cases.length === 0) return 'cases must not be empty'
   const [heads, names] = [headsOf(manifest), featureNames(manifest)]
   for (const [index, one] of cases.entries()) {
-    const place = `cases[${index}]`
+    const member = `cases[${index}]`
     const { features = {} } = one
     const lacking = names.filter((name) => features[name] === undefined)
     const unknown = Object.keys(features).filter((name) => !names.includes(name))
@@ -169,16 +169,16 @@ function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
       ...(lacking.length > 0 ? [`lacks ${lacking.join(', ')}`] : []),
       ...(unknown.length > 0 ? [`has ${unknown.join(', ')}, which the manifest does not name`] : []),
     ]
-    if (differences.length > 0) return `${place}.features ${differences.join(', and ')}`
+    if (differences.length > 0) return `${member}.features ${differences.join(', and ')}`
     if (missing.length > 0 && manifest.missing !== 'nan')
-      return `${place}.features.${missing[0]} is null, but the model takes imputed values`
-    if (wrongHeads.length > 0) return `${place}.heads must be those of the model: ${heads.join(', ')}`
+      return `${member}.features.${missing[0]} is null, but the model takes imputed values`
+    if (wrongHeads.length > 0) return `${member}.heads must be those of the model: ${heads.join(', ')}`
     if (one.record !== undefined && manifest.text === undefined)
-      return `${place} has a record, but the model has no text encoder`
+      return `${member} has a record, but the model has no text encoder`
     if (one.images !== undefined && manifest.image === undefined)
-      return `${place} has images, but the model has no image encoder`
+      return `${member} has images, but the model has no image encoder`
     if (one.gall_id !== undefined && manifest.galleries === undefined)
-      return `${place} has a gall_id, but no head has an input gallery_index`
+      return `${member} has a gall_id, but no head has an input gallery_index`
   }
   return null
 }

@@ -32,11 +32,11 @@ export async function checkLatency(
 /** The runs of graphs that take a fixed number of rows, as a sentence; '' if there are none. */
 function costOfRuns(manifest: Manifest): string {
   return namedGraphs(manifest)
-    .filter(({ place }) => place !== 'text' && place !== 'image')
-    .map(({ place, graph: { batch } }) => {
+    .filter(({ member }) => member !== 'text' && member !== 'image')
+    .map(({ member, graph: { batch } }) => {
       if (batch === undefined) return ''
       const runs = Math.ceil(trialRowCount / batch)
-      return ` ${place} runs ${runs} times, as its batch in the manifest is ${batch}.`
+      return ` ${member} runs ${runs} times, as its batch in the manifest is ${batch}.`
     })
     .join('')
 }

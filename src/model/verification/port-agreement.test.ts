@@ -85,7 +85,7 @@ describe('a graph is accepted by verification if and only if its process serves 
               outputs: { p_up: output },
             },
           },
-          place: 'head',
+          member: 'head',
           feeds: (count) => ({ features: zeros(element === 'int64' ? 'float32' : element, [count, 2]) }),
           isCorrect: ({ probs }, count) => {
             const [rows, columnCount = 1, ...more] = probs?.dims ?? []
@@ -134,14 +134,14 @@ describe('a graph is accepted by verification if and only if its process serves 
         return {
           graph: bytes,
           changes: encoding('text', { ...named('text/model.onnx', bytes), ...textMembers }),
-          place: 'text',
+          member: 'text',
           feeds: (count) => {
             const shape = [count, tokenCount]
             return { input_ids: zeros('int64', shape), attention_mask: zeros('int64', shape) }
           },
-          isCorrect: ({ last_hidden_state: found }, count) =>
-            isFloat(found) &&
-            [`${count},${textDim}`, `${count},${tokenCount},${textDim}`].includes(String(found?.dims)),
+          isCorrect: ({ last_hidden_state: tensor }, count) =>
+            isFloat(tensor) &&
+            [`${count},${textDim}`, `${count},${tokenCount},${textDim}`].includes(String(tensor?.dims)),
           isDeclared: shape !== null,
         }
       },
@@ -175,19 +175,19 @@ describe('a graph is accepted by verification if and only if its process serves 
         return {
           graph: bytes,
           changes: encoding('image', { ...named('image.onnx', bytes), ...imageMembers, ...members }),
-          place: 'image',
+          member: 'image',
           feeds: (count) => ({
             pixels: zeros(
               hasBytes ? 'uint8' : isFloatName(element) ? element : 'float32',
               layout === 'nchw' ? [count, 3, 4, 4] : [count, 4, 4, 3],
             ),
           }),
-          isCorrect: ({ vectors: found }, count) => {
-            const [rows, ...rest] = found?.dims ?? []
+          isCorrect: ({ vectors: tensor }, count) => {
+            const [rows, ...rest] = tensor?.dims ?? []
             const isOne = rest.length === 1 && rest[0] === imageDim
             const isTokens = rest.length === 2 && rest[1] === imageDim && pool !== undefined
             const isCells = rest.length === 3 && rest[0] === imageDim && pool === 'mean'
-            return isFloat(found) && rows === count && (isOne || isTokens || isCells)
+            return isFloat(tensor) && rows === count && (isOne || isTokens || isCells)
           },
           isDeclared: shape !== null,
         }
@@ -199,7 +199,7 @@ describe('a graph is accepted by verification if and only if its process serves 
 interface Delivery {
   readonly graph: Uint8Array
   readonly changes: Record<string, unknown>
-  readonly place: 'head' | 'text' | 'image'
+  readonly member: 'head' | 'text' | 'image'
   /** The file declares everything that is checked. One that leaves a rank open may fail in its first batch only. */
   readonly isDeclared: boolean
   /** The inputs that its process would pass to it for so many rows. */
@@ -218,12 +218,12 @@ async function agree<Kind>(
   await fc.assert(
     fc.asyncProperty(kinds, async (kind) => {
       const delivery = deliver(kind)
-      const { graph, changes, place, isDeclared } = delivery
-      writePackage(modelsDir, 'v', place === 'head' ? graph : sigmoidGraph, changes)
-      writeFiles(join(modelsDir, 'v'), { ...encoderFiles, ...(place === 'head' ? {} : { [place]: graph }) })
-      const found = await readPackage(modelsDir, 'v')
-      const plans = planModel(found, { executionProviders: ['cpu'], log: silentLog })
-      const verdict = await verdictOf(found, plans, place)
+      const { graph, changes, member, isDeclared } = delivery
+      writePackage(modelsDir, 'v', member === 'head' ? graph : sigmoidGraph, changes)
+      writeFiles(join(modelsDir, 'v'), { ...encoderFiles, ...(member === 'head' ? {} : { [member]: graph }) })
+      const modelPackage = await readPackage(modelsDir, 'v')
+      const plans = planModel(modelPackage, { executionProviders: ['cpu'], log: silentLog })
+      const verdict = await verdictOf(modelPackage, plans, member)
       const problem = await serve(plans).then(
         () => null,
         (error: unknown) => String(error),
@@ -242,13 +242,13 @@ async function agree<Kind>(
 async function verdictOf(
   { manifest }: ModelPackage,
   { heads, text, image }: ModelPlans,
-  place: Delivery['place'],
+  member: Delivery['member'],
 ): Promise<string[]> {
-  const plan = { head: heads.graphs[0], text, image }[place]
-  if (plan === undefined || plan === null) throw new Error(`there is no plan of ${place}`)
+  const plan = { head: heads.graphs[0], text, image }[member]
+  if (plan === undefined || plan === null) throw new Error(`there is no plan of ${member}`)
   try {
     const { ports } = await openGraph(plan, { problemsOf: () => [] }, silentLog)
-    return portProblems(manifest, place, ports)
+    return portProblems(manifest, member, ports)
   } catch (error) {
     return [String(error)]
   }

@@ -49,12 +49,12 @@ export function graphChecks(
   options: PortOptions,
 ): Check[] {
   const planFile = ({ file, sha256 }: FilePlan): FilePlan => ({ file: join(directory, file), sha256 })
-  return namedGraphs(manifest).map(({ place, graph }, index): Check => {
+  return namedGraphs(manifest).map(({ member, graph }, index): Check => {
     return [
-      `graph ${place}`,
+      `graph ${member}`,
       async () => {
         const ports = loaded?.[index] ?? (await readPorts(planGraphFiles(graph, planFile), options))
-        const problems = portProblems(manifest, place, ports)
+        const problems = portProblems(manifest, member, ports)
         return problems.length === 0
           ? pass(`From ${describe(ports.inputs)} to ${describe(ports.outputs)}.`)
           : fail(`${graph.file}: ${problems.join('; ')}.`)
@@ -63,12 +63,12 @@ export function graphChecks(
   })
 }
 
-/** The problems of a graph's ports; `place`: the graph in the manifest, such as `head[1]`. */
-export function portProblems(manifest: Manifest, place: string, ports: Ports): string[] {
+/** The problems of a graph's ports; `member`: that of the manifest, such as `head[1]`. */
+export function portProblems(manifest: Manifest, member: string, ports: Ports): string[] {
   const { text, image } = manifest
-  if (place === 'text') return text === undefined ? [] : textPortProblems(ports, textSettings(text))
-  if (place === 'image') return image === undefined ? [] : imagePortProblems(ports, imageSettings(image))
-  const graph = headGraphs(manifest)[namedGraphs(manifest).findIndex((named) => named.place === place)]
+  if (member === 'text') return text === undefined ? [] : textPortProblems(ports, textSettings(text))
+  if (member === 'image') return image === undefined ? [] : imagePortProblems(ports, imageSettings(image))
+  const graph = headGraphs(manifest)[namedGraphs(manifest).findIndex((named) => named.member === member)]
   return graph === undefined ? [] : headPortProblems(ports, planHeadPorts(graph), matrixWidths(manifest))
 }
 

@@ -183,9 +183,9 @@ describe('a model', () => {
     const model: TrialModel = {
       ...unchecked,
       predict: async (inputs) => {
-        const found = await unchecked.predict(inputs)
-        clampHeads(['p_up'], [found.p_up!])
-        return found
+        const heads = await unchecked.predict(inputs)
+        clampHeads(['p_up'], [heads.p_up!])
+        return heads
       },
     }
     const line = await lineOf('extremes', model)
@@ -231,10 +231,10 @@ describe('a model', () => {
 describe('an encoder', () => {
   const encoding = (vector: (item: Uint8Array, together: number) => number[] | null): TrialModel => {
     const encode = (items: readonly Uint8Array[]) => {
-      const found = items.map((item) => vector(item, items.length))
+      const rows = items.map((item) => vector(item, items.length))
       return Promise.resolve({
-        vectors: Float32Array.from(found.flatMap((row) => row ?? [0, 0])),
-        encoded: Uint8Array.from(found, (row) => (row === null ? 0 : 1)),
+        vectors: Float32Array.from(rows.flatMap((row) => row ?? [0, 0])),
+        encoded: Uint8Array.from(rows, (row) => (row === null ? 0 : 1)),
       })
     }
     return {

@@ -78,8 +78,8 @@ async function checkGolden(model: TrialModel, modelPackage: ModelPackage): Promi
     )
   return fail(
     `${plural(mismatches.length, 'head')} of ${cases} differ by more than ${tolerance}; the first is ${first.head} of ` +
-      `${first.case}: ${figure(first.found)}, expected ${figure(first.expected)}; they differ by ` +
-      `${figure(Math.abs(first.found - first.expected))}.`,
+      `${first.case}: ${figure(first.actual)}, expected ${figure(first.expected)}; they differ by ` +
+      `${figure(Math.abs(first.actual - first.expected))}.`,
   )
 }
 
