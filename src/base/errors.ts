@@ -4,7 +4,6 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** For the end of a message. */
 export function firstLineOf(error: unknown): string {
   return messageOf(error).split('\n', 1)[0]!
 }

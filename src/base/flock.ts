@@ -40,7 +40,7 @@ function openWithLock(path: string, flags: number, mode?: number): number {
   }
 }
 
-/** With a plain `spawn`: the client locks too, in programs that have neither a database nor the addon of processes.ts. */
+/** Uses a plain `spawn`: the client locks too, in programs that have neither a database nor the addon of processes.ts. */
 async function runFlock(descriptor: number, path: string): Promise<void> {
   const child = spawn('flock', ['-x', '-n', '3'], { stdio: ['ignore', 'ignore', 'pipe', descriptor] })
   const ended = new Promise<number | null>((resolve, reject) => {

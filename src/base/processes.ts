@@ -44,14 +44,14 @@ export function areDescriptorsPrivate(): boolean {
   return addon.closeOnExec !== undefined
 }
 
-/** As `spawn`. The child gets the descriptors of `stdio` and no others. */
+/** Runs `spawn`. The child gets the descriptors of `stdio` and no others. */
 export function startProcess(file: string, args: readonly string[], options: SpawnOptions): ChildProcess {
-  // Before each start: a library may have opened a descriptor since the last one.
+  // A library may have opened a descriptor since the last start.
   if (areDescriptorsPrivate()) addon?.closeOnExec?.()
   return spawn(file, args, options)
 }
 
-/** As `execFile`, with the descriptors of `startProcess`. */
+/** Runs `execFile`. The child gets no further descriptors either. */
 export function startProgram(
   file: string,
   args: readonly string[],

@@ -9,11 +9,11 @@ const copiedBytesMax = mebibyte
 
 export class RecentBytes<Value> {
   readonly #bytesMax: number
-  /** By length, one of each: others of the same length take its place. The one that was found last is last. */
+  /** One entry per length: later bytes of the same length replace it. The one that was found last is last. */
   readonly #entries = new Map<number, { readonly bytes: Uint8Array; readonly value: Value }>()
   #bytes = 0
 
-  /** `bytesMax`: of all copies together. */
+  /** `bytesMax` limits all copies together. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }

@@ -22,7 +22,7 @@ export async function withRelease<Result>(
   return result
 }
 
-/** For a release after an error, which is the one to report. */
+/** Runs a release after an error, which is the one to report. */
 export async function ignoringErrors(release: () => unknown): Promise<void> {
   try {
     await release()

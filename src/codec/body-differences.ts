@@ -30,7 +30,7 @@ function valueOf(body: Uint8Array): unknown {
  */
 function differencesOf(was: unknown, is: unknown): FieldProblem[] {
   const differences: FieldProblem[] = []
-  /** From the top of the body to the values that are compared. */
+  /** The path from the top of the body to the values that are compared. */
   const containers: ContainerPair[] = []
   const add = (problem: string): void => {
     const path = pathText(containers.map(({ names, next }) => (names === null ? next : names[next]) ?? ''))

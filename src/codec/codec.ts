@@ -17,14 +17,13 @@ export interface Codec {
   /** Columns of a cycle body; throws `bad_request` as `decodeCycle` does. */
   decodeCycle(body: Uint8Array): CycleColumns
   /**
-   * As `decodeCycle`, for a body from outside. The native codec reads one in a thread (`runBodyTask`) when it is far larger
+   * Decodes a body from outside. The native codec reads one in a thread (`runBodyTask`) when it is far larger
    * than a full cycle, or large and left to the reference: leave the body unchanged until then. Rejects if
    * `decodeCycle` throws, with `unavailable`, and with the reason of `signal` when that is aborted while the body waits.
    */
   readCycle(body: Uint8Array, signal?: AbortSignal): CycleColumns | Promise<CycleColumns>
   /** A response as JSON in UTF-8. */
   encodeResponse(response: ResponseColumns): Uint8Array
-  /** Evaluates a column program. */
   readonly runColumns: RunColumns
 }
 

@@ -13,7 +13,7 @@ import {
   type ProgramColumn,
 } from './column-program.js'
 
-/** Around the blocks of the native evaluator. */
+/** Counts around the blocks of the native evaluator. */
 const rowCounts = [0, 1, 3, 63, 64, 65, 128, 1030]
 
 type Instruction = readonly [operation: ColumnOperation | 'load', a: number, b: number]

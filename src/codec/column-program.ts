@@ -38,9 +38,9 @@ const instructionWords = 3
  */
 export interface ColumnProgram {
   readonly code: Uint32Array
-  /** By column: which of the indexes maps a row to its entry. */
+  /** The index that maps a row to its entry, by column. */
   readonly columnIndexes: Uint32Array
-  /** By column of the matrix: the value that it contains. */
+  /** The value in each column of the matrix. */
   readonly outputs: Uint32Array
 }
 
@@ -161,7 +161,7 @@ function round(x: number): number {
   return Math.abs(x) < roundedMax ? x + roundShift - roundShift : x
 }
 
-/** Of full turns: x is reduced to a quarter turn, so that the sine of half a turn is exactly 0. */
+/** x is in full turns. It is reduced to a quarter turn, so that the sine of half a turn is exactly 0. */
 function sine(x: number): number {
   const turn = x - round(x)
   const size = Math.abs(turn)

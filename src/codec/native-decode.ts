@@ -47,7 +47,7 @@ function cycleColumns(
     cycleTime: text(cycleTimeStart, cycleTimeEnd),
     cycleAt: { ms: cycleAtMs[0]!, fraction: cycleAtFraction[0]! },
     memberOrder: memberOrder.map((member) => bodyMembers[member]!),
-    // Of a cycle, only titles are measured without markup.
+    // Only the titles of a cycle are measured without markup.
     candidates: { ...candidates, titles: texts } as unknown as CandidateColumns,
     engagement: engagement as unknown as EngagementColumns,
     candidateScores: candidateScores as unknown as CandidateScoreColumns,

@@ -23,7 +23,7 @@ const columnHeadBytes = 16
 
 /** Kinds of columns: every row the same value, an offset of 1, 2 or 4 bytes, or the doubles themselves. */
 const kind = { constant: 0, offset8: 1, offset16: 2, offset32: 3, float64: 4 } as const
-/** By kind: the array of the data. */
+/** The array of the data of each kind. */
 const dataTypes = [null, Uint8Array, Uint16Array, Uint32Array, Float64Array] as const
 
 interface Plan {

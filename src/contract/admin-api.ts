@@ -37,7 +37,7 @@ export interface CyclePoint {
   readonly cycle_time: string
   readonly received_at: string
   readonly is_late: boolean
-  /** From the first byte of the request to the durable response. */
+  /** Time from the first byte of the request to the durable response. */
   readonly ms: number
   readonly stages_ms: Readonly<Record<string, number>>
   readonly pending: number
@@ -94,9 +94,8 @@ export interface Now {
   readonly last_cycle: CyclePoint | null
   readonly last_cycle_id: string | null
   readonly last_cycle_received_at: string | null
-  /** When the cycle after the newest one is due. */
   readonly next_cycle_due_at: string | null
-  /** Of the last 24 hours. `share`: of those in time; null if there is none. */
+  /** Counts of the last 24 hours. `share` is the share in time; null if there is none. */
   readonly first_scores: FirstScores & { readonly share: number | null; readonly target: number }
   readonly queue: {
     readonly cycles: number
@@ -120,7 +119,7 @@ export interface ImageFacts {
 /** Scores of a post in the last cycle. Null before its first score. */
 export interface ScoreFacts extends Readonly<Partial<Record<HeadName, number | null>>> {
   readonly score: number | null
-  /** Among all pending posts that have a score. */
+  /** The rank among all pending posts that have a score. */
   readonly rank: number | null
   readonly status: string | null
   readonly reason: string | null
@@ -135,7 +134,7 @@ export interface PostFacts extends PostKey, ScoreFacts {
   readonly observed_at: string | null
   /** Counters of the last reading. */
   readonly counters: Counters
-  /** Since the reading before it. */
+  /** Change since the reading before it. */
   readonly rates_per_hour: Counters
   /** Its stored images; of a ranked post, the first one. */
   readonly images: readonly ImageFacts[]
@@ -161,7 +160,7 @@ export interface LeftPost extends PostKey {
 /** `/api/left`: those of the newest cycles whose title, gallery or number matches, newest first. */
 export interface LeftPosts {
   readonly posts: readonly LeftPost[]
-  /** Before the limit of the request. */
+  /** Number of matches, also those beyond the limit of the request. */
   readonly matching: number
   /** What was searched through. */
   readonly searched: number
@@ -190,7 +189,7 @@ export interface Picks {
   readonly offset: number
   readonly galleries: readonly string[]
   readonly picks: readonly RankedPost[]
-  /** Since the start. */
+  /** Saves since the start. */
   readonly saves: readonly Save[]
   readonly started_at: string
 }
@@ -306,7 +305,7 @@ export interface ModelFacts {
   readonly reads?: readonly string[]
   /** Memory of its processes; null: none runs, or the system does not report it. */
   readonly memory_bytes: number | null
-  /** Of features and inference in the cycles that it scored; null: there is none since the start. */
+  /** Time of features and inference in the cycles that it scored; null: there is none since the start. */
   readonly predict_ms: { readonly cycles: number; readonly p50: number; readonly p99: number } | null
   /** Command lines to copy. */
   readonly commands: Readonly<Record<'verify' | 'inspect' | 'shadow' | 'activate', string>>
@@ -322,7 +321,7 @@ export interface Models {
     readonly problem: string
     readonly at: string
   } | null
-  /** Where a rollback leads: the version of the cycles before the serving one. Null if there is none to activate. */
+  /** A rollback leads to the version of the cycles before the serving one. Null if there is none to activate. */
   readonly previous: string | null
   readonly models_dir: string
   readonly shadow_cycles_skipped: number

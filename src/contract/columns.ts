@@ -172,7 +172,7 @@ export interface RemovalColumns extends KeyColumns {
 /** A cycle body that has the shape of a `CycleRequest`. */
 export interface CycleColumns {
   readonly cycleId: string
-  /** As sent: it is echoed. */
+  /** The text that was sent: it is echoed. */
   readonly cycleTime: string
   readonly cycleAt: Instant
   /** Known top-level members in the order of the body. */

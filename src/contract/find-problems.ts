@@ -93,7 +93,7 @@ class Walk {
   }
 }
 
-/** In place of the text of a problem that is only counted. */
+/** Replaces the text of a problem that is only counted. */
 const unlisted = ''
 
 const memberTables = new Map<ObjectShape, ReadonlyMap<string, MemberShape>>()

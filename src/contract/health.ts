@@ -30,7 +30,7 @@ export const healthSentences = {
   no_cycle: () => 'no cycle has arrived yet',
   last_cycle: ({ cycle_id, age_s }: Texts<'cycle_id'> & Numbers<'age_s'>) =>
     `cycle ${cycle_id} arrived ${age_s} s ago`,
-  /** Of the last hour; `cycle_id` and `ahead_s` are of the last one. */
+  /** `cycles` is the number in the last hour; `cycle_id` and `ahead_s` are of the last one. */
   clocks_differ: ({ cycles, cycle_id, ahead_s }: Texts<'cycle_id'> & Numbers<'cycles' | 'ahead_s'>) =>
     `${cycles === 1 ? 'a cycle was' : `${cycles} cycles were`} refused in the last hour because cycle_time is in the ` +
     `future, the last one ${cycle_id} by ${ahead_s} s: the clocks of client and service differ`,
@@ -43,7 +43,6 @@ export const healthSentences = {
 type Sentences = typeof healthSentences
 export type HealthReason = FactOf<Sentences>
 
-/** In the language of the sentences. */
 export function reasonsText(reasons: readonly HealthReason[], sentences = healthSentences): string {
   return reasons.map((reason) => sentenceOf(reason, sentences)).join('; ')
 }

@@ -5,7 +5,7 @@ import { kibibyte, mebibyte } from '../base/units.js'
 
 /** A JSON body after decompression. */
 export const jsonBodyBytesMax = 16 * mebibyte
-/** On the wire. A body of the maximum size that does not compress is larger as gzip. */
+/** A body of the maximum size that does not compress is larger as gzip. */
 export const gzipBodyBytesMax = jsonBodyBytesMax + mebibyte
 /** Head of a request: its path may hold a percent-encoded gallery id of 12 KiB. A longer one is 431. */
 export const headBytesMax = 128 * kibibyte

@@ -27,7 +27,6 @@ export class Problems {
     return this.fields.length < fieldCountMax
   }
 
-  /** The error for these problems. */
   toError(code: ProblemsCode): ServiceError {
     return new ServiceError({ code, unlisted: this.count - this.fields.length }, { fields: this.fields })
   }

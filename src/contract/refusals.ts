@@ -15,7 +15,7 @@ const withFields =
     return `${summary}; ${unlisted} more ${unlisted === 1 ? 'problem is' : 'problems are'} not listed`
   }
 
-/** By the kind of the error response: each code has one. In each kind, those of a client's calls come first. */
+/** Each code has one kind of error response. In each kind, those of a client's calls come first. */
 const byKind = {
   bad_request: {
     ambiguous_end: () => 'send one Content-Length or one Transfer-Encoding: chunked',

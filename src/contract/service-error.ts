@@ -31,7 +31,7 @@ export class ServiceError extends Error {
     return errorTable[this.kind].status
   }
 
-  /** On the wire. */
+  /** Value of `error.code` in the response. */
   get code(): string {
     return errorTable[this.kind].code
   }

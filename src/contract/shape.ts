@@ -16,7 +16,7 @@ export type ValueShape = { readonly nullable: boolean } & (
       /** Code points. */
       readonly charsMax: number
       readonly pattern?: string
-      /** Without half of a surrogate pair. */
+      /** Half of a surrogate pair is refused. */
       readonly unicode: boolean
     }
   | { readonly kind: 'date-time' }

@@ -52,7 +52,7 @@ export async function normaliseImage(bytes: Uint8Array, sha256?: Uint8Array): Pr
   checkSignature(bytes)
   const head = readHead(bytes)
   if (head.hasTooManySegments) throw tooManySegments()
-  // Of more than 65,500 pixels on an edge, libjpeg reads no header.
+  // libjpeg reads no header of more than 65,500 pixels on an edge.
   if (head.size !== null) checkSize(head.size)
   const { width, height } = await readSize(bytes)
   const normalised = await withServiceErrors(() => normalise(bytes))

@@ -56,7 +56,7 @@ export function repairedJpeg(bytes: Uint8Array, repair: Repair): Uint8Array | nu
 interface Frame {
   readonly isProgressive: boolean
   readonly componentCount: number
-  /** By component, for each of its 64 coefficients: how many of the low bits no scan has had yet. */
+  /** How many of the low bits no scan has had yet, by component and for each of its 64 coefficients. */
   readonly missingBits: ReadonlyMap<number, Uint8Array>
 }
 

@@ -27,7 +27,7 @@ export interface ImageSize {
 export interface JpegHead {
   /** More than the permitted number of segments and fill bytes; the rest is not read. */
   readonly hasTooManySegments: boolean
-  /** Of the frame in pixels. Null if no frame was read. */
+  /** Pixels of the frame. Null if no frame was read. */
   readonly size: ImageSize | null
 }
 

@@ -9,7 +9,7 @@ import { findSlot, type PoolState } from './state.js'
 import { PostWarning } from './warnings.js'
 
 export interface Entries {
-  /** By slot of the next state: its slot in this one, or `secondRow` of the candidate row that enters (gather.ts). */
+  /** Each slot of the next state: its slot in this one, or `secondRow` of the candidate row that enters (gather.ts). */
   readonly sources: Int32Array
   /** Posts that stay: the first slots of the next state. */
   readonly keptCount: number
@@ -17,7 +17,7 @@ export interface Entries {
   readonly enteredRows: Uint32Array
   /** Removal rows that took effect: of pending posts, and of posts that entered with the same call. */
   readonly departedRows: Uint32Array
-  /** Keys of the posts in `leftRows` and in `enteredRows`. */
+  /** Keys of the posts in `departedRows` and in `enteredRows`. */
   readonly departed: PostKeys
   readonly entered: PostKeys
   readonly warnings: readonly Warning[]

@@ -14,10 +14,10 @@ import { copyFloats, gatherFloats } from './post-columns.js'
 import type { PoolState } from './state.js'
 
 export interface KeptReadings {
-  /** By slot of the next state: its last two readings. */
+  /** The last two readings, by slot of the next state. */
   readonly latest: ReadingColumns
   readonly previous: ReadingColumns
-  /** By slot of the next state: the reading before the one that is scored. */
+  /** The reading before the one that is scored, by slot of the next state. */
   readonly before: ReadingColumns
 }
 

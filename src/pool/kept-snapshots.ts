@@ -13,7 +13,7 @@ import { copyFloats, gatherFloats } from './post-columns.js'
 import type { PoolState } from './state.js'
 
 export interface KeptSnapshots {
-  /** By slot of the next state: the latest snapshot. */
+  /** The latest snapshot, by slot of the next state. */
   readonly latest: SnapshotColumns
   /**
    * The snapshot to score with. A late cycle is scored from its own rows: it never uses one from after its time that

@@ -1,6 +1,5 @@
 /**
- * Of several rows for one post, the one that counts: the latest, the last one on a tie (docs/contract.md, The pending
- * pool).
+ * The row that counts of several for one post: the latest, the last one on a tie (docs/contract.md, The pending pool).
  */
 import type { GalleryIds, KeyColumns } from '../contract/index.js'
 import { PostMap } from './post-map.js'
@@ -8,7 +7,7 @@ import { findSlot, type PoolKeys } from './state.js'
 import type { PostWarning } from './warnings.js'
 
 export interface LatestRows {
-  /** By slot of the pool: the row that counts, or -1. */
+  /** The row that counts, or -1, by slot of the pool. */
   readonly rowOfSlot: Int32Array
   /** Rows that count of posts that are not pending, in the order in which the posts appear. */
   readonly otherRows: readonly number[]

@@ -7,7 +7,7 @@ import { SlotIndex, type PoolKeys, type PoolState } from './state.js'
 
 export interface NextKeys extends PoolKeys {
   readonly galleries: GalleryIds
-  /** As `codesIn` returns them for the galleries above. */
+  /** What `codesIn` returns for the galleries above. */
   readonly codes: Uint32Array
 }
 

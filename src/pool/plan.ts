@@ -26,7 +26,7 @@ import { PostWarning, unknownFieldWarnings } from './warnings.js'
 
 /** All that follows from one cycle, apart from the scores. */
 export interface CyclePlan {
-  /** Where the store keeps the cycle. */
+  /** Store position of the cycle. */
   readonly position: number
   readonly base: PoolState
   readonly next: PoolState
@@ -34,7 +34,7 @@ export interface CyclePlan {
   /** Cycle time of the departures: never earlier than that of an earlier plan. */
   readonly leftAtMs: number
   readonly scoring: PoolInputs
-  /** By slot of `next`: index into `outcomeCodes`. */
+  /** Index into `outcomeCodes`, by slot of `next`. */
   readonly outcomes: Uint8Array
   /** Engagement rows of posts never seen, in request order. */
   readonly unknownRows: readonly number[]
@@ -118,7 +118,7 @@ export function planCycle(
   }
 }
 
-/** With which cycle, and in which row, each post of the next state entered. */
+/** The cycle and the row with which each post of the next state entered. */
 function entryColumns(
   pool: PoolState,
   { sources, keptCount }: Entries,

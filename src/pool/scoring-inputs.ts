@@ -21,21 +21,21 @@ export interface ScoringInputs {
   readonly readings: Uint32Array
   /** Gallery ids of the pending posts by code. */
   readonly galleries: GalleryIds
-  /** By slot: the code of the post's gallery. */
+  /** The code of the post's gallery, by slot. */
   readonly gallery: Uint32Array
-  /** By slot: what stays the same from a post's entry on. */
+  /** What stays the same from a post's entry on, by slot. */
   readonly posts: PostColumns
-  /** By engagement row. Rows to score have status `ok`; a null counter is NaN. */
+  /** Rows to score have status `ok`; a null counter is NaN. */
   readonly engagement: EngagementColumns
-  /** By slot: the latest reading before the one that is scored; `observedAtMs` is NaN if there is none. */
+  /** The latest reading before the one that is scored, by slot; `observedAtMs` is NaN if there is none. */
   readonly previous: ReadingColumns
-  /** By slot: the admin snapshot in use; `snapshotAtMs` is NaN if there is none. */
+  /** The admin snapshot in use, by slot; `snapshotAtMs` is NaN if there is none. */
   readonly snapshot: SnapshotColumns
-  /** By slot: images of the post that are stored. */
+  /** Images of the post that are stored, by slot. */
   readonly imagesStored: Uint32Array
-  /** By slot: images of the post that the model's encoder has encoded; 0 for a model without one. */
+  /** Images of the post that the model's encoder has encoded, by slot; 0 for a model without one. */
   readonly imagesEncoded: Uint32Array
-  /** By slot: 1 if the model's encoder has encoded the post's text; 0 for a model without one. */
+  /** 1 if the model's encoder has encoded the post's text, by slot; 0 for a model without one. */
   readonly textEncoded: Uint8Array
 }
 

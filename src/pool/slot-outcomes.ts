@@ -5,7 +5,7 @@ import { assert, outcome, statusOk, type EngagementColumns } from '../contract/i
 import type { PoolState } from './state.js'
 
 export interface SlotOutcomes {
-  /** By slot: index into `outcomeCodes`. */
+  /** Index into `outcomeCodes`, by slot. */
   readonly outcomes: Uint8Array
   /** Slots that are scored, and the engagement row of each. */
   readonly slots: Uint32Array

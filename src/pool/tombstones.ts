@@ -25,7 +25,7 @@ export interface Departure {
 }
 
 export class Tombstones {
-  /** By gall_id: the newest departure of each post. */
+  /** The newest departure of each post, by gall_id. */
   readonly #newest = new PostMap<string, Departure>()
   /** The expiry queue, in order of time. It keeps posts that entered again until their departure expires. */
   readonly #departures: Departure[] = []

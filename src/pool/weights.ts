@@ -40,8 +40,8 @@ export interface WeightsAccepted {
 }
 
 /**
- * Of settings in the order in which they were made: the one that applies to a cycle, or at a time. Undefined if none of them
- * is in force by then.
+ * The setting that applies to a cycle, or at a time, of settings in the order in which they were made. Undefined if none of
+ * them is in force by then.
  */
 export function weightsInForce(
   settings: readonly WeightsSetting[],

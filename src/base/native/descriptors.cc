@@ -30,7 +30,7 @@ void close_on_exec(const Napi::CallbackInfo&) {
     closedir(open);
     return;
   }
-  // Without /proc.
+  // There is no /proc.
   for (long descriptor = first, count = sysconf(_SC_OPEN_MAX); descriptor < count; descriptor++)
     mark(static_cast<int>(descriptor));
 }

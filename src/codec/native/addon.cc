@@ -31,7 +31,7 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("columnOperations", texts(env, column_operation_names));
   exports.Set("encodeRows", Napi::Function::New<encode_js_rows>(env));
   exports.Set("textMeasureNames", texts(env, text_measure_names));
-  // For src/base and src/model/image.
+  // Used by src/base and src/model/image.
   exports.Set("closeOnExec", Napi::Function::New<close_on_exec>(env));
   exports.Set("weightedMeans", Napi::Function::New<js_weighted_means>(env));
   exports.Set("bodyPaddingBytes", Napi::Number::New(env, body_padding_bytes));

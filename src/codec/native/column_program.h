@@ -13,7 +13,7 @@ namespace understudy {
   X(load) X(add) X(subtract) X(multiply) X(divide) X(atLeast) X(atMost) X(greater) X(equal) X(coalesce) X(where) \
       X(round) X(signedLog1p) X(sine)
 
-/// In the order and the spelling of `columnOperations` in codec/column-program.ts; the codec compares them.
+/// Has the order and the spelling of `columnOperations` in codec/column-program.ts; the codec compares them.
 enum class column_operation : uint32_t {
 #define X(name) name,
   UNDERSTUDY_COLUMN_OPERATIONS(X)

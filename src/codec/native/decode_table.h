@@ -53,7 +53,7 @@ struct member_rule {
     uint32_t first;
     uint32_t count;
   } columns;
-  /// Of an integer. For a text, the most characters: one with more bytes is left to the reference decoder, which counts them.
+  /// Range of an integer; `maximum` of a text is in characters: one with more bytes is left to the reference decoder.
   struct {
     double minimum = 0;
     double maximum = std::numeric_limits<double>::infinity();

@@ -43,7 +43,7 @@ struct decode_findings {
 /// The last short date-time of a member: the rows of a cycle often have the same.
 struct recent_date_time {
   short_text quoted{""};
-  /// Without the quotes; 0 for none.
+  /// Length without the quotes; 0 for none.
   uint32_t bytes = 0;
   instant at = {};
 };
@@ -56,7 +56,7 @@ struct member_plan : member_rule {
 
   short_text quoted_name;
   std::vector<short_text> quoted_values;
-  /// For `rows`: the object that they are.
+  /// Index of the object whose rows a member `rows` has.
   uint32_t object = 0;
 
   /// The member that followed last time, the last enum code, the last date-time.

@@ -130,7 +130,7 @@ struct decimal {
 constexpr int score_shift_min = 24;
 constexpr int score_shift_max = 36;
 
-/// By shift: 10 to the number of decimal places whose spacing is not wider than 2^-shift.
+/// 10 to the number of decimal places whose spacing is not wider than 2^-shift, by shift.
 struct score_scales {
   uint64_t scales[score_shift_max + 1] = {};
   constexpr score_scales() {

@@ -65,7 +65,7 @@ class key_table {
   };
   static constexpr uint32_t recent_bits = 6;
 
-  /// From the first and the last eight bytes of a quoted string.
+  /// Hashes the first and the last eight bytes of a quoted string.
   [[nodiscard]] static size_t recent_index(const uint8_t* token, const uint8_t* end) noexcept {
     const size_t bytes = static_cast<size_t>(end - token);
     uint64_t first;

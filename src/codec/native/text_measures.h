@@ -12,7 +12,7 @@ namespace understudy {
   X(hangul) X(jamo) X(laughs) X(latin) X(digits) X(han) X(spaces) X(words) X(punctuation) X(questions) \
       X(exclamations) X(emoji) X(tags) X(images) X(links) X(fingerprintLow) X(fingerprintHigh)
 
-/// In the order and the spelling of `textMeasureNames` in contract/columns.ts; a test compares the two.
+/// Has the order and the spelling of `textMeasureNames` in contract/columns.ts; a test compares the two.
 enum class text_measure : uint32_t {
 #define X(name) name,
   UNDERSTUDY_TEXT_MEASURES(X)
