@@ -25,7 +25,7 @@ export type Encoding =
 export type TextEncoding = Encoding & {
   /** The filled template; null: the record cannot be read. */
   readonly text: string | null
-  /** With special tokens, truncated to `tokens_max`. */
+  /** Special tokens are included; truncated to `tokens_max`. */
   readonly tokenIds: readonly number[]
 }
 
@@ -82,7 +82,7 @@ function required<Plan>(plan: Plan | null, { manifest }: ModelPackage, encoder: 
   return plan
 }
 
-/** One by one: padding to a longer text changes the last bits of a vector. */
+/** Encodes one by one: padding to a longer text changes the last bits of a vector. */
 async function encodeEach(
   plan: TextPlan | ImagePlan,
   items: readonly Uint8Array[],

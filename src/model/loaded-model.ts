@@ -119,7 +119,6 @@ async function openHosts({ heads, text, image }: ModelPlans, loadOptions: LoadOp
   }
 }
 
-/** The options of a model's processes. */
 export function servingOptions(options: LoadOptions): ServingOptions {
   const { log, processBytesMax: bytesMax = processBytesMaxDefault, signal, onProcessLost } = options
   return { log, bytesMax, signal, onProcessLost, warmUpMsMax: options.timeLimitMs ?? timeLimitMsDefault }

@@ -16,7 +16,6 @@ import { plural } from '../verification/report.js'
 import { trialRows, type TrialBatch } from './trial-batch.js'
 import { takeBatch, trialType, type TrialGraph } from './trial-graph.js'
 
-/** A graph with its inputs. */
 export interface HeadGraph {
   readonly graph: TrialGraph
   /** `head`, or `head[1]` of several. */
@@ -33,7 +32,7 @@ interface Candidate extends HeadCandidate {
   readonly owner: HeadGraph
   readonly output: Pick<HeadOutput, 'name' | 'squeeze' | 'transposed'>
   readonly columnCount: number
-  /** By the name of the output or of the file; null: neither is that of a head. */
+  /** The head that the output or the file is named for; null: neither is. */
   readonly named: Known<HeadName> | null
 }
 
@@ -242,7 +241,7 @@ function tableOf({ name, dims, values }: TrialOutput): Table | null {
   return null
 }
 
-/** Of outputs without the name of a head: those of one column each, or else one output, a probability rather than a logit. */
+/** The outputs to use if none has the name of a head: those of one column each, or else one, a probability rather than a logit. */
 function likeliest(tables: readonly Table[]): readonly Table[] {
   const probable = tables.filter(({ output }) => /prob|share/i.test(output.name))
   const [first] = probable.length > 0 ? probable : tables

@@ -51,7 +51,7 @@ function textOf(value: unknown): string {
 
 const order = ['model_version', 'kind', 'features', 'missing', 'galleries', 'head', 'text', 'image', 'golden']
 
-/** In the order of a manifest. */
+/** Sorts findings as a manifest has its members. */
 export function inOrder(findings: readonly Finding[]): Finding[] {
   const rank = ({ member }: Finding): number => order.indexOf(member.replace(/[.[].*$/, ''))
   return findings.toSorted((a, b) => rank(a) - rank(b))

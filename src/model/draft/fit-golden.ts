@@ -61,7 +61,7 @@ export async function fitToGolden(
       const tested = findings.map((finding) => confirmed(finding, golden.cases, candidate, settings))
       return { manifest: withDraft(candidate, tested), findings: tested }
     }
-    // With the values of the draft.
+    // The first one has the values of the draft.
     first ??= mismatch
   }
   const { problem, differenceMax } = first!

@@ -6,7 +6,6 @@ import { guess, read, type Known } from './findings.js'
 
 export type Activation = NonNullable<HeadOutput['activation']> | 'none'
 
-/** A column that may be a head. */
 export interface HeadCandidate {
   readonly column: Known<number>
   readonly scale?: Known<number>

@@ -9,7 +9,7 @@ import { accessFile } from '../package/read-file.js'
 
 const depthMax = 6
 const filesMax = 10_000
-/** As `PackageFile` of the manifest. */
+/** The pattern of `PackageFile` in the manifest. */
 const packageFile = /^[A-Za-z0-9][A-Za-z0-9._-]*(\/[A-Za-z0-9][A-Za-z0-9._-]*)*$/
 const configBytesMax = 64 * mebibyte
 

@@ -43,7 +43,7 @@ export function trialBatch(
     compileFeatures(known, { codec: referenceCodec })(pool, features)
     origin = 'trial posts'
   } else {
-    // Between -3 and 3, as scaled inputs are.
+    // Values from -3 to 3, as scaled inputs have.
     for (let index = 0; index < features.length; index++) features[index] = 3 * Math.sin(index * index)
   }
   const vectorsOf = (encoder: 'text' | 'image'): Float32Array => {

@@ -161,7 +161,7 @@ describe.each(codecs)('the feature matrix of the $name codec', (codec) => {
 })
 
 describe.skipIf(native === null)('the codecs (skipped when the addon is not built)', () => {
-  /** Including values that no client can send. */
+  /** Also values that no client can send. */
   const extremes = fc.oneof(
     fc.constantFrom(NaN, 0, -0, 1, -1, Infinity, -Infinity, 2 ** 53, -(2 ** 53), cycleAtMs, cycleAtMs - 1),
     fc.double(),

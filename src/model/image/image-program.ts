@@ -50,7 +50,6 @@ export const openImageProgram: OpenProgram<ImagePlan, EncoderRequest, Vectors> =
   return { placements: [graph.placement], ports: [graph.ports], run: (request) => encoding.run(request) }
 }
 
-/** One image of the request. */
 interface ImageInput {
   /** Index into the request's images. */
   readonly item: number

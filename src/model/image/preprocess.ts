@@ -95,7 +95,7 @@ export class Preprocessor {
   }
 }
 
-/** On a thread of libuv. Rejects bytes that are not a valid JPEG. */
+/** Runs on a thread of libuv. Rejects bytes that are not a valid JPEG. */
 export async function decodeJpeg(jpeg: Uint8Array): Promise<RgbPixels> {
   const { data, info } = await sharp(jpeg).toColourspace('srgb').raw().toBuffer({ resolveWithObject: true })
   if (info.channels !== channelCount) throw new Error(`the image has ${info.channels} channels`)

@@ -16,8 +16,8 @@ const textPreprocessing = 1
 const imagePreprocessing = 2
 
 /**
- * In identities. These describe the files of a package, and servers have stored them: after an update of this program the same
- * files must not be refused as other files under a used version.
+ * The version in identities. These describe the files of a package, and servers have stored them: after an update of this
+ * program the same files must not be refused as other files under a used version.
  */
 const identityPreprocessing = 1
 

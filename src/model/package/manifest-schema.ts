@@ -7,7 +7,7 @@ import { headNames } from '../../contract/index.js'
 import type { Manifest } from './manifest.js'
 import type { JsonSchema } from './parse-typed.js'
 
-/** In typia's form, for the parser. */
+/** The schema in typia's form, which the parser takes. */
 export const manifestType = typia.json.schema<Manifest>()
 
 /** JSON Schema 2020-12. Rules that a schema cannot express, such as the size of a crop, are in `parseManifest`. */

@@ -74,7 +74,6 @@ export class PackageFiles {
     await (this.#checking ??= this.#checkOnce())
   }
 
-  /** Removes the copy. */
   async remove(): Promise<void> {
     if (this.#copyDir === null) return
     await rm(this.#copyDir, { recursive: true, force: true })

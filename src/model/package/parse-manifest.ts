@@ -23,7 +23,7 @@ export function parseManifest(text: string, file: string): Manifest {
   return withoutContradictions(parseTyped(text, file, manifestType), file)
 }
 
-/** As `parseManifest`, of a package that may lack heads: without them `head` is an empty list. */
+/** Parses the manifest of a package that may lack heads: without them `head` is an empty list. */
 export function parseEncoders(text: string, file: string): Manifest {
   return withoutContradictions({ head: [], ...parseTyped(text, file, headlessType) }, file)
 }

@@ -26,7 +26,7 @@ export interface JsonSchema extends WireSchema {
   additionalProperties?: JsonSchema | false
 }
 
-/** By their names, to which references refer. */
+/** Types by their names, to which references refer. */
 type Types = Readonly<Record<string, JsonSchema>>
 type Path = readonly (string | number)[]
 

@@ -57,7 +57,7 @@ export async function readPackage(
   return { directory, manifest, features, files }
 }
 
-/** As `readPackage`, of a package that may lack heads. */
+/** Reads a package that may lack heads. */
 export async function readEncoders(modelsDir: string, version: string): Promise<ModelPackage> {
   return readPackage(modelsDir, version, parseEncoders)
 }

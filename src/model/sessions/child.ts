@@ -26,7 +26,6 @@ const log: Log = {
   error: (fields, message) => send({ kind: 'log', level: 'error', fields: plain(fields), message }),
 }
 
-/** A program that is open. */
 interface Opened extends Pick<Program<never, never>, 'placements' | 'ports'> {
   readonly reply: (request: Message) => Promise<OutgoingMessage>
 }

@@ -47,7 +47,7 @@ function weightedGraph(...locations: string[]): Uint8Array {
 }
 
 interface Delivery {
-  /** As the graph writes them. */
+  /** Paths as the graph writes them. */
   readonly locations: readonly string[]
   /** The member of the manifest; without hashes, those of the files. */
   readonly listed: readonly { readonly file: string; readonly sha256?: string }[]

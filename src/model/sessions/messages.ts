@@ -24,7 +24,6 @@ export interface Message {
   readonly parts: readonly Uint8Array[]
 }
 
-/** A message to be sent. */
 export interface OutgoingMessage {
   readonly header: object
   readonly parts: readonly NodeJS.ArrayBufferView[]

@@ -10,7 +10,7 @@ import { assert } from '../../contract/index.js'
 const cpuTimeShareMax = 0.5
 
 export interface Placement {
-  /** Of the graph. */
+  /** File of the graph. */
   readonly file: string
   /** The provider that serves it. */
   readonly provider: string

@@ -5,7 +5,6 @@
 /** Why an item has no vector although the graph ran. */
 export const notFinite = 'its vector is not finite'
 
-/** The output of one run. */
 export interface EncoderOutput {
   readonly values: Float32Array
   /** [items, dim], [items, tokens, dim] or [items, dim, height, width]. */

@@ -7,9 +7,9 @@ import type { Placement } from './placement.js'
 import type { Ports } from './ports.js'
 
 export interface Program<Request, Reply> {
-  /** Of each graph. */
+  /** One per graph. */
   readonly placements: readonly Placement[]
-  /** Of each graph, in the same order. */
+  /** One per graph, in the same order. */
   readonly ports: readonly Ports[]
   /**
    * One batch; the next begins when this one has settled. Rejects when the session fails: then the program is of no

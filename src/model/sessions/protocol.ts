@@ -33,8 +33,8 @@ export type ChildHeader =
 
 export interface ReadyHeader {
   readonly kind: 'ready'
-  /** Of each graph. */
+  /** One per graph. */
   readonly placements: readonly Placement[]
-  /** Of each graph, in the same order. */
+  /** One per graph, in the same order. */
   readonly ports: readonly Ports[]
 }

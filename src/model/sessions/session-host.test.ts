@@ -255,7 +255,7 @@ function kept(children: ChildProcess[], child: ChildProcess): ChildProcess {
   return child
 }
 
-/** Of a child that takes no signal from its parent. */
+/** Kills a child that takes no signal from its parent. */
 function end(child: ChildProcess): void {
   if (child.exitCode === null && child.signalCode === null) process.kill(child.pid!, 'SIGKILL')
 }

@@ -70,12 +70,12 @@ export class SessionHost<Request, Reply> {
     return this.#process !== null
   }
 
-  /** Of the graphs in the process that serves, or that served last. */
+  /** Those of the graphs in the process that serves, or that served last. */
   get placements(): readonly Placement[] {
     return this.#opened.placements
   }
 
-  /** Of the same graphs, in the same order. */
+  /** Those of the same graphs, in the same order. */
   get ports(): readonly Ports[] {
     return this.#opened.ports
   }

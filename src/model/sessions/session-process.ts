@@ -119,7 +119,7 @@ export class SessionProcess {
     }
   }
 
-  /** Once, before all else. Resolves when the program is open and its graphs fit the plan. Rejects with a `ModelError`. */
+  /** Called once, before all else. Resolves when the program is open and its graphs fit the plan. Rejects with a `ModelError`. */
   open(): Promise<ReadyHeader> {
     const { name, plan } = this.#options
     return this.run(openFormat(name), plan, startMsMax)

@@ -43,7 +43,7 @@ interface TokenizerFile {
   readonly pre_tokenizer?: PreTokenizerPart | null
   readonly model?: {
     readonly type?: string
-    /** Of Unigram: pieces with their scores. Of the others: ids by token. */
+    /** Unigram has pieces with their scores, the others have ids by token. */
     readonly vocab?: readonly (readonly [piece: string, score: number])[] | Readonly<Record<string, number>>
     readonly unk_id?: number | null
   } | null

@@ -254,7 +254,7 @@ async function verdictOf(
   }
 }
 
-/** By ONNX Runtime alone, without a rule of ours; a graph that does not run counts as incorrect. */
+/** Asks ONNX Runtime alone, without a rule of ours; a graph that does not run counts as incorrect. */
 async function runsCorrectly({ graph, feeds, isCorrect }: Delivery): Promise<boolean> {
   const session = await ort.InferenceSession.create(graph, { logSeverityLevel: 4 }).catch(() => null)
   if (session === null) return false
@@ -289,7 +289,7 @@ function zeros(element: ElementType, shape: readonly number[]): ort.Tensor {
   }
 }
 
-/** As an exporter declares an output that it has seen once, in a batch of one. */
+/** The shape that an exporter declares for an output that it has seen once, in a batch of one. */
 function traced(shape: Shape, isTraced: boolean): Shape {
   return shape === null || !isTraced ? shape : [1, ...shape.slice(1)]
 }

@@ -53,7 +53,7 @@ stretch source_of(const line_weights& line) noexcept {
 
 /// Copies each pixel to a block of its own.
 [[gnu::always_inline]] inline void copy_to_blocks(const uint8_t* pixels, size_t count, uint8_t* to) noexcept {
-  // With the byte after it, which the last one may not have.
+  // A copy includes the byte after the pixel, which the last one may not have.
   for (; count > 1; count--, pixels += channel_count, to += block_bytes) std::memcpy(to, pixels, pixel_bytes);
   std::memcpy(to, pixels, channel_count);
 }
