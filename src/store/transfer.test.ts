@@ -51,7 +51,7 @@ async function recorded(): Promise<string> {
   return dataDir
 }
 
-/** Of `recorded`: five cycles of five records without one response, four links of the chain, three of an image, three of weights, an outcome, a snapshot. */
+/** The records of `recorded`: five cycles of five records without one response, four links of the chain, three of an image, three of weights, an outcome, a snapshot. */
 const recordCount = 5 * 5 - 1 + 4 + 3 + 3 + 1 + 1
 
 describe.skipIf(postgresBin === null)('import and export', () => {

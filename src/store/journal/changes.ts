@@ -15,7 +15,6 @@ import {
 import { StoreError } from '../store-error.js'
 import type { Position } from '../store.js'
 
-/** One record that a write changes. */
 export interface Change {
   readonly kind: Kind
   readonly key: number | Uint8Array
@@ -74,7 +73,7 @@ function keyFromBytes(kind: Kind, bytes: Uint8Array): number | Uint8Array {
   return databaseTable[kind].keyEncoding === 'uint32' ? viewOf(bytes).getUint32(0) : bytes
 }
 
-/** Within a transaction. */
+/** Runs within a transaction. */
 export function applyChanges(databases: Databases, changes: readonly Change[]): void {
   for (const { kind, key, value } of changes) {
     const database: RecordDatabase<number | Uint8Array> = databases[kind]
@@ -83,7 +82,6 @@ export function applyChanges(databases: Databases, changes: readonly Change[]): 
   }
 }
 
-/** The cycles that changes store. */
 export function cyclesOf(
   changes: readonly Change[],
 ): { readonly cycleId: string; readonly position: Position }[] {

@@ -15,7 +15,7 @@ const connectMsMax = 5000
 const successCode = '00000'
 const serverVersionMin = 150_000
 
-/** For a row that no entry has written. */
+/** What to do about a row that no entry has written. */
 export const leftoverRemedy = 'remove it, or restore the journal from a backup'
 
 /** What is known of a SQLSTATE beyond the server's message. */

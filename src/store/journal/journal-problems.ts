@@ -59,7 +59,7 @@ export class JournalProblems {
     this.#refusal = refusal
   }
 
-  /** After a commit, or when this process is no owner. */
+  /** Called after a commit, or when this process is no owner. */
   endRefusal(): void {
     this.#refusal = null
   }

@@ -18,7 +18,7 @@ const processCount = 3
 const faultyMs = 240_000
 const calmMs = 90_000
 
-/** Of the run in progress. */
+/** The world of the run in progress. */
 let world: World
 
 vi.mock(import('node:timers/promises'), async (original) => ({

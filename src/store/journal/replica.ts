@@ -53,7 +53,6 @@ export class Replica implements EnvironmentRole {
     this.#problems = new JournalProblems(parts.log)
   }
 
-  /** The owner may serve requests. */
   get role(): 'owner' | 'standby' {
     return this.#phase === 'owner' && this.#parts.now() < this.#validUntil ? 'owner' : 'standby'
   }

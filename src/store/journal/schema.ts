@@ -5,7 +5,7 @@
  *   entry        one row per commit, numbered 1, 2, 3, … without gaps. The token is random: two commits of one number, one of
  *                which was lost in a failover, have different tokens
  *   cycle        one row per cycle that was ever stored: no id is stored twice
- *   record       the records of the store (src/store/lmdb), in parts of at most 1 MiB, each with the entry that wrote it
+ *   record       the records of the store (src/store/records), in parts of at most 1 MiB, each with the entry that wrote it
  *                last. A removed record stays as part 0 without a value, as long as the entry that removed it
  */
 import { StoreError } from '../store-error.js'

@@ -56,7 +56,7 @@ export class StagedDatabases {
 class StagedDatabase implements RecordDatabase<Key> {
   readonly #view: RecordDatabase<Key>
   readonly #progress: Progress
-  /** By order of the key. */
+  /** Keyed by `orderOf` the key. */
   readonly #rows = new Map<string, StagedRow>()
 
   constructor(view: RecordDatabase<Key>, progress: Progress) {

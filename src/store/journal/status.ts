@@ -22,7 +22,7 @@ export interface EnvironmentStatus {
 
 export interface StandbyStatus {
   readonly name: string
-  /** Of PostgreSQL: sync, quorum, potential or async; null: the user lacks the role pg_monitor. */
+  /** PostgreSQL's `sync_state`: sync, quorum, potential or async; null: the user lacks the role pg_monitor. */
   readonly syncState: string | null
   /** Bytes of the log that it has not flushed. */
   readonly lagBytes: number | null

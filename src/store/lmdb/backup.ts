@@ -16,7 +16,6 @@ import { isUnfinishedLockFile, removeUnfinishedLockFiles } from './lmdb-lock-fil
 import { openSnapshot } from './snapshot.js'
 import { StoreError } from '../store-error.js'
 
-/** What a backup holds. */
 export interface BackupFacts {
   readonly counts: RecordCounts
   /** Null before the first cycle. */

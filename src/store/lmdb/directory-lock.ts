@@ -10,7 +10,6 @@ import { StoreError } from '../store-error.js'
 import { changeOwner, isSameFile, notPlain } from './files.js'
 
 export interface DirectoryLock {
-  /** Unlocks the directory. */
   readonly release: () => Promise<void>
 }
 

@@ -40,7 +40,6 @@ export function notPlain(path: string): StoreError {
   return new StoreError('unusable', `${path} is not a regular file`)
 }
 
-/** Whether `path` leads to the open file. */
 export function isSameFile(fd: number, path: string): boolean {
   const open = fstatSync(fd, { bigint: true })
   const file = statSync(path, { bigint: true, throwIfNoEntry: false })
@@ -63,7 +62,7 @@ export function changeOwner(fd: number, { uid, gid }: Pick<Stats, 'uid' | 'gid'>
 
 /**
  * Runs `work`, which is synchronous, with the effective user of the owner of the file `path` when this process is root.
- * For libraries that open files by name: the owner of the directory may replace a file by a link at any moment, and then
+ * Libraries that open files by name need it: the owner of the directory may replace a file by a link at any moment, and then
  * only reaches what is its own.
  */
 export function asOwnerOf<T>(path: string, work: () => T): T {

@@ -13,7 +13,7 @@ import { directoryLockName } from './directory-lock.js'
 const samples = new URL('../../../test/helpers/store-samples.ts', import.meta.url).href
 
 const imageKey = { gallId: 'g', postNo: 12, position: 3 }
-/** For child processes, which run what `npm run build` made. */
+/** Child processes run what `npm run build` made. */
 const built = (name: string) => new URL(`../../../dist/store/${name}`, import.meta.url).href
 
 let dataDir: string

@@ -26,7 +26,7 @@ import {
 const samples = new URL('../../../test/helpers/store-samples.ts', import.meta.url).href
 
 const imageKey = { gallId: '야구', postNo: 12, position: 3 }
-/** For child processes, which run what `npm run build` made. */
+/** Child processes run what `npm run build` made. */
 const built = (name: string) => new URL(`../../../dist/store/${name}`, import.meta.url).href
 
 let directory: string

@@ -19,7 +19,7 @@ export class OwnCycles {
     this.#lastStored = lastPosition(databases)
   }
 
-  /** In a transaction, before it writes. Throws a StoreError if another process has changed the file. */
+  /** Called in a transaction, before it writes. Throws a StoreError if another process has changed the file. */
   check(): void {
     if (this.#lastStored > 0 && !this.#cycles.doesExist(this.#lastStored))
       throw new StoreError(
@@ -36,7 +36,7 @@ export class OwnCycles {
         )
   }
 
-  /** In the transaction, after it has written. Returns the last position, for `confirm`. */
+  /** Called in the transaction, after it has written. Returns the last position, for `confirm`. */
   noteWritten(): Position {
     let last = this.#lastStored
     for (const [position, cycleId] of this.#newCycles()) {

@@ -55,7 +55,6 @@ export interface Meta {
   readonly transaction: bigint
 }
 
-/** The header of every page. */
 export interface PageHead {
   readonly number: number
   readonly transaction: bigint
@@ -73,9 +72,9 @@ export interface Node {
   readonly end: number
   readonly flags: number
   readonly key: Uint8Array
-  /** In a leaf; of a large record, its location. */
+  /** Record of a leaf; for a large one, its location. */
   readonly data: Uint8Array
-  /** In a branch. */
+  /** Page number of the subtree in a branch. */
   readonly child: number
 }
 

@@ -127,11 +127,10 @@ const countNames = {
 } as const
 type Count = keyof typeof countNames
 
-/** A walk through one tree. */
 interface Walk {
   readonly tree: Tree
   readonly name: string
-  readonly counted: Record<Count, number>
+  readonly tally: Record<Count, number>
   readonly onLeafNode: (node: Node, page: Uint8Array) => void
 }
 
@@ -195,20 +194,17 @@ class TreeWalk {
 
   #checkTree(tree: Tree, name: string, onLeafNode: (node: Node, page: Uint8Array) => void): void {
     if (!treeFlags.includes(tree.flags)) throw new Damage(`${name}: unknown flags ${tree.flags}`)
-    const counted = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
+    const tally = { branchPages: 0, leafPages: 0, overflowPages: 0, entries: 0 }
     if (tree.root !== null)
-      this.#walk(
-        { tree, name, counted, onLeafNode },
-        { number: tree.root, level: 1, from: null, below: null },
-      )
+      this.#walk({ tree, name, tally, onLeafNode }, { number: tree.root, level: 1, from: null, below: null })
     else if (tree.depth !== 0) throw new Damage(`${name}: a tree of depth ${tree.depth} without a root`)
     for (const count of Object.keys(countNames) as Count[])
-      if (tree[count] !== counted[count])
-        throw new Damage(`${name}: ${counted[count]} ${countNames[count]} instead of ${tree[count]}`)
+      if (tree[count] !== tally[count])
+        throw new Damage(`${name}: ${tally[count]} ${countNames[count]} instead of ${tree[count]}`)
   }
 
   #walk(walk: Walk, part: Part): void {
-    const { tree, name, counted, onLeafNode } = walk
+    const { tree, name, tally, onLeafNode } = walk
     const { number, level } = part
     const isLeaf = level === tree.depth
     if (level > Math.min(tree.depth, depthMax)) throw new Damage(`${name}: deeper than ${tree.depth}`)
@@ -217,17 +213,17 @@ class TreeWalk {
     const nodes = this.#nodesOf(page, number, isLeaf ? pageKind.leaf : pageKind.branch, name)
     this.#checkKeys(isLeaf ? nodes : nodes.slice(1), tree, part, `${name}, page ${number}`)
     if (isLeaf) {
-      counted.leafPages++
-      counted.entries += nodes.length
+      tally.leafPages++
+      tally.entries += nodes.length
       for (const node of nodes) {
-        if (node.flags === nodeFlag.large) counted.overflowPages += this.#visitLarge(node, page, name)
+        if (node.flags === nodeFlag.large) tally.overflowPages += this.#visitLarge(node, page, name)
         else if (node.flags !== 0 && node.flags !== nodeFlag.tree)
           throw new Damage(`${name}, page ${number}: unknown flags of an entry`)
         onLeafNode(node, page)
       }
       return
     }
-    counted.branchPages++
+    tally.branchPages++
     for (const [index, { key, child }] of nodes.entries()) {
       const from = index === 0 ? part.from : key
       const below = nodes[index + 1]?.key ?? part.below

@@ -30,12 +30,12 @@ export function isViewOfJournal(databases: Pick<Databases, 'meta'>): boolean {
   return databases.meta.doesExist(viewKey)
 }
 
-/** Within a transaction. */
+/** Runs within a transaction. */
 export function writeViewState({ meta }: Pick<Databases, 'meta'>, state: ViewState): void {
   meta.putSync(viewKey, packText(JSON.stringify(state)))
 }
 
-/** Within a transaction: the databases become an independent data directory. */
+/** Makes the databases an independent data directory. Runs within a transaction. */
 export function removeViewState({ meta }: Pick<Databases, 'meta'>): void {
   meta.removeSync(viewKey)
 }

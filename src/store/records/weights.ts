@@ -27,7 +27,7 @@ export function weightsRecords(db: Databases, access: RecordAccess): WeightsReco
     return [...db.weights.getKeys({ reverse: true, limit: 1 })][0] ?? 0
   }
 
-  /** Within a transaction, in the order of the numbers. */
+  /** Runs within a transaction, in the order of the numbers. */
   const index = (number: number, { version, firstCycleMs }: WeightsEntry): void => {
     const record = records.packPosition(number)
     const key = nameHash(version)
