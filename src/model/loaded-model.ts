@@ -68,7 +68,6 @@ export interface LoadedModel extends Model {
   close(): Promise<void>
 }
 
-/** The processes of a model. */
 interface Hosts {
   readonly heads: HeadsHost
   /** null: the model reads no texts. */

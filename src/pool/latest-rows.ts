@@ -1,7 +1,7 @@
 /**
  * The row that counts of several for one post: the latest, the last one on a tie (docs/contract.md, The pending pool).
  */
-import type { GalleryIds, KeyColumns } from '../contract/index.js'
+import { assert, type GalleryIds, type KeyColumns } from '../contract/index.js'
 import { PostMap } from './post-map.js'
 import { findSlot, type PoolKeys } from './state.js'
 import type { PostWarning } from './warnings.js'
@@ -27,6 +27,7 @@ export interface TimedRows {
 export function latestRows(rows: TimedRows, pool: PoolKeys, duplicates: PostWarning): LatestRows {
   const { codes, galleries } = rows
   const { count, gallery, postNo } = rows.keys
+  assert(rows.atMs.length === count && rows.atFraction.length === count, 'each row of a request has a time')
   const rowOfSlot = new Int32Array(pool.count).fill(-1)
   const otherRows: number[] = []
   /** Index into `otherRows` by post. */

@@ -2,7 +2,13 @@
  * The state of the pending pool: which posts are pending, in order of entry, and what is known of each. States are
  * immutable; each cycle creates the next one.
  */
-import type { GalleryIds, PostColumns, ReadingColumns, SnapshotColumns } from '../contract/index.js'
+import {
+  assert,
+  type GalleryIds,
+  type PostColumns,
+  type ReadingColumns,
+  type SnapshotColumns,
+} from '../contract/index.js'
 import { listPostColumns, noPosts, noReadings, noSnapshots } from './post-columns.js'
 import type { PostKeys } from './post-map.js'
 
@@ -72,6 +78,7 @@ export class SlotIndex {
 
   #build(): Uint32Array {
     const count = this.#postNo.length
+    assert(this.#gallery.length === count, 'each post has a gallery and a number')
     const buckets = new Uint32Array(2 ** Math.ceil(Math.log2(2 * count + 2)))
     for (let slot = 0; slot < count; slot++)
       buckets[this.#bucketOf(buckets, this.#gallery[slot]!, this.#postNo[slot]!)] = slot + 1

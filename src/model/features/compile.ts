@@ -16,7 +16,6 @@ export type FillFeatures = (inputs: ScoringInputs, matrix: Float32Array) => void
 export type MissingValues = 'imputed' | 'nan'
 
 export interface CompileOptions {
-  /** Evaluates the program. */
   readonly codec: Pick<Codec, 'runColumns'>
   /** Default: imputed. */
   readonly missing?: MissingValues

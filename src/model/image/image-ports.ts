@@ -28,7 +28,6 @@ export function pixelSize({ resize, crop }: Pick<ImageSettings, 'resize' | 'crop
   return resize
 }
 
-/** Shape of a tensor of `count` images. */
 export function inputShape(
   plan: Pick<ImageSettings, 'resize' | 'crop' | 'layout'>,
   count: number,

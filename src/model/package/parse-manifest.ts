@@ -137,9 +137,7 @@ function headRules(manifest: Manifest): Rule[] {
         `${member}.inputs.features has ${columns} names, but the manifest has ${featureCount} features`,
       ],
       [isList && Object.keys(outputs).length === 0, `${member}.outputs must have at least one head`],
-      ...Object.entries(outputs).flatMap(([name, output]) =>
-        outputRules(`${member}.outputs.${name}`, output),
-      ),
+      ...Object.entries(outputs).flatMap(([name, head]) => outputRules(`${member}.outputs.${name}`, head)),
     ]
   })
   const headRule = (name: HeadName): Rule => {

@@ -6,6 +6,7 @@
  *   encoder   the bytes of each item  →  vectors, float32 [items, dim]; flags, one byte per item: 1 if it is encoded;
  *             in the header, the items that cannot be encoded, with reasons
  */
+import { assert } from '../../contract/index.js'
 import { matrixNames, type MatrixName } from './head-ports.js'
 import { ModelRowError, type ItemFailure, type Vectors } from '../model.js'
 import type { HeadsPlan } from './plans.js'
@@ -55,6 +56,7 @@ export function headsOwnerFormat(plan: HeadsPlan): OwnerFormat<HeadRows, Float32
       if (memory.length < length) memory = new Float32Array(length)
       let at = 0
       const matrices = byMatrix((name) => memory.subarray(at, (at += count * widths[name])))
+      assert(at === length, 'the matrices have all values of the rows')
       fill(matrices)
       return { header: { kind: 'batch', count }, parts: matrixNames.map((name) => matrices[name]) }
     },
@@ -79,7 +81,11 @@ export const headsChildFormat: ChildFormat<HeadsBatch, HeadsReply> = {
     const matrices = byMatrix((name) => values[matrixNames.indexOf(name)]!)
     return { count: (header as { count: number }).count, matrices }
   },
-  encodeReply: ({ heads, failure }) => ({ header: { kind: 'done', failure }, parts: heads }),
+  encodeReply({ heads, failure }) {
+    const areEqual = heads.every(({ length }) => length === heads[0]?.length)
+    assert(areEqual, 'each head has a value for each row')
+    return { header: { kind: 'done', failure }, parts: heads }
+  },
 }
 
 export function encoderOwnerFormat(role: 'text' | 'image'): OwnerFormat<EncoderRequest, Vectors> {

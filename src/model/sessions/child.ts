@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { rmdirSync, writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { silentLog, type Log } from '../../base/index.js'
+import { assert } from '../../contract/index.js'
 import { headerDescriptor, lifelineDescriptor, payloadDescriptor } from './child-process.js'
 import { encoderChildFormat, headsChildFormat } from './batches.js'
 import { ChildMessages, type ChildFormat, type Message, type OutgoingMessage } from './messages.js'
@@ -84,6 +85,7 @@ function openedChild<Request, Reply>(
   format: ChildFormat<Request, Reply>,
 ): Opened {
   const { placements, ports } = program
+  assert(placements.length === ports.length, 'each graph has a placement and its ports')
   return {
     placements,
     ports,

@@ -224,6 +224,7 @@ export class Replica implements EnvironmentRole {
       await journal.release(lease.epoch)
       return
     }
+    assert(this.#lease === null, 'a standby holds no lease')
     this.#hold(lease, startedAt)
     log.info(
       { environment: journal.environment, epoch: lease.epoch, after: owner },

@@ -49,6 +49,7 @@ export class StagedDatabases {
 
   /** The changes of all writes since the last call. */
   take(): Change[] {
+    assert(this.#progress.undo === null, 'no write is in progress when the changes are taken')
     return [...this.#staged].flatMap(([kind, database]) => database.take().map((row) => ({ kind, ...row })))
   }
 }

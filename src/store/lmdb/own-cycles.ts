@@ -3,6 +3,7 @@
  * writes: its candidates are missing from the pool in memory, and from every later snapshot. So does a file without the
  * last cycle: it was overwritten, for example with an older copy.
  */
+import { assert } from '../../contract/index.js'
 import { lastPosition, readCycle, readRecord, type Databases } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import type { Position } from '../store.js'
@@ -48,6 +49,7 @@ export class OwnCycles {
 
   /** The transaction that ended at this position is stored. */
   confirm(last: Position): void {
+    assert(last >= this.#lastStored, 'the last position never falls')
     this.#lastStored = last
     for (const position of this.#unconfirmed.keys()) if (position <= last) this.#unconfirmed.delete(position)
   }

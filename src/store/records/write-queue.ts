@@ -104,6 +104,7 @@ export abstract class WriteQueue {
     while (this.#waiting.length > 0) {
       await this.#gather()
       const batch = this.#takeBatch()
+      assert(batch.length > 0, 'a commit takes at least one write')
       await this.commit(batch)
       this.#count -= batch.length
       this.#writersCount = batch.length + this.#waiting.length
