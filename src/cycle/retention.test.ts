@@ -286,7 +286,7 @@ test('after expiry nothing is left of a cycle but its id and its record, and not
     requests: 3,
     responses: 3,
     cycle_ids: 5,
-    // The last one is stored with the next cycle.
+    // That of the last one is stored with a snapshot of the pool.
     chain: 5,
     images: 0,
     image_bytes: 0,
