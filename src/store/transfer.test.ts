@@ -51,8 +51,8 @@ async function recorded(): Promise<string> {
   return dataDir
 }
 
-/** The records of `recorded`: five cycles of five records without one response, four links of the chain, three of an image, three of weights, an outcome, a snapshot. */
-const recordCount = 5 * 5 - 1 + 4 + 3 + 3 + 1 + 1
+/** The records of `recorded`: five cycles of five records without one response, five links of the chain, three of an image, three of weights, an outcome, a snapshot. */
+const recordCount = 5 * 5 - 1 + 5 + 3 + 3 + 1 + 1
 
 describe.skipIf(postgresBin === null)('import and export', () => {
   test('a data directory that was imported is served from the journal, and exported as it was', async () => {
