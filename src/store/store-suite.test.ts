@@ -102,6 +102,16 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       )
     })
 
+    test('a snapshot stores no hash for a cycle that is stored just before it', async () => {
+      const [store, other] = [await newStore(), await newStore()]
+      for (const number of [1, 2]) await other.appendCycle(cycleSample(number))
+      await store.appendCycle(cycleSample(1))
+      await store.hashed()
+      await Promise.all([store.appendCycle(cycleSample(2)), store.putPoolSnapshot(1, bytesOf(1))])
+      expect(store.hashes(2)).toEqual(other.hashes(2))
+      expect(store.hashes(1)).toEqual(other.hashes(1))
+    })
+
     test('the chain of hashes goes on from the last cycle whose record has expired', async () => {
       const [store, whole] = [await newStore(), await newStore()]
       for (const each of [store, whole])

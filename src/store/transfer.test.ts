@@ -51,7 +51,10 @@ async function recorded(): Promise<string> {
   return dataDir
 }
 
-/** The records of `recorded`: five cycles of five records without one response, five links of the chain, three of an image, three of weights, an outcome, a snapshot. */
+/**
+ * The records of `recorded`: five cycles of five records without one response, five links of the chain, three of an image, three of
+ * weights, an outcome, a snapshot.
+ */
 const recordCount = 5 * 5 - 1 + 5 + 3 + 3 + 1 + 1
 
 describe.skipIf(postgresBin === null)('import and export', () => {

@@ -6,7 +6,8 @@
  *   hash    SHA-256 of four lines of 64 hex digits: hash of the cycle before, request, response, record
  *
  * No response waits for the hashes of its own cycle: they are computed when it is sent, and stored with the next cycle or the next
- * snapshot of the pool, which a server writes when it ends. When records expire, the start of the chain keeps the hash of the last one of them, from which the others go on.
+ * snapshot of the pool, which a server writes when it ends. When records expire, the start of the chain keeps the hash of the last
+ * one of them, from which the others go on.
  */
 import { createHash, hash } from 'node:crypto'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
