@@ -204,6 +204,8 @@ const floatBytes = 4
 const uint32Bytes = 4
 /** The most top bytes, which are the sign and most of the exponent of a float, for which a column has codes. */
 const topsMax = 16
+/** No position of a top byte. */
+const noCode = 255
 /** Bits of a code, by the number of top bytes in a column. */
 const codeWidths = [
   { topsMax: 1, width: 0 },
@@ -238,38 +240,33 @@ function packColumn(values: Float32Array | null): PackedFloats {
   if (values === null) return { form: floatForm.absent, bytes: new Uint8Array(0) }
   const { buffer, byteOffset, byteLength, length } = values
   const bits = new Uint32Array(buffer, byteOffset, length)
-  const width = codeWidthOf(bits)
-  if (width === null || codedBytes(length, width) >= byteLength)
+  const { tops, codeOf } = topsOf(bits)
+  const width = codeWidths.find((code) => tops.length <= code.topsMax)?.width
+  if (width === undefined || codedBytes(length, width) >= byteLength)
     return { form: floatForm.plain, bytes: new Uint8Array(buffer, byteOffset, byteLength) }
   const bytes = new Uint8Array(codedBytes(length, width))
-  const { lower, third, codes, tops } = codedParts(bytes, length, width)
-  /** One more than the code of a top byte; 0: it has none yet. */
-  const codeOf = new Uint8Array(256)
-  let topCount = 0
+  const parts = codedParts(bytes, length, width)
+  parts.tops.set(tops)
+  const { lower, third, codes } = parts
   for (let row = 0; row < length; row++) {
     const value = bits[row]!
-    const top = value >>> 24
-    if (codeOf[top] === 0) {
-      tops[topCount++] = top
-      codeOf[top] = topCount
-    }
     lower[row] = value
     third[row] = value >>> 16
-    if (width > 0) codes[(row * width) >> 3]! |= (codeOf[top]! - 1) << ((row * width) & 7)
   }
+  for (let row = 0; row < length && width > 0; row++)
+    codes[(row * width) >> 3]! |= codeOf[bits[row]! >>> 24]! << ((row * width) & 7)
   return { form: width, bytes }
 }
 
-/** Null: there are too many top bytes. */
-function codeWidthOf(bits: Uint32Array): number | null {
-  const isThere = new Uint8Array(256)
-  let topCount = 0
-  for (let row = 0; row < bits.length && topCount <= topsMax; row++) {
+/** The distinct top bytes, in order of appearance, and the position of each; one more than a column can have ends the search. */
+function topsOf(bits: Uint32Array): { readonly tops: readonly number[]; readonly codeOf: Uint8Array } {
+  const tops: number[] = []
+  const codeOf = new Uint8Array(256).fill(noCode)
+  for (let row = 0; row < bits.length && tops.length <= topsMax; row++) {
     const top = bits[row]! >>> 24
-    topCount += 1 - isThere[top]!
-    isThere[top] = 1
+    if (codeOf[top] === noCode) codeOf[top] = tops.push(top) - 1
   }
-  return codeWidths.find((code) => topCount <= code.topsMax)?.width ?? null
+  return { tops, codeOf }
 }
 
 function unpackFloats(table: TableDeclaration, bytes: Uint8Array): Record<string, Values | number> {
