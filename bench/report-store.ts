@@ -128,6 +128,7 @@ async function fill(): Promise<number> {
       plan,
       weights,
       available: nothingEncoded(plan.scoring.count),
+      warnings: plan.warnings,
     })(heads)
     columnBytes += columns.length
     await writing

@@ -278,8 +278,7 @@ export interface StoredPage extends ListPage<ListedCycle> {
 
 /** `/api/cycles/{cycle_id}`: a stored response, its results counted by reason. */
 export interface StoredResponse extends Omit<CycleResponse, 'results' | 'warnings'> {
-  /** Lines are those of another version. */
-  readonly warnings: readonly (Warning | string)[]
+  readonly warnings: readonly Warning[]
   readonly reasons: readonly { readonly reason: string; readonly count: number }[]
 }
 

@@ -1,6 +1,6 @@
 /** The lines in `warnings` of a response. */
 import { expect, test } from 'vitest'
-import { parseWarning, warningCodes, warningLine, warningText, type WarningCode } from './warnings.js'
+import { warningCodes, warningLine, warningText, type WarningCode } from './warnings.js'
 
 test('a warning about posts is its sentence, their number and the first of them', () => {
   expect(warningText({ code: 'removal_not_pending', count: 2, detail: 'g/1, g/2' })).toBe(
@@ -21,19 +21,6 @@ test('each code has a sentence of its own', () => {
   const sentences = warningCodes.map((code) => warningText({ code, count: null, detail: '' }))
   expect(new Set(sentences).size).toBe(warningCodes.length)
 })
-
-test.each(warningCodes)(
-  'a line of %s is read as the warning that it was; the line of another version is not',
-  (code) => {
-    for (const count of [null, 0, 12])
-      for (const detail of ['', 'g/1, g/2', 'a: b (3): c', 'two\nlines'])
-        expect(parseWarning(warningText({ code, count, detail }))).toEqual({ code, count, detail })
-    expect(
-      parseWarning(`${warningText({ code, count: null, detail: '' }).slice(0, -2)} today: g/1`),
-    ).toBeNull()
-    expect(parseWarning('late cycle')).toBeNull()
-  },
-)
 
 test('readers of another language get its sentence, with the same number and detail', () => {
   const sentences = Object.fromEntries(warningCodes.map((code) => [code, code.toUpperCase()]))

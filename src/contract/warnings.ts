@@ -40,10 +40,3 @@ export function warningLine(
 ): string {
   return `${sentences[code]}${count === null ? '' : ` (${count})`}: ${detail}`
 }
-
-/** The warning of a line that `warningText` wrote: a stored response has lines only. Null for the line of another version. */
-export function parseWarning(line: string): Warning | null {
-  const [, sentence, count, detail = ''] = /^(.*?)(?: \((\d+)\))?: (.*)$/s.exec(line) ?? []
-  const code = warningCodes.find((one) => warningSentences[one] === sentence)
-  return code === undefined ? null : { code, count: count === undefined ? null : Number(count), detail }
-}

@@ -9,6 +9,7 @@ import {
   type GalleryIds,
   type HeadColumns,
   type KeyColumns,
+  type Warning,
 } from '../contract/index.js'
 import { gallIdAt, PostMap, type CyclePlan, type WeightsSetting } from '../pool/index.js'
 import { packCycleRecord, type CycleRows, type CycleTables } from '../records/index.js'
@@ -23,11 +24,12 @@ export interface RecordedInputs extends TableInputs {
   readonly weights: WeightsSetting
   /** What the model had of the scored posts. */
   readonly available: Availability
+  readonly warnings: readonly Warning[]
 }
 
 /** The function that it returns makes the record of the cycle from the heads of the scored posts. */
 export function cycleRecordOf(inputs: RecordedInputs): (heads: HeadColumns) => Uint8Array {
-  const { plan, weights, available } = inputs
+  const { plan, weights, available, warnings } = inputs
   const { textEncoder, imageEncoder, images } = available
   const { counters, candidates, removals, results } = plannedTables(inputs)
   const finish = packCycleRecord(
@@ -37,6 +39,7 @@ export function cycleRecordOf(inputs: RecordedInputs): (heads: HeadColumns) => U
       image_encoder: imageEncoder,
       entered: plan.entries.enteredRows.length,
       left_at: plan.leftAtMs,
+      warnings,
     },
     {
       candidates,

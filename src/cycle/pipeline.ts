@@ -160,7 +160,12 @@ export class CyclePipeline {
     call.packed().catch(() => undefined)
     predicting.catch(() => undefined)
     await yieldIfLarge(json)
-    const recordOf = cycleRecordOf({ cycle, plan, weights, available })
+    const warnings = [
+      ...modelKindWarnings(model),
+      ...plan.warnings,
+      ...missingInputWarnings(model, plan, inputs),
+    ]
+    const recordOf = cycleRecordOf({ cycle, plan, weights, available, warnings })
     const heads = await predicting.catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error
       const attempt = { version: model.version, what: `cycle ${cycle.cycleId}`, plan }
@@ -187,7 +192,7 @@ export class CyclePipeline {
       weightsVersion: weights.version,
       counts: countsOf(cycle, plan),
       missingFeatureShare: plan.missingFeatureShare,
-      warnings: [...modelKindWarnings(model), ...plan.warnings, ...missingInputWarnings(model, plan, inputs)],
+      warnings,
       results,
     }
     return { columns, imagesStored, recordColumns: recordOf(heads) }

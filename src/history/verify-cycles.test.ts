@@ -257,6 +257,11 @@ describe('verification reports', () => {
       /the record has different results from the response/,
     ],
     [
+      'a response with other warnings than the record',
+      () => response(2, () => ({ warnings: ['late cycle: not so'] })),
+      /the record has different warnings from the response/,
+    ],
+    [
       'a record with other counters',
       () => change(2, () => ({ columns: variant.columns })),
       /the rows of the record differ from the request/,

@@ -1,7 +1,7 @@
 /**
  * Verifies the record of a cycle against its response, and against the plan of its request.
  */
-import { headNames, type CycleColumns, type CycleResponse } from '../contract/index.js'
+import { headNames, warningText, type CycleColumns, type CycleResponse } from '../contract/index.js'
 import { plannedTables } from '../cycle/index.js'
 import { scoreRows, type CyclePlan } from '../pool/index.js'
 import { readCycleHeader, readCycleTable, tookEffect, type CycleRows } from '../records/index.js'
@@ -53,7 +53,8 @@ function compareResponse(record: Uint8Array, response: CycleResponse, report: Re
   if (!isSameList(outcome, pending.map(outcomeCodeOf)))
     report('the record has different results from the response')
   const { count, ...heads } = readCycleTable(record, 'heads')
-  const scores = scoreRows(heads, readCycleHeader(record).weights, count)
+  const { weights, warnings } = readCycleHeader(record)
+  const scores = scoreRows(heads, weights, count)
   const isSameScores = isSameList(
     scores,
     scored.map(({ score }) => Math.fround(score ?? NaN)),
@@ -70,6 +71,8 @@ function compareResponse(record: Uint8Array, response: CycleResponse, report: Re
   if (!isSameScores || !isSameHeads) report('the record has different scores from the response')
   if (readCycleTable(record, 'scored').count !== scored.length)
     report('the record of texts and images has different rows from the response')
+  if (!isSameList(warnings.map(warningText), response.warnings))
+    report('the record has different warnings from the response')
 }
 
 /** Each column of `a` is one of `b`, with the same values. */

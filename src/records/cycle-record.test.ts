@@ -12,6 +12,7 @@ const header = {
   image_encoder: null,
   entered: 1,
   left_at: 1_767_200_000_000,
+  warnings: [{ code: 'late_cycle' as const, count: null, detail: '글 "1": \ud800' }],
 }
 
 const tables = {
@@ -64,15 +65,15 @@ const heads = {
 const record = packCycleRecord(header, tables)(heads)
 
 test('header and tables are read as they were packed, each without the others', () => {
-  expect(readCycleHeader(record)).toEqual({ layout: 5, ...header })
+  expect(readCycleHeader(record)).toEqual({ layout: 6, ...header })
   const all = { ...tables, heads }
   for (const name of cycleTableNames) expect(readCycleTable(record, name)).toEqual(all[name])
 })
 
 test('a record that is cut, and one of another layout, are errors', () => {
   expect(() => readCycleTable(record.subarray(0, -1), 'heads')).toThrow('incomplete')
-  const text = Buffer.from(record).toString('latin1').replace('"layout":5', '"layout":9')
-  expect(() => readCycleTable(Buffer.from(text, 'latin1'), 'results')).toThrow('layout 9, not 5')
+  const text = Buffer.from(record).toString('latin1').replace('"layout":6', '"layout":9')
+  expect(() => readCycleTable(Buffer.from(text, 'latin1'), 'results')).toThrow('layout 9, not 6')
 })
 
 test('a score takes at most 20 bytes', () => {

@@ -6,7 +6,7 @@
  * Before each part, and before each of the tables, stands its length (u32). Every start reads the removals of a week, so these
  * few rows are not compressed.
  */
-import type { Weights } from '../contract/index.js'
+import type { Warning, Weights } from '../contract/index.js'
 import { compress, decompress, packRows, rowBytes, rowsOf, unpackRows, type Rows } from './table.js'
 import { cycleTables, type CycleTableName } from './tables.js'
 
@@ -22,12 +22,14 @@ export interface CycleRecordHeader {
   readonly entered: number
   /** Time of the departures: never earlier than that of an earlier cycle. */
   readonly left_at: number
+  /** Those of the response, which has their sentences. */
+  readonly warnings: readonly Warning[]
 }
 
 export type CycleRows<Name extends CycleTableName> = Rows<(typeof cycleTables)[Name]>
 export type CycleTables = { readonly [Name in CycleTableName]: CycleRows<Name> }
 
-export const cycleRecordLayout = 5
+export const cycleRecordLayout = 6
 /** In the order in which they stand in the record. */
 const compressedTables = ['candidates', 'results', 'scored', 'images'] as const satisfies CycleTableName[]
 const lengthBytes = 4

@@ -271,7 +271,7 @@ export const storedFixture: StoredResponse = {
   weights_version: 'weights-6',
   missing_feature_share: 0.083,
   counts: countsFixture,
-  warnings: [{ code: 'late_cycle', count: null, detail: 'w1' }, 'a line of another version'],
+  warnings: [{ code: 'late_cycle', count: null, detail: 'w1' }],
   reasons: [
     { reason: 'missing_title', count: 809 },
     { reason: 'missing_clock', count: 0 },

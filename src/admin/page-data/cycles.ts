@@ -4,8 +4,8 @@
  */
 import {
   assert,
+  outcome,
   outcomeCodes,
-  parseWarning,
   ServiceError,
   type CycleResponse,
   type ListedCycle,
@@ -14,6 +14,7 @@ import {
   type StoredResponse,
 } from '../../contract/index.js'
 import { unpackRequest } from '../../cycle/index.js'
+import { readCycleHeader, readCycleTable } from '../../records/index.js'
 import type { ServerSources } from '../../server/index.js'
 import type { Observer } from '../observer.js'
 import type { Reply } from '../routes.js'
@@ -79,26 +80,28 @@ export async function requestOf({ store }: ServerSources, cycleId: string): Prom
 
 /**
  * A stored response without its results, and these counted by reason. It has one row per pending post, so only what
- * precedes the rows is parsed.
+ * precedes the rows is parsed; warnings and outcomes are those of the record.
  */
 export function storedCycle({ store }: ServerSources, cycleId: string): StoredResponse {
+  const position = store.findCycle(cycleId)?.position
+  const record = position === undefined ? undefined : store.readColumns(position)
   const response = store.readResponse(cycleId)
-  if (response === undefined) throw notStored()
+  if (record === undefined || response === undefined) throw notStored()
   const bytes = Buffer.from(response.buffer, response.byteOffset, response.length)
   const end = bytes.indexOf(',"results":[')
   assert(end > 0, 'a response has results')
   const head = JSON.parse(`${bytes.toString('utf8', 0, end)}}`) as Omit<CycleResponse, 'results'>
-  const reasons = outcomeCodes.flatMap(({ reason }) => reason ?? [])
-  // Within a string of JSON the quotation marks are escaped.
-  const count = (reason: string): number => occurrences(bytes, `,"reason":"${reason}"}`, end)
-  const warnings = head.warnings.map((line) => parseWarning(line) ?? line)
-  return { ...head, warnings, reasons: reasons.map((reason) => ({ reason, count: count(reason) })) }
-}
-
-function occurrences(bytes: Buffer, text: string, start: number): number {
-  let count = 0
-  for (let at = bytes.indexOf(text, start); at >= 0; at = bytes.indexOf(text, at + text.length)) count++
-  return count
+  const results = readCycleTable(record, 'results')
+  const reasons = outcomeCodes.flatMap(({ reason }, code) => {
+    if (reason === null) return []
+    // The record has a row for each pending post; the other results are of unknown ones.
+    const count =
+      code === outcome.unknownPost
+        ? head.counts.results - results.count
+        : results.outcome.filter((each) => each === code).length
+    return { reason, count }
+  })
+  return { ...head, warnings: readCycleHeader(record).warnings, reasons }
 }
 
 export function responseOf({ store }: ServerSources, cycleId: string): Reply {

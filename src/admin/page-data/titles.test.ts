@@ -36,6 +36,7 @@ function recordOf(title: readonly string[]): Uint8Array {
     image_encoder: null,
     entered: count,
     left_at: 0,
+    warnings: [],
   }
   return packCycleRecord(header, {
     candidates: {

@@ -165,7 +165,7 @@ function Warnings({ warnings }: Pick<StoredResponse, 'warnings'>) {
       <ul class="warnings">
         {warnings.map((warning, i) => (
           <li key={i}>
-            <Text>{typeof warning === 'string' ? warning : warningLine(warning, t.warningKinds)}</Text>
+            <Text>{warningLine(warning, t.warningKinds)}</Text>
           </li>
         ))}
       </ul>

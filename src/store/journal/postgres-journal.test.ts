@@ -34,7 +34,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       await (await open()).close()
     })
 
-    test.each([3, 99])('a schema of version %i is refused, by a migration too', async (version) => {
+    test.each([4, 99])('a schema of version %i is refused, by a migration too', async (version) => {
       const database = `version_${version}`
       const url = (await cluster()).createDatabase(database)
       const migrate = async () => {

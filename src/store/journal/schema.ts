@@ -12,7 +12,7 @@ import { StoreError } from '../store-error.js'
 import type { JournalConnection } from './connection.js'
 import { beginWriting } from './statements.js'
 
-/** Versions 1 to 3 were never released. Migration i leads to version i + 4. Migrations that were released never change. */
+/** Versions 1 to 4 were never released. Migration i leads to version i + 5. Migrations that were released never change. */
 const migrations: readonly string[] = [
   `create table understudy.environment (
      name text primary key,
@@ -54,7 +54,7 @@ const migrations: readonly string[] = [
    alter table understudy.record alter column value set storage external;`,
 ]
 
-const schemaVersionMin = 4
+const schemaVersionMin = 5
 export const journalSchemaVersion = schemaVersionMin - 1 + migrations.length
 
 /** The version of the schema; 0 if there is none. */

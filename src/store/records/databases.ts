@@ -22,7 +22,7 @@
 import type { Page } from '../store.js'
 
 /** Raised with every change that older programs cannot read: they must not open such a file. */
-export const schemaVersion = 4
+export const schemaVersion = 5
 
 /** One database: records by key, in the order of the keys. */
 export interface RecordDatabase<Key> {
