@@ -235,14 +235,14 @@ function pointOf({ call, plan, response }: CycleStored): Omit<CyclePoint, 'first
 }
 
 function callRecord(id: number, request: EndedRequest, result: CallRecord['result']): CallRecord {
-  const { method, path, operation, status, stages, bytesIn, bytesOut } = request
+  const { method, loggedPath, operation, status, stages, bytesIn, bytesOut } = request
   const summary = stages?.summary ?? null
   const warnings = summary?.warnings ?? []
   return {
     id,
     at: new Date(request.receivedAtMs).toISOString(),
     method,
-    path,
+    path: loggedPath,
     operation,
     status,
     result,

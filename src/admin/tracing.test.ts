@@ -75,6 +75,16 @@ test('a span is an error if the server failed, not if it refused the request', (
   expect(made.map(({ status }) => status?.code)).toEqual([undefined, undefined, undefined, error])
 })
 
-test('without an SDK nothing happens', () => {
-  expect(() => new Tracing('1').requestEnded(endedCycle(null))).not.toThrow()
+test('without an SDK not even the request is read; one that is registered late gets the spans from then on', () => {
+  const unread = new Proxy({} as EndedRequest, {
+    get: (_, name) => {
+      throw new Error(`${String(name)} is read`)
+    },
+  })
+  const tracing = new Tracing('1')
+  expect(() => tracing.requestEnded(unread)).not.toThrow()
+  const made = recordedSpans()
+  expect(() => tracing.requestEnded(unread)).toThrow('is read')
+  tracing.requestEnded(endedRequest)
+  expect(made).toHaveLength(1)
 })

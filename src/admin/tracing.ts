@@ -4,12 +4,14 @@
  */
 import {
   isSpanContextValid,
+  ProxyTracerProvider,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
   trace,
   type Attributes,
   type Context,
+  type Tracer,
 } from '@opentelemetry/api'
 import { callProblemText } from '../contract/index.js'
 import type { EndedRequest } from '../server/index.js'
@@ -24,9 +26,9 @@ export class Tracing {
   }
 
   requestEnded(request: EndedRequest): void {
+    const tracer = this.#tracer()
+    if (tracer === undefined) return
     const { method, operation, startedAt, endedAt, status } = request
-    // Read each time: the SDK may be registered late.
-    const tracer = trace.getTracer(tracerName, this.#version)
     const span = tracer.startSpan(
       operation ?? method,
       { kind: SpanKind.SERVER, startTime: epochMs(startedAt), attributes: attributesOf(request) },
@@ -43,6 +45,14 @@ export class Tracing {
       }
     }
     span.end(epochMs(endedAt))
+  }
+
+  /** Undefined as long as no SDK is registered; it may be registered late. */
+  #tracer(): Tracer | undefined {
+    const provider = trace.getTracerProvider()
+    return provider instanceof ProxyTracerProvider
+      ? provider.getDelegateTracer(tracerName, this.#version)
+      : provider.getTracer(tracerName, this.#version)
   }
 }
 
@@ -70,7 +80,7 @@ function problemText({ problem }: EndedRequest): string {
 /** The attributes; their names follow the semantic conventions of OpenTelemetry. */
 function attributesOf({
   method,
-  path,
+  loggedPath,
   operation,
   status,
   code,
@@ -82,7 +92,7 @@ function attributesOf({
   const cycleId = summary?.cycleId ?? stages?.cycleId
   return {
     'http.request.method': method,
-    'url.path': path,
+    'url.path': loggedPath,
     ...(operation === null ? {} : { 'http.route': operation.replace(/^\S+ /, '') }),
     ...(status === 0 ? { 'error.type': 'aborted' } : { 'http.response.status_code': status }),
     ...(code === undefined ? {} : { 'error.type': code }),

@@ -22,7 +22,8 @@ import { BodyAdmission } from './body-admission.js'
 import { GrowingBody } from './growing-body.js'
 import { heldResources, type HeldResources } from './held-resources.js'
 import { ImageUploads } from './image-uploads.js'
-import { RequestHandler, type EndedRequest } from './request-handler.js'
+import type { EndedRequest } from './exchange.js'
+import { RequestHandler } from './request-handler.js'
 
 const authorization = 'key-of-these-tests-0123456789'
 const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }

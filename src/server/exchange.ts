@@ -6,7 +6,7 @@ import { STATUS_CODES } from 'node:http'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { inBackground, kibibyte, mebibyte, nextTurn } from '../base/index.js'
 import { assert, ServiceError, type CallProblem } from '../contract/index.js'
-import type { RequestBody } from '../cycle/index.js'
+import type { RequestBody, StageClock } from '../cycle/index.js'
 import type { CallResources } from './call-resources.js'
 import type { CycleLog } from './cycle-log.js'
 import { IncomingBody, type AnnouncedBody } from './incoming-body.js'
@@ -19,6 +19,30 @@ export interface OutgoingResponse {
   readonly body: Uint8Array
 }
 
+/** A request after its response, or after its work if its client has disconnected, for observers of the server. */
+export interface EndedRequest {
+  readonly method: string
+  /** Without its query; a long one is cut. */
+  readonly loggedPath: string
+  /** Method and path of the operation; null if no operation fits. */
+  readonly operation: string | null
+  /** 0: the client disconnected before the response. */
+  readonly status: number
+  /** Code of an error response on the wire, and what is wrong. */
+  readonly code: string | undefined
+  readonly problem: CallProblem | null
+  /** Milliseconds since 1970. */
+  readonly receivedAtMs: number
+  /** Times of `performance.now()`. */
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly stages: (StageClock & Pick<CycleLog, 'cycleId'>) | null
+  /** The trace that the request belongs to, if its header names one. */
+  readonly trace: TraceParent | null
+}
+
 /** A larger body is sent in pieces. uWebSockets.js copies what the socket does not accept of a body sent as a whole. */
 const wholeBodyBytesMax = 16 * kibibyte
 /**
@@ -27,6 +51,8 @@ const wholeBodyBytesMax = 16 * kibibyte
  */
 const turnBytesMax = 2 * mebibyte
 const pieceBytesMin = 64 * kibibyte
+/** The path of an unknown operation has any length. */
+const loggedPathCharsMax = 200
 /** Interval of attempts to write to a full socket. They keep uWebSockets.js from closing the connection after 10 s. */
 const retryMs = 2000
 /** A client that reads nothing for this long is disconnected. */
@@ -40,26 +66,25 @@ export function sendingCount(): number {
   return piecesCount
 }
 
-export class Exchange {
+export class Exchange implements EndedRequest {
   readonly method: string
   readonly path: string
   readonly receivedAtMs: number
   readonly startedAt = performance.now()
+  /** Set when the request is reported. */
+  endedAt = 0
   readonly headers: RequestHeaders
   /** The client requests `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
   readonly wantsTiming: boolean
-  /** The trace that the request belongs to, if its header names one. */
   readonly trace: TraceParent | null
-  /** Method and path of the operation; null if no operation fits. */
   operation: string | null = null
   /** Set for a cycle. */
   stages: CycleLog | null = null
   /** Set for a body whose `reading`, which never rejects, may go on when the work has ended. */
   lateBody: Pick<RequestBody, 'reading' | 'release'> | null = null
-  bytesSent = 0
+  bytesOut = 0
   status = 0
-  /** Logged for an error response: its code on the wire, and what is wrong. */
-  errorCode: string | undefined
+  code: string | undefined
   problem: CallProblem | null = null
   /** Level of the request's log line. */
   logLevel: 'info' | 'debug' = 'info'
@@ -116,6 +141,15 @@ export class Exchange {
     // While this request is pending, uWebSockets.js closes the connection instead of serving the requests that follow.
     if (hasAmbiguousEnd) return nextTurn()
     return (close || closesConnection) && !this.body.isComplete ? this.body.drain() : null
+  }
+
+  get loggedPath(): string {
+    const { path } = this
+    return path.length <= loggedPathCharsMax ? path : `${path.slice(0, loggedPathCharsMax)}…`
+  }
+
+  get bytesIn(): number {
+    return this.body.bytesReceived
   }
 
   get ended(): boolean {
@@ -175,7 +209,7 @@ export class Exchange {
         response.endWithoutBody()
         this.#end()
       } else if (body.length <= wholeBodyBytesMax) {
-        this.bytesSent = body.length
+        this.bytesOut = body.length
         response.end(body, this.headers.hasAmbiguousEnd)
         this.#end()
       } else this.#sendInPieces(body)
@@ -191,16 +225,16 @@ export class Exchange {
     /** Returns false once everything is sent. */
     const sendPiece = (): boolean => {
       const pieceBytes = Math.max(pieceBytesMin, Math.floor(turnBytesMax / piecesCount))
-      const piece = body.subarray(this.bytesSent, this.bytesSent + pieceBytes)
+      const piece = body.subarray(this.bytesOut, this.bytesOut + pieceBytes)
       const [isAccepted, isDone] = response.tryEnd(piece, body.length)
       if (isDone) {
-        this.bytesSent = body.length
+        this.bytesOut = body.length
         this.#end()
         return false
       }
       const sent = response.getWriteOffset()
-      if (sent > this.bytesSent) acceptedAt = performance.now()
-      this.bytesSent = sent
+      if (sent > this.bytesOut) acceptedAt = performance.now()
+      this.bytesOut = sent
       if (isAccepted) scheduleNext()
       return true
     }

@@ -7,7 +7,7 @@ export { heldBytesKinds, heldCallsKinds } from './held-resources.js'
 export { decodeSegment } from './image-path.js'
 export { gunzipBody } from './json-body.js'
 export { lastCycleOf } from './operations.js'
-export type { EndedRequest } from './request-handler.js'
+export type { EndedRequest } from './exchange.js'
 export { acceptsCoding, gzipResponse } from './response-encoding.js'
 export {
   startServer,

@@ -5,46 +5,19 @@
 import type { Logger } from 'pino'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { callProblemText, memberNames, ServiceError, type CallProblem } from '../contract/index.js'
-import type { StageClock } from '../cycle/index.js'
 import { StoreError } from '../store/index.js'
 import type { ApiKeys } from './api-keys.js'
 import type { BodyAdmission } from './body-admission.js'
 import { CallResources } from './call-resources.js'
-import { roundedMs, type CycleLog } from './cycle-log.js'
-import { Exchange, type OutgoingResponse } from './exchange.js'
+import { roundedMs } from './cycle-log.js'
+import { Exchange, type EndedRequest, type OutgoingResponse } from './exchange.js'
 import { LineLimit } from './line-limit.js'
 import { handlers, jsonHeaders, type OperationParts } from './operations.js'
 import { gzipResponse, shouldGzip } from './response-encoding.js'
 import { findRoute } from './router.js'
-import type { TraceParent } from './trace-parent.js'
 
 /** Of a 401 (RFC 9110, 15.5.2). The scheme has no standard name: the header contains only the key. */
 const challenge = 'ApiKey'
-/** The path of an unknown operation has any length. */
-const loggedPathCharsMax = 200
-
-/** A request after its response, or after its work if its client has disconnected, for observers of the server. */
-export interface EndedRequest {
-  readonly method: string
-  /** Without its query; a long one is cut. */
-  readonly path: string
-  /** Method and path of the operation; null if no operation fits. */
-  readonly operation: string | null
-  /** 0: the client disconnected before the response. */
-  readonly status: number
-  /** Code of an error response on the wire, and what is wrong. */
-  readonly code: string | undefined
-  readonly problem: CallProblem | null
-  /** Milliseconds since 1970. */
-  readonly receivedAtMs: number
-  /** Times of `performance.now()`. */
-  readonly startedAt: number
-  readonly endedAt: number
-  readonly bytesIn: number
-  readonly bytesOut: number
-  readonly stages: (StageClock & Pick<CycleLog, 'cycleId'>) | null
-  readonly trace: TraceParent | null
-}
 
 export interface RequestHandlerParts {
   readonly apiKeys: ApiKeys
@@ -80,7 +53,7 @@ export class RequestHandler {
     this.#open.add(exchange)
     this.#serve(exchange).catch((error: unknown) => {
       log.error(
-        { err: error, method: exchange.method, path: loggedPath(exchange) },
+        { err: error, method: exchange.method, path: exchange.loggedPath },
         'the response could not be sent',
       )
       exchange.abort()
@@ -205,12 +178,12 @@ export class RequestHandler {
   #errorResponse(exchange: Exchange, error: unknown): OutgoingResponse {
     const refusal = serviceErrorOf(error)
     const cause: unknown = refusal === error ? refusal.cause : error
-    exchange.errorCode = refusal.code
+    exchange.code = refusal.code
     exchange.problem = problemOf(refusal)
     exchange.logLevel = 'info'
     if (refusal.status >= 500 && cause !== undefined)
       this.#parts.log.error(
-        { err: cause, method: exchange.method, path: loggedPath(exchange) },
+        { err: cause, method: exchange.method, path: exchange.loggedPath },
         'a request failed',
       )
     return refusal === unauthorized ? unauthorizedResponse : refusalResponse(refusal)
@@ -226,13 +199,12 @@ export class RequestHandler {
   /** To the log and to the observer, if there is one. */
   #report(exchange: Exchange): void {
     const { log } = this.#parts
-    const endedAt = performance.now()
+    exchange.endedAt = performance.now()
     if (log.isLevelEnabled(exchange.logLevel)) {
-      const omitted = exchange.status === 401 ? this.#keylessLines.take(endedAt) : 0
-      if (omitted !== null)
-        log[exchange.logLevel](logFields(exchange, endedAt, omitted), logMessage(exchange))
+      const omitted = exchange.status === 401 ? this.#keylessLines.take(exchange.endedAt) : 0
+      if (omitted !== null) log[exchange.logLevel](logFields(exchange, omitted), logMessage(exchange))
     }
-    this.#onEnded?.(endedRequest(exchange, endedAt))
+    this.#onEnded?.(exchange)
   }
 
   #released(exchange: Exchange): void {
@@ -248,38 +220,19 @@ function logMessage({ stages, status }: Exchange): string {
   return status === 200 ? 'cycle repeated' : 'request'
 }
 
-function logFields(exchange: Exchange, endedAt: number, omitted: number): object {
+function logFields(exchange: Exchange, omitted: number): object {
   return {
     method: exchange.method,
-    path: loggedPath(exchange),
+    path: exchange.loggedPath,
     status: exchange.status || 'aborted',
-    code: exchange.errorCode,
+    code: exchange.code,
     problem: exchange.problem === null ? undefined : callProblemText(exchange.problem),
     ...exchange.stages?.fields(),
     trace_id: exchange.trace?.traceId,
-    ms: roundedMs(endedAt - exchange.startedAt),
-    bytes_in: exchange.body.bytesReceived,
-    bytes_out: exchange.bytesSent,
+    ms: roundedMs(exchange.endedAt - exchange.startedAt),
+    bytes_in: exchange.bytesIn,
+    bytes_out: exchange.bytesOut,
     omitted: omitted === 0 ? undefined : omitted,
-  }
-}
-
-function endedRequest(exchange: Exchange, endedAt: number): EndedRequest {
-  const { method, operation, status, errorCode, problem, receivedAtMs, startedAt, stages, trace } = exchange
-  return {
-    method,
-    path: loggedPath(exchange),
-    operation,
-    status,
-    code: errorCode,
-    problem,
-    receivedAtMs,
-    startedAt,
-    endedAt,
-    stages,
-    trace,
-    bytesIn: exchange.body.bytesReceived,
-    bytesOut: exchange.bytesSent,
   }
 }
 
@@ -336,8 +289,4 @@ function standby(cause?: unknown): ServiceError {
 
 function shuttingDown(): ServiceError {
   return new ServiceError({ code: 'shutting_down' })
-}
-
-function loggedPath({ path }: Exchange): string {
-  return path.length <= loggedPathCharsMax ? path : `${path.slice(0, loggedPathCharsMax)}…`
 }

@@ -36,7 +36,8 @@ import { authorityOf, listen } from './http-listener.js'
 import { ImageUploads } from './image-uploads.js'
 import { isoTimeOnce, LogOutput } from './log-output.js'
 import { reload, waitingImageBytesMax, type ReloadParts } from './reload.js'
-import { RequestHandler, type EndedRequest } from './request-handler.js'
+import type { EndedRequest } from './exchange.js'
+import { RequestHandler } from './request-handler.js'
 import type { Settings } from '../settings/index.js'
 
 /** Part of the shutdown time, reserved for closing the model and the store after the last response. */

@@ -41,7 +41,7 @@ export async function observed() {
 
 export const endedRequest: EndedRequest = {
   method: 'POST',
-  path: '/v1/cycles',
+  loggedPath: '/v1/cycles',
   operation: 'POST /v1/cycles',
   status: 200,
   code: undefined,
