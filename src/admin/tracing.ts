@@ -4,7 +4,6 @@
  */
 import {
   isSpanContextValid,
-  ProxyTracerProvider,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
@@ -19,40 +18,35 @@ import type { EndedRequest } from '../server/index.js'
 const tracerName = 'understudy'
 
 export class Tracing {
-  readonly #version: string
+  /** It takes the SDK as soon as one is registered. */
+  readonly #tracer: Tracer
 
   constructor(version: string) {
-    this.#version = version
+    this.#tracer = trace.getTracer(tracerName, version)
   }
 
   requestEnded(request: EndedRequest): void {
-    const tracer = this.#tracer()
-    if (tracer === undefined) return
     const { method, operation, startedAt, endedAt, status } = request
-    const span = tracer.startSpan(
-      operation ?? method,
-      { kind: SpanKind.SERVER, startTime: epochMs(startedAt), attributes: attributesOf(request) },
-      contextOf(request),
-    )
+    const options = {
+      kind: SpanKind.SERVER,
+      startTime: epochMs(startedAt),
+      // Without an SDK, nobody reads them.
+      get attributes() {
+        return attributesOf(request)
+      },
+    }
+    const span = this.#tracer.startSpan(operation ?? method, options, contextOf(request))
     if (span.isRecording()) {
       if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR, message: problemText(request) })
       const context = trace.setSpan(ROOT_CONTEXT, span)
       let from = startedAt
       for (const [stage, ms] of request.stages?.ms ?? []) {
-        const child = tracer.startSpan(stage, { startTime: epochMs(from) }, context)
+        const child = this.#tracer.startSpan(stage, { startTime: epochMs(from) }, context)
         from += ms
         child.end(epochMs(from))
       }
     }
     span.end(epochMs(endedAt))
-  }
-
-  /** Undefined as long as no SDK is registered; it may be registered late. */
-  #tracer(): Tracer | undefined {
-    const provider = trace.getTracerProvider()
-    return provider instanceof ProxyTracerProvider
-      ? provider.getDelegateTracer(tracerName, this.#version)
-      : provider.getTracer(tracerName, this.#version)
   }
 }
 

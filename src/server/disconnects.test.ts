@@ -19,10 +19,10 @@ import { createMemoryStore, type Store } from '../store/index.js'
 import type { Settings } from '../settings/index.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyAdmission } from './body-admission.js'
+import type { EndedRequest } from './exchange.js'
 import { GrowingBody } from './growing-body.js'
 import { heldResources, type HeldResources } from './held-resources.js'
 import { ImageUploads } from './image-uploads.js'
-import type { EndedRequest } from './exchange.js'
 import { RequestHandler } from './request-handler.js'
 
 const authorization = 'key-of-these-tests-0123456789'
@@ -97,8 +97,7 @@ beforeEach(async () => {
     { write: (line) => void logged.push(JSON.parse(line) as { msg: string }) },
   )
   store = gate.around<Store>(createMemoryStore())
-  const fake = gate.around(new FakeModel())
-  const codec = gate.around<Codec>(loadCodec('auto').codec)
+  const [fake, codec] = [gate.around(new FakeModel()), gate.around<Codec>(loadCodec('auto').codec)]
   const [model, clock] = [() => fake, () => nowMs]
   const cycles = await CycleService.open({
     codec,

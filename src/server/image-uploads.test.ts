@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import sharp from 'sharp'
 import { expect, test } from 'vitest'
+import { memoryStore } from '../../test/helpers/memory-store.js'
 import { ImageSemaphore, normaliseImage } from '../images/index.js'
 import { createMemoryStore, StoreError, type ImageKey, type Store } from '../store/index.js'
 import { ImageUploads, type Upload } from './image-uploads.js'
@@ -57,7 +58,7 @@ test('an image whose write fails does not count as created, even if another one 
 
 test('a stored image that is uploaded again on a full disk is confirmed', async () => {
   let isFull = false
-  const store = createMemoryStore({
+  const store = memoryStore({
     beforeWrite: () => {
       if (isFull) throw new StoreError('full', 'no room')
     },

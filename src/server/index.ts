@@ -1,13 +1,12 @@
 /**
  * The HTTP server: sockets, authentication, operations, shutdown.
  */
-export type { OutgoingResponse } from './exchange.js'
 export { roundedMs, stagesMs } from './cycle-log.js'
+export type { EndedRequest, OutgoingResponse } from './exchange.js'
 export { heldBytesKinds, heldCallsKinds } from './held-resources.js'
 export { decodeSegment } from './image-path.js'
 export { gunzipBody } from './json-body.js'
 export { lastCycleOf } from './operations.js'
-export type { EndedRequest } from './exchange.js'
 export { acceptsCoding, gzipResponse } from './response-encoding.js'
 export {
   startServer,

@@ -9,11 +9,11 @@ import { candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodie
 import { FakeExchange, type FakeCall } from '../../test/helpers/fake-exchange.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { smallJpeg } from '../../test/helpers/jpegs.js'
+import { memoryStore } from '../../test/helpers/memory-store.js'
 import { referenceCodec, type Codec } from '../codec/index.js'
 import { CycleService } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
 import type { Settings } from '../settings/index.js'
-import { createMemoryStore } from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyAdmission } from './body-admission.js'
 import { BodyHash } from './body-hash.js'
@@ -33,7 +33,7 @@ beforeEach(async () => {
   const log = pino({ level: 'silent' })
   blocked = { decoding: null, disk: null }
   model = new FakeModel()
-  const store = createMemoryStore({
+  const store = memoryStore({
     beforeWrite: async () => {
       await blocked.disk
     },
