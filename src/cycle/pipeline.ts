@@ -18,7 +18,7 @@ import type { CyclePlan, Pool, PoolState, WeightsSetting } from '../pool/index.j
 import { StoreError, type CycleRecord, type Store } from '../store/index.js'
 import { availabilityOf } from './availability.js'
 import { cycleRecordOf } from './cycle-record.js'
-import { missingInputWarnings, modelKindWarnings, type Embeddings } from './embeddings/index.js'
+import { warningsOf, type Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
 import type { CycleLimits, NewCycle, StoredResponse } from './intake/index.js'
 import { placedFailure } from './model-failure.js'
@@ -160,11 +160,7 @@ export class CyclePipeline {
     call.packed().catch(() => undefined)
     predicting.catch(() => undefined)
     await yieldIfLarge(json)
-    const warnings = [
-      ...modelKindWarnings(model),
-      ...plan.warnings,
-      ...missingInputWarnings(model, plan, inputs),
-    ]
+    const warnings = warningsOf(model, plan, inputs)
     const recordOf = cycleRecordOf({ cycle, plan, weights, available, warnings })
     const heads = await predicting.catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error

@@ -8,4 +8,4 @@ export {
 } from './batch-encoder.js'
 export { Quarantine } from './quarantine.js'
 export { readCandidates, textKey } from './stored-texts.js'
-export { missingInputWarnings, modelKindWarnings } from './warnings.js'
+export { warningsOf } from './warnings.js'

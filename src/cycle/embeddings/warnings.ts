@@ -1,13 +1,18 @@
 /**
- * Warnings of a response about texts and images that the model did not get, and about its kind.
+ * Warnings of a response: those of the plan, and about the kind of the model and the texts and images that it did not get.
  */
 import type { Warning } from '../../contract/index.js'
 import type { Model } from '../../model/index.js'
 import { PostWarning, type CyclePlan } from '../../pool/index.js'
 import type { EmbeddingInputs } from './embeddings.js'
 
-/** Counts the posts that are scored without their text or images. The inputs are by slot. */
-export function missingInputWarnings(
+/** The inputs are by slot. */
+export function warningsOf(model: Model, plan: CyclePlan, inputs: EmbeddingInputs): Warning[] {
+  return [...modelKindWarnings(model), ...plan.warnings, ...missingInputWarnings(model, plan, inputs)]
+}
+
+/** Counts the posts that are scored without their text or images. */
+function missingInputWarnings(
   { text, image }: Model,
   { scoring, next }: CyclePlan,
   { textEncoded, textUnencodable, imagesEncoded }: EmbeddingInputs,
@@ -30,7 +35,7 @@ export function missingInputWarnings(
 }
 
 /** Every response of a transport test carries this warning. */
-export function modelKindWarnings({ kind, version }: Model): Warning[] {
+function modelKindWarnings({ kind, version }: Model): Warning[] {
   if (kind === 'trained') return []
   const detail = `${version} is not a trained model; its scores have no meaning`
   return [{ code: 'transport_test', count: null, detail }]

@@ -196,7 +196,7 @@ describe('a data directory that cannot be used is refused in one line', () => {
     await root.close()
     const { code, message } = await openError()
     expect(code).toBe('unusable')
-    expect(message).toMatch(/schema version 77; this program supports 4$/)
+    expect(message).toMatch(/schema version 77; this program supports 5$/)
   })
 
   test('when the database is of another program', async () => {
