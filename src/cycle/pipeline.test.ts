@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { callsOf, nowMs, refusal, serviceParts } from '../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
+import { createMemoryContents, memoryStore, type MemoryContents } from '../../test/helpers/memory-store.js'
 import '../../test/helpers/poisoned-memory.js'
 import {
   jsonBodyBytesMax,
@@ -10,14 +11,7 @@ import {
   type CycleRequest,
   type CycleResponse,
 } from '../contract/index.js'
-import {
-  createMemoryContents,
-  createMemoryStore,
-  StoreError,
-  type CycleRecord,
-  type MemoryContents,
-  type Store,
-} from '../store/index.js'
+import { createMemoryStore, StoreError, type CycleRecord, type Store } from '../store/index.js'
 import type { ModelAbsence } from '../model/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
@@ -35,7 +29,7 @@ function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
     if (storeFails) throw new StoreError('full', 'fails on purpose')
   }
   return serviceParts({
-    store: createMemoryStore({ contents, beforeWrite }),
+    store: memoryStore({ contents, beforeWrite }),
     model: () => serving(),
     modelAbsence: () => absence,
     ...over,
@@ -88,7 +82,7 @@ describe('a failure', () => {
   )
 
   test('after which a cycle of another process was found is 503 for a cycle that was planned before', async () => {
-    const store = createMemoryStore({ contents })
+    const store = memoryStore({ contents })
     service = await CycleService.open(parts({ store }))
     await submit(first())
     let predict = (): void => undefined

@@ -15,12 +15,13 @@ import {
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { callsOf, nowMs, refusal, serviceParts } from '../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
+import { createMemoryContents, memoryStore, type MemoryContents } from '../../test/helpers/memory-store.js'
 import '../../test/helpers/poisoned-memory.js'
 import { nextTurn } from '../base/index.js'
 import { loadCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
 import type { PoolState } from '../pool/index.js'
-import { createMemoryContents, createMemoryStore, StoreError, type MemoryContents } from '../store/index.js'
+import { StoreError } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock, type StageName } from './stage-clock.js'
 import { RequestBody } from './request-body.js'
@@ -34,7 +35,7 @@ function parts(over: Partial<CycleServiceParts> = {}): CycleServiceParts {
   const beforeWrite = (): void => {
     if (storeFails) throw new StoreError('full', 'fails on purpose')
   }
-  return serviceParts({ store: createMemoryStore({ contents, beforeWrite }), model: () => model, ...over })
+  return serviceParts({ store: memoryStore({ contents, beforeWrite }), model: () => model, ...over })
 }
 
 beforeEach(async () => {

@@ -6,10 +6,11 @@ import { silentLog } from '../base/index.js'
 import { removal } from '../../test/helpers/bodies.js'
 import { callsOf, serviceParts, titledCycle as cycle } from '../../test/helpers/cycle-service.js'
 import { EncodingModel, FakeTextEncoder, titleShare } from '../../test/helpers/encoding-model.js'
+import { createMemoryContents, memoryStore, type MemoryContents } from '../../test/helpers/memory-store.js'
 import '../../test/helpers/poisoned-memory.js'
 import type { HeadColumns } from '../contract/index.js'
 import { cycleTables, unpackRows } from '../records/index.js'
-import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
+import type { Store } from '../store/index.js'
 import { CycleService } from './service.js'
 
 const [hash, otherHash] = ['a'.repeat(64), 'b'.repeat(64)]
@@ -25,7 +26,7 @@ let skipped: string[]
 
 beforeEach(async () => {
   contents = createMemoryContents()
-  store = createMemoryStore({ contents })
+  store = memoryStore({ contents })
   model = new EncodingModel('m1', new FakeTextEncoder(hash))
   shadow = new EncodingModel('s1', new FakeTextEncoder(otherHash))
   skipped = []

@@ -5,10 +5,11 @@
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { silentLog } from '../base/index.js'
+import { createMemoryContents, memoryStore } from '../../test/helpers/memory-store.js'
 import { storeImplementations } from '../../test/helpers/store-implementations.js'
 import { formatInstant } from '../contract/index.js'
 import type { WeightsSetting } from '../pool/index.js'
-import { createMemoryContents, createMemoryStore, StoreError, type Store } from '../store/index.js'
+import { StoreError, type Store } from '../store/index.js'
 import { StoredWeights } from './stored-weights.js'
 
 const boundaryMs = 300_000
@@ -146,7 +147,7 @@ describe('a long history', () => {
   /** One setting a second. */
   async function filled(count: number) {
     const contents = createMemoryContents()
-    const store = createMemoryStore({ contents })
+    const store = memoryStore({ contents })
     const weights = await StoredWeights.open(store, initial, startMs, log)
     for (let number = 1; number < count; number++)
       await weights.set(

@@ -3,11 +3,12 @@ import { beforeEach, expect, test, vi } from 'vitest'
 import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
 import { EncodingModel, FakeImageEncoder, FakeTextEncoder } from '../../test/helpers/encoding-model.js'
+import { createMemoryContents, memoryStore, type MemoryContents } from '../../test/helpers/memory-store.js'
 import { referenceCodec as codec } from '../codec/index.js'
 import type { HeadColumns } from '../contract/index.js'
 import { CycleService, Quarantine, StageClock, RequestBody } from '../cycle/index.js'
 import type { ModelInputs } from '../model/index.js'
-import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
+import type { Store } from '../store/index.js'
 import { replayedInputs } from './replayed-inputs.js'
 import { replayCycles, type ReplayedCycle } from './replay.js'
 import { VectorCache } from './vector-cache.js'
@@ -27,7 +28,7 @@ let received: ModelInputs
 /** Posts 1 to 3 are scored; the text of post 1 alone is encoded, and of the images of post 2 the one at position 4. */
 beforeEach(async () => {
   contents = createMemoryContents()
-  store = createMemoryStore({ contents })
+  store = memoryStore({ contents })
   text = new FakeTextEncoder(hash)
   image = new FakeImageEncoder(hash)
   model = new EncodingModel('m1', text, image)

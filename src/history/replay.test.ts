@@ -5,6 +5,7 @@ import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
+import { createMemoryContents, memoryStore } from '../../test/helpers/memory-store.js'
 import { referenceCodec } from '../codec/index.js'
 import {
   counterNames,
@@ -16,7 +17,7 @@ import {
 import { CycleService, StageClock, RequestBody } from '../cycle/index.js'
 import { scoreRows, type CyclePlan } from '../pool/index.js'
 import type { ModelInputs } from '../model/index.js'
-import { createMemoryContents, createMemoryStore, type Store } from '../store/index.js'
+import type { Store } from '../store/index.js'
 import { firstNeeded, replayCycles, type ReplayedCycle } from './replay.js'
 
 const weights = { views: 1, comments: 0.5, up: 0.25, downvote_share: 0 }
@@ -121,7 +122,7 @@ function first(): CycleRequest {
 /** A store after these cycles, and the model that scored them. */
 async function served(cycles: readonly CycleRequest[]): Promise<{ store: Store; model: FakeModel }> {
   const model = new FakeModel()
-  const store = createMemoryStore({ contents: createMemoryContents() })
+  const store = memoryStore({ contents: createMemoryContents() })
   const service = await CycleService.open({
     codec,
     store,

@@ -8,11 +8,12 @@ import {
   FakeTextEncoder,
   titleShare,
 } from '../../test/helpers/encoding-model.js'
+import { createMemoryContents, memoryStore, type MemoryContents } from '../../test/helpers/memory-store.js'
 import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
 import { CycleService, RequestBody, StageClock } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
-import { createMemoryContents, createMemoryStore, type MemoryContents, type Store } from '../store/index.js'
+import type { Store } from '../store/index.js'
 import { compareVersions, lastCycles } from './compare-versions.js'
 import type { ExcludedInput } from './replayed-inputs.js'
 import { sourcedScores, type SourcedCycle, type SourcedScores } from './version-scores.js'
@@ -32,7 +33,7 @@ const model = new EncodingModel('m1', new FakeTextEncoder(hash))
 beforeEach(async () => {
   reported = []
   contents = createMemoryContents()
-  store = createMemoryStore({ contents })
+  store = memoryStore({ contents })
   service = await CycleService.open({
     codec: referenceCodec,
     store,

@@ -14,12 +14,7 @@ export { diskBytesFreeMin } from './lmdb/files.js'
 export { inspectRecords, type RecordCounts } from './records/index.js'
 export { openLmdbStore, type LmdbStoreOptions } from './lmdb/open-lmdb-store.js'
 export { openSnapshot, type StoreSnapshot } from './lmdb/snapshot.js'
-export {
-  createMemoryContents,
-  createMemoryStore,
-  type MemoryContents,
-  type MemoryStoreOptions,
-} from './memory/memory-store.js'
+export { createMemoryStore } from './memory/memory-store.js'
 export { commitChannel, type CommitMessage } from './lmdb/writer.js'
 export { StoreError } from './store-error.js'
 export type * from './store.js'

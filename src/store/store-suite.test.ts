@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { createMemoryContents, memoryStore } from '../../test/helpers/memory-store.js'
 import '../../test/helpers/poisoned-store.js'
 import { storeImplementations } from '../../test/helpers/store-implementations.js'
 import {
@@ -15,7 +16,7 @@ import {
   imageSample,
   largeCycleSample,
 } from '../../test/helpers/store-samples.js'
-import { createMemoryContents, createMemoryStore, StoreError, type CycleRecord } from './index.js'
+import { StoreError, type CycleRecord } from './index.js'
 
 describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
   describe('cycles', () => {
@@ -359,7 +360,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
 describe('memory store with faults', () => {
   test('a write that fails changes nothing, and a later attempt succeeds', async () => {
     let failing = true
-    const store = createMemoryStore({
+    const store = memoryStore({
       beforeWrite: ({ isCycle }) => {
         if (failing && isCycle) throw new StoreError('full', 'no room')
       },
@@ -374,12 +375,12 @@ describe('memory store with faults', () => {
 
 test('the hashes of the last cycle are those of the one that is there, also if another process has stored it', async () => {
   const contents = createMemoryContents()
-  const store = createMemoryStore({ contents })
+  const store = memoryStore({ contents })
   await store.appendCycle(cycleSample(1))
   await store.hashed()
   for (const name of ['cycles', 'requests', 'responses', 'cycleColumns'] as const)
     contents[name].removeSync(1)
-  const other = createMemoryStore({ contents })
+  const other = memoryStore({ contents })
   await other.appendCycle(cycleSample(2))
   expect(store.hashes(1)).toEqual(other.hashes(1))
 })

@@ -5,12 +5,12 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, onTestFinished } from 'vitest'
 import { silentLog, type Log } from '../../src/base/index.js'
-import { memoryParts, type MemoryStoreOptions } from '../../src/store/memory/memory-store.js'
 import { JournalConnection } from '../../src/store/journal/connection.js'
 import { openJournalStore, type JournalStore } from '../../src/store/journal/journal-store.js'
 import type { Journal } from '../../src/store/journal/journal.js'
 import { PostgresJournal } from '../../src/store/journal/postgres-journal.js'
 import { migrateSchema } from '../../src/store/journal/schema.js'
+import { memoryParts, type MemoryStoreOptions } from './memory-store.js'
 import { findPostgres, startPostgres, type PostgresCluster } from './postgres.js'
 
 export const postgresBin = findPostgres()

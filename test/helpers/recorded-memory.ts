@@ -5,15 +5,15 @@ import { silentLog } from '../../src/base/index.js'
 import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest } from '../../src/contract/index.js'
 import { CycleService, StageClock, type CycleServiceParts, RequestBody } from '../../src/cycle/index.js'
-import {
-  createMemoryContents,
-  createMemoryStore,
-  type MemoryContents,
-  type MemoryStoreOptions,
-  type Store,
-} from '../../src/store/index.js'
+import type { Store } from '../../src/store/index.js'
 import { bytesOf, cycleMs } from './bodies.js'
 import { FakeModel } from './fake-model.js'
+import {
+  createMemoryContents,
+  memoryStore,
+  type MemoryContents,
+  type MemoryStoreOptions,
+} from './memory-store.js'
 
 const nowMs = cycleMs(20_000)
 
@@ -33,7 +33,7 @@ export class RecordedMemory {
     contents = createMemoryContents(),
     ...options
   }: MemoryStoreOptions & Partial<Pick<CycleServiceParts, 'log'>> = {}): Promise<RecordedMemory> {
-    const store = createMemoryStore({ ...options, contents })
+    const store = memoryStore({ ...options, contents })
     const model = new FakeModel()
     const service = await CycleService.open({
       codec: referenceCodec,

@@ -1,7 +1,8 @@
 /**
  * The simulated disk, as the oracle reads it: whatever the service does, and while it does not run.
  */
-import { createMemoryContents, createMemoryStore, type Store } from '../../src/store/index.js'
+import { createMemoryContents, memoryStore } from '../helpers/memory-store.js'
+import type { Store } from '../../src/store/index.js'
 import type {
   CycleRecord,
   ImageArrival,
@@ -71,6 +72,6 @@ export class SimDisk {
   }
 
   #store(): Store {
-    return createMemoryStore({ contents: this.contents })
+    return memoryStore({ contents: this.contents })
   }
 }

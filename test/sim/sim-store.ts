@@ -3,7 +3,8 @@
  * done immediately, done late, refused, done but reported as failed, or a crash before or after it is done. Writes are atomic
  * and ordered, as the store's interface requires.
  */
-import { createMemoryStore, StoreError, type Store } from '../../src/store/index.js'
+import { memoryStore } from '../helpers/memory-store.js'
+import { StoreError, type Store } from '../../src/store/index.js'
 import type {
   CycleRecord,
   Embedding,
@@ -65,7 +66,7 @@ export class SimStore implements Store {
 
   constructor(parts: SimStoreParts) {
     this.#parts = parts
-    this.#memory = createMemoryStore({ contents: parts.disk.contents })
+    this.#memory = memoryStore({ contents: parts.disk.contents })
     this.expiry = simExpiry(this.#memory, (label, apply, stored) => this.#write(label, apply, stored))
     const { models } = this.#memory
     this.models = {

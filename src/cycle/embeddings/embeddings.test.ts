@@ -11,17 +11,11 @@ import {
   titleOf as title,
 } from '../../../test/helpers/cycle-service.js'
 import { EncodingModel, FakeTextEncoder, titleShare } from '../../../test/helpers/encoding-model.js'
+import { createMemoryContents, memoryStore, type MemoryContents } from '../../../test/helpers/memory-store.js'
 import '../../../test/helpers/poisoned-memory.js'
 import { referenceCodec, type Codec } from '../../codec/index.js'
 import type { CycleResponse } from '../../contract/index.js'
-import {
-  createMemoryContents,
-  createMemoryStore,
-  openLmdbStore,
-  StoreError,
-  type MemoryContents,
-  type Store,
-} from '../../store/index.js'
+import { openLmdbStore, StoreError, type Store } from '../../store/index.js'
 import { CycleService } from '../service.js'
 
 const hash = 'a'.repeat(64)
@@ -46,18 +40,18 @@ const codec: Codec = {
 }
 
 /** A service that `first` serves; the store is what a restart would find. */
-async function open(first: EncodingModel, on: Store = memoryStore()): Promise<CycleService> {
+async function open(first: EncodingModel, on: Store = newStore()): Promise<CycleService> {
   store = on
   const opened = await CycleService.open(serviceParts({ codec, store, model: () => model }))
   await opened.models.adopt(first, null, () => (model = first))
   return opened
 }
 
-function memoryStore(): Store {
+function newStore(): Store {
   const beforeWrite = (): void => {
     if (storeFails) throw new StoreError('full', 'fails on purpose')
   }
-  return createMemoryStore({ contents, beforeWrite })
+  return memoryStore({ contents, beforeWrite })
 }
 
 async function adopt(next: EncodingModel): Promise<void> {
@@ -125,7 +119,7 @@ describe('a text', () => {
   })
 
   test('of a cycle that a journal has lost is discarded: posts that entered at its position instead have their own vectors', async () => {
-    const stores = { current: memoryStore() }
+    const stores = { current: newStore() }
     let followed: Parameters<Store['onFollowed']>[0] = () => Promise.resolve()
     const followedStore = new Proxy({} as Store, {
       get: (_, name) =>

@@ -1,10 +1,11 @@
 /** The queue of images is bounded: those beyond its limit are found again in the store, also for posts that enter later. */
 import { expect, test, vi } from 'vitest'
 import { FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
+import { createMemoryContents, memoryStore } from '../../../test/helpers/memory-store.js'
 import '../../../test/helpers/poisoned-memory.js'
 import { silentLog } from '../../base/index.js'
 import type { PoolState } from '../../pool/index.js'
-import { createMemoryContents, createMemoryStore, type ImageKey, type Store } from '../../store/index.js'
+import { createMemoryStore, type ImageKey, type Store } from '../../store/index.js'
 import { ImageCache } from './image-cache.js'
 import { Quarantine } from './quarantine.js'
 
@@ -31,7 +32,7 @@ function putImage(store: Store, key: ImageKey, grey: number): Promise<unknown> {
 
 test('images beyond the limit of the queue are encoded after later cycles, or when their post enters', async () => {
   const contents = createMemoryContents()
-  const store = createMemoryStore({ contents })
+  const store = memoryStore({ contents })
   const encoder = new FakeImageEncoder('a'.repeat(64))
   const parts = { quarantine: new Quarantine(), log: silentLog }
   const cache = new ImageCache(encoder, store, parts, waitingMax)

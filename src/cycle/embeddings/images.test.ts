@@ -6,19 +6,12 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { removal } from '../../../test/helpers/bodies.js'
 import { callsOf, serviceParts, titledCycle as cycle } from '../../../test/helpers/cycle-service.js'
 import { EncodingModel, FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
+import { createMemoryContents, memoryStore, type MemoryContents } from '../../../test/helpers/memory-store.js'
 import '../../../test/helpers/poisoned-memory.js'
 import { nextTurn } from '../../base/index.js'
 import type { CycleResponse } from '../../contract/index.js'
 import { ModelError } from '../../model/index.js'
-import {
-  createMemoryContents,
-  createMemoryStore,
-  openLmdbStore,
-  StoreError,
-  type FollowedChanges,
-  type MemoryContents,
-  type Store,
-} from '../../store/index.js'
+import { openLmdbStore, StoreError, type FollowedChanges, type Store } from '../../store/index.js'
 import { CycleService } from '../service.js'
 
 const hash = 'a'.repeat(64)
@@ -31,10 +24,7 @@ let model: EncodingModel
 let service: CycleService
 
 /** A service that `first` serves; the store is what a restart would find. */
-async function open(
-  first: EncodingModel,
-  on: Store = createMemoryStore({ contents }),
-): Promise<CycleService> {
+async function open(first: EncodingModel, on: Store = memoryStore({ contents })): Promise<CycleService> {
   store = on
   const opened = await CycleService.open(serviceParts({ store, model: () => model }))
   await opened.models.adopt(first, null, () => (model = first))
@@ -233,10 +223,10 @@ describe('an image', () => {
   test('that arrived while its process was a standby is encoded when the process becomes the owner', async () => {
     await submit(cycle(0, [1], [1]))
     await service.close()
-    const owner = createMemoryStore({ contents })
+    const owner = memoryStore({ contents })
     let mayWrite = false
     let follow: (changes: FollowedChanges) => Promise<void> = () => Promise.resolve()
-    const standby = Object.create(createMemoryStore({ contents }), {
+    const standby = Object.create(memoryStore({ contents }), {
       mayWrite: { get: () => mayWrite },
       onFollowed: { value: (listener: typeof follow) => (follow = listener) },
     }) as Store

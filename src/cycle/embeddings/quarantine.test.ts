@@ -5,12 +5,12 @@ import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
 import { canCrash, writeCrashingExample, writeErringExample } from '../../../test/helpers/crashing-example.js'
 import { FakeImageEncoder, FakeTextEncoder } from '../../../test/helpers/encoding-model.js'
+import { createMemoryContents, memoryStore, type MemoryContents } from '../../../test/helpers/memory-store.js'
 import { temporaryModelsDir } from '../../../test/helpers/model-packages.js'
 import '../../../test/helpers/poisoned-memory.js'
 import { referenceCodec } from '../../codec/index.js'
 import { ServiceError, type CycleRequest, type CycleResponse } from '../../contract/index.js'
 import { loadModel, ModelDownError, ModelError, type LoadedModel, type Vectors } from '../../model/index.js'
-import { createMemoryContents, createMemoryStore, type MemoryContents } from '../../store/index.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 import { ImageCache } from './image-cache.js'
@@ -49,7 +49,7 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
     onTestFinished(() => model.close())
     const opened = await CycleService.open({
       codec: referenceCodec,
-      store: createMemoryStore({ contents }),
+      store: memoryStore({ contents }),
       model: () => model,
       log,
       clock: () => cycleMs(1000),
@@ -360,7 +360,7 @@ describe('a quarantine', () => {
 
 describe('an image that crashes its encoder each time', () => {
   test('is quarantined, logged once, and not tried when another post has it', async () => {
-    const store = createMemoryStore({ contents: createMemoryContents() })
+    const store = memoryStore({ contents: createMemoryContents() })
     const encoder = new FakeImageEncoder('e')
     encoder.crashing.add(9)
     const quarantined: object[] = []

@@ -1,10 +1,11 @@
 /** Images that the store cannot read: they are skipped, and the others are encoded. */
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { FakeImageEncoder } from '../../../test/helpers/encoding-model.js'
+import { memoryStore } from '../../../test/helpers/memory-store.js'
 import '../../../test/helpers/poisoned-memory.js'
 import { silentLog, backgroundFailureChannel } from '../../base/index.js'
 import { emptyPool } from '../../pool/index.js'
-import { createMemoryStore, StoreError, type ImageKey, type Store } from '../../store/index.js'
+import { StoreError, type ImageKey, type Store } from '../../store/index.js'
 import { ImageCache } from './image-cache.js'
 import { Quarantine } from './quarantine.js'
 
@@ -23,7 +24,7 @@ beforeEach(() => {
   lines = []
   unreadable = new Set()
   encoder.encodedImages.length = 0
-  store = createMemoryStore({
+  store = memoryStore({
     beforeWrite: () => {
       if (refusal !== null) throw refusal
     },

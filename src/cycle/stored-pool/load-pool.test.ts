@@ -4,11 +4,12 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../../../test/helpers/bodies.js'
 import { columnsOf } from '../../../test/helpers/columns.js'
 import { cycleSequence } from '../../../test/helpers/cycle-arbitraries.js'
+import { memoryStore } from '../../../test/helpers/memory-store.js'
 import { RecordedMemory } from '../../../test/helpers/recorded-memory.js'
 import { referenceCodec } from '../../codec/index.js'
 import type { CycleRequest } from '../../contract/index.js'
 import { Pool, type PoolState } from '../../pool/index.js'
-import { createMemoryStore, type Position } from '../../store/index.js'
+import type { Position } from '../../store/index.js'
 import { loadPool } from './load-pool.js'
 import { packPool } from './snapshot.js'
 
@@ -36,7 +37,7 @@ async function recorded(
 
 async function restarted({ contents }: RecordedMemory, warnings: string[] = []): Promise<Pool> {
   const log = { warn: (fields: object) => void warnings.push(String((fields as { err: unknown }).err)) }
-  const { pool } = await loadPool({ store: createMemoryStore({ contents }), codec: referenceCodec, log })
+  const { pool } = await loadPool({ store: memoryStore({ contents }), codec: referenceCodec, log })
   return pool
 }
 
@@ -183,7 +184,7 @@ describe('of a pool with two snapshots', () => {
   })
 
   test('a storage that cannot be read is an error: planning everything again would fail too', async () => {
-    const store = createMemoryStore({ contents: memory.contents })
+    const store = memoryStore({ contents: memory.contents })
     await store.close()
     await expect(
       loadPool({ store, codec: referenceCodec, log: { warn: () => expect.fail('tries the next one') } }),

@@ -1,11 +1,12 @@
 /** When snapshots of the pool are written. */
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { candidate, cycleBody, cycleMs } from '../../../test/helpers/bodies.js'
+import { createMemoryContents, memoryStore } from '../../../test/helpers/memory-store.js'
 import { RecordedMemory } from '../../../test/helpers/recorded-memory.js'
 import { cycleSample } from '../../../test/helpers/store-samples.js'
 import { silentLog } from '../../base/index.js'
 import { emptyPool } from '../../pool/index.js'
-import { createMemoryContents, createMemoryStore, StoreError, type Store } from '../../store/index.js'
+import { createMemoryStore, StoreError, type Store } from '../../store/index.js'
 import { PoolSnapshots, type PoolSnapshotsParts } from './pool-snapshots.js'
 
 const bodyOf = (index: number) => cycleBody(index, { candidates: [candidate('g', index + 1)] })
@@ -100,7 +101,7 @@ test('between two snapshots, cycles do not ask the store for the last one', asyn
 
 test('a snapshot that the store no longer has covers no cycle', async () => {
   const contents = createMemoryContents()
-  const store = createMemoryStore({ contents })
+  const store = memoryStore({ contents })
   const position = await store.appendCycle(cycleSample(1))
   const snapshots = snapshotsOf(store, () => position)
   await snapshots.cover(position)

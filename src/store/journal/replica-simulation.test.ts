@@ -6,10 +6,10 @@
  */
 import { afterEach, expect, test, vi } from 'vitest'
 import { silentLog } from '../../base/index.js'
+import { createMemoryContents, memoryParts, type MemoryContents } from '../../../test/helpers/memory-store.js'
 import '../../../test/helpers/poisoned-store.js'
 import { randomOf, SimProcess, SimServers, World, type Random } from '../../../test/helpers/sim-journal.js'
 import { cycleIdAt, cycleSample } from '../../../test/helpers/store-samples.js'
-import { createMemoryContents, memoryParts, type MemoryContents } from '../memory/memory-store.js'
 import { openJournalStore, type JournalStore } from './journal-store.js'
 
 const seedCount = Number(process.env['JOURNAL_SEEDS'] ?? 60)

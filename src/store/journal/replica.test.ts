@@ -12,6 +12,7 @@ import {
   until,
   withCalls,
 } from '../../../test/helpers/journals.js'
+import { createMemoryContents } from '../../../test/helpers/memory-store.js'
 import {
   bytesOf,
   cycleIdAt,
@@ -19,7 +20,6 @@ import {
   imageSample,
   weightsSample,
 } from '../../../test/helpers/store-samples.js'
-import { createMemoryContents } from '../memory/memory-store.js'
 import { StoreError } from '../store-error.js'
 import type { FollowedChanges } from '../store.js'
 import type { Journal } from './journal.js'

@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { createMemoryContents, type MemoryContents } from '../../../test/helpers/memory-store.js'
 import { bytesOf } from '../../../test/helpers/store-samples.js'
 import type { Databases } from '../records/index.js'
-import { createMemoryContents, type MemoryContents } from '../memory/memory-store.js'
 import { StagedDatabases } from './staged-databases.js'
 
 const step = fc.record({

@@ -13,14 +13,14 @@ import {
   until,
   withCalls,
 } from '../../../test/helpers/journals.js'
-import { bytesOf, cycleIdAt, cycleSample, imageSample } from '../../../test/helpers/store-samples.js'
-import { silentLog } from '../../base/index.js'
 import {
   createMemoryContents,
-  createMemoryStore,
   memoryParts,
+  memoryStore,
   type MemoryContents,
-} from '../memory/memory-store.js'
+} from '../../../test/helpers/memory-store.js'
+import { bytesOf, cycleIdAt, cycleSample, imageSample } from '../../../test/helpers/store-samples.js'
+import { silentLog } from '../../base/index.js'
 import { StoreError } from '../store-error.js'
 import type { FollowedChanges } from '../store.js'
 import type { Change } from './changes.js'
@@ -194,7 +194,7 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
 
   test('a data directory with cycles of its own is refused', async () => {
     const contents = createMemoryContents()
-    await createMemoryStore({ contents }).appendCycle(cycleSample(1))
+    await memoryStore({ contents }).appendCycle(cycleSample(1))
     await expect(openReplica({ view: { contents } })).rejects.toThrow('understudy journal import')
   })
 })

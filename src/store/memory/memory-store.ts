@@ -1,5 +1,5 @@
 /**
- * The store in memory: for the warm-up, for simulation, and for tests that inject failures of storage. Its databases are
+ * The store in memory: for the warm-up, and for tests and simulations, which keep its contents and interrupt its writes. Its databases are
  * maps; the records in them, and the rules by which they change, are those of the store on LMDB.
  */
 import {
@@ -11,17 +11,9 @@ import {
   type KeyRange,
   type RecordDatabase,
   WriteQueue,
-  type RecordStoreParts,
   type Write,
 } from '../records/index.js'
 import type { Store } from '../store.js'
-
-export interface MemoryStoreOptions {
-  /** Runs before a write changes anything; what it throws, the write rejects with, and nothing is stored. */
-  readonly beforeWrite?: (write: Pick<Write, 'isCycle'>) => void | Promise<void>
-  /** What a disk would hold. A second store with the same contents simulates a restart. */
-  readonly contents?: MemoryContents
-}
 
 /** Made by `createMemoryContents`. */
 export type MemoryContents = { readonly [Name in DatabaseName]: MemoryDatabase<KeyOf<Name>> }
@@ -31,40 +23,26 @@ export function createMemoryContents(): MemoryContents {
   return Object.fromEntries(names.map((name) => [name, new MemoryDatabase()])) as unknown as MemoryContents
 }
 
-export function createMemoryStore(options: MemoryStoreOptions = {}): Store {
-  return createRecordStore(memoryParts(options))
+export function createMemoryStore(): Store {
+  const writes = new MemoryWrites()
+  return createRecordStore({ databases: createMemoryContents(), writes, close: () => writes.close() })
 }
 
-/** The databases in memory, and how they are written. */
-export function memoryParts(options: MemoryStoreOptions = {}): RecordStoreParts {
-  const { contents = createMemoryContents(), beforeWrite = () => undefined } = options
-  const writes = new MemoryWrites(beforeWrite)
-  return { databases: contents, writes, close: () => writes.close() }
-}
-
-class MemoryWrites extends WriteQueue {
-  readonly #beforeWrite: NonNullable<MemoryStoreOptions['beforeWrite']>
-
-  constructor(beforeWrite: NonNullable<MemoryStoreOptions['beforeWrite']>) {
+export class MemoryWrites extends WriteQueue {
+  constructor() {
     // One write at a time.
     super(0)
-    this.#beforeWrite = beforeWrite
   }
 
-  protected override async commit(batch: readonly Write[]): Promise<void> {
+  protected override commit(batch: readonly Write[]): Promise<void> {
     for (const write of batch) {
-      try {
-        await this.#beforeWrite(write)
-      } catch (error) {
-        this.refuse(write, error)
-        continue
-      }
       try {
         this.resolve(write, write.apply())
       } catch (error) {
         write.reject(error)
       }
     }
+    return Promise.resolve()
   }
 }
 
