@@ -64,6 +64,7 @@ export interface Series {
 
 /** `ACTIVE` names the version of the active role, `SHADOW` those of the shadow role. */
 export type VersionRole = 'active' | 'shadow'
+/** `loading` ends when the users of models are ready for the version. */
 export type VersionState = 'wanted' | 'loading' | 'serving' | 'shadow' | 'failed'
 
 /** A version that `ACTIVE` or `SHADOW` names and that could not be loaded. */

@@ -4,7 +4,7 @@
  * `SHADOW` immediately cancels a load that is no longer needed.
  */
 import { inBackground, messageOf } from '../../base/index.js'
-import { assert } from '../../contract/index.js'
+import { assert, type VersionRole } from '../../contract/index.js'
 import type { LoadedModel } from '../loaded-model.js'
 import { ModelError, type Model } from '../model.js'
 import { activeStamp, activeVersion, shadowVersions } from '../package/selection.js'
@@ -28,7 +28,6 @@ import {
   type Command,
   type Entry,
   type Event,
-  type Role,
 } from './machine.js'
 import type { LifecycleStatus, VersionFailure } from './status-file.js'
 
@@ -41,7 +40,7 @@ export class ModelLifecycle {
   /** The last one of each version. */
   readonly #failures = new Map<string, VersionFailure>()
   /** Loads that have failed since the start. */
-  readonly loadFailureCounts: Record<Role, number> = { active: 0, shadow: 0 }
+  readonly loadFailureCounts: Record<VersionRole, number> = { active: 0, shadow: 0 }
   #publishing = Promise.resolve()
   /** Work that `close` waits for. */
   readonly #work = new Set<Promise<void>>()
@@ -335,7 +334,7 @@ export class ModelLifecycle {
     if (role === 'active') this.#firstResult.resolve(undefined)
   }
 
-  #failureMessage(role: Role): string {
+  #failureMessage(role: VersionRole): string {
     if (role === 'shadow') return 'shadow failed to load'
     return this.#serving() === null
       ? 'model failed to load; cycles get 503 until one serves'

@@ -3,6 +3,7 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { VersionRole } from '../../contract/index.js'
 import {
   fallbackInEffect,
   initialLifecycle,
@@ -13,7 +14,6 @@ import {
   type Entry,
   type Event,
   type Lifecycle,
-  type Role,
 } from './machine.js'
 
 /** The machine with its commands so far, as `load a`, and a clock. */
@@ -44,15 +44,15 @@ class Run {
     return this.send({ kind: 'abandoned', failed, version })
   }
 
-  adopted(version: string, role: Role = 'active'): this {
+  adopted(version: string, role: VersionRole = 'active'): this {
     return this.send({ kind: 'adopted', id: this.entry(version, role).id })
   }
 
-  fail(version: string, role: Role = 'active'): this {
+  fail(version: string, role: VersionRole = 'active'): this {
     return this.send({ kind: 'failed', id: this.entry(version, role).id })
   }
 
-  entry(version: string, role: Role = 'active'): Entry {
+  entry(version: string, role: VersionRole = 'active'): Entry {
     const match = this.lifecycle.entries.find((entry) => entry.version === version && entry.role === role)
     if (match === undefined) throw new Error(`there is no entry of ${version} as ${role}`)
     return match

@@ -15,19 +15,14 @@
  * the abandoned version is failed and not tried again, until `ACTIVE` is written. The fallback ends when `ACTIVE` names
  * another version, or when the abandoned one has been loaded again.
  */
-import { assert } from '../../contract/index.js'
-
-/** `ACTIVE` names the version of the active role, `SHADOW` those of the shadow role. */
-export type Role = 'active' | 'shadow'
-/** `loading` ends when the users of models are ready for the version. */
-export type VersionState = 'wanted' | 'loading' | 'serving' | 'shadow' | 'failed'
+import { assert, type VersionRole, type VersionState } from '../../contract/index.js'
 
 /** One version in one role. A version that serves and is then named as a shadow has two entries for a while. */
 export interface Entry {
   /** Identifies the entry in events and commands; never reused. */
   readonly id: number
   readonly version: string
-  readonly role: Role
+  readonly role: VersionRole
   readonly state: VersionState
   /** The last failure, kept while and after the version is tried again. A failed version without one waits for `ACTIVE`. */
   readonly failure: Failure | null
@@ -225,7 +220,7 @@ class Work {
   }
 
   /** One version of a role is loaded at a time. */
-  #startFirst(role: Role, nowMs: number): void {
+  #startFirst(role: VersionRole, nowMs: number): void {
     if (this.#isLoading(role)) return
     const isDue = ({ state, failure }: Entry): boolean =>
       state === 'wanted' || (state === 'failed' && failure !== null && nowMs >= failure.retryAtMs)
@@ -248,7 +243,7 @@ class Work {
     return { ...entry, state: 'serving' }
   }
 
-  #addEntry(version: string, role: Role, state: 'wanted' | 'failed' = 'wanted'): void {
+  #addEntry(version: string, role: VersionRole, state: 'wanted' | 'failed' = 'wanted'): void {
     const { entries, nextId } = this.next
     const entry: Entry = { id: nextId, version, role, state, failure: null }
     this.next = { ...this.next, entries: [...entries, entry], nextId: nextId + 1 }
@@ -273,11 +268,11 @@ class Work {
     this.next = { ...this.next, entries: this.next.entries.filter((other) => other !== entry) }
   }
 
-  #of(role: Role): readonly Entry[] {
+  #of(role: VersionRole): readonly Entry[] {
     return this.next.entries.filter((entry) => entry.role === role)
   }
 
-  #isLoading(role: Role): boolean {
+  #isLoading(role: VersionRole): boolean {
     return this.#of(role).some(({ state }) => state === 'loading')
   }
 }

@@ -5,8 +5,9 @@
 import { lutimes, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { codeOf } from '../../base/index.js'
+import type { VersionRole } from '../../contract/index.js'
 import type { Placement } from '../sessions/placement.js'
-import type { Entry, Role } from './machine.js'
+import type { Entry } from './machine.js'
 
 const statusName = 'models-status.json'
 /** Several times the interval at which the server touches the file. */
@@ -28,7 +29,7 @@ export interface LifecycleStatus {
 
 export interface VersionFailure {
   readonly version: string
-  readonly role: Role
+  readonly role: VersionRole
   readonly problem: string
   /** It failed as many consecutive cycles as are allowed. Absent: it could not be loaded. */
   readonly kind?: 'cycles'
