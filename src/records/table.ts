@@ -253,7 +253,7 @@ function packColumn(values: Float32Array | null): PackedFloats {
     lower[row] = value
     third[row] = value >>> 16
   }
-  for (let row = 0; row < length && width > 0; row++)
+  for (let row = 0; row < length; row++)
     codes[(row * width) >> 3]! |= codeOf[bits[row]! >>> 24]! << ((row * width) & 7)
   return { form: width, bytes }
 }

@@ -1,6 +1,6 @@
 import { readFileSync, existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { chooseFiles, scoresOf } from './scores.js'
+import { chooseFiles, problemsOf, scoresOf } from './scores.js'
 
 test('the score of a file is the share of its mutants that a test noticed, rounded down', () => {
   const of = (file: string, ...statuses: string[]) => statuses.map((status) => ({ file, status }))
@@ -24,6 +24,18 @@ test('a floor counts endless loops, and not what ran out of time: no later run f
   const mutants = statuses.map((each) => ({ file: 'src/pool/a.ts', ...each }))
   expect([...scoresOf(mutants, 'survived')]).toEqual([['src/pool/a.ts', 33]])
   expect([...scoresOf(mutants, 'noticed')]).toEqual([['src/pool/a.ts', 66]])
+})
+
+test('a score below its floor is a problem, and so is a file without a floor', () => {
+  const scores = new Map([
+    ['a.ts', 80],
+    ['b.ts', 79],
+    ['c.ts', 100],
+  ])
+  expect(problemsOf(scores, { 'a.ts': 80, 'b.ts': 80, 'd.ts': 90 })).toEqual([
+    'b.ts fell from 80 to 79 %: test what survived, or lower its floor',
+    'c.ts has no floor: measure it with --record',
+  ])
 })
 
 test('files are chosen in a circle up to the limit of lines, and at least one', () => {

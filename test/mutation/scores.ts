@@ -24,6 +24,19 @@ export function scoresOf(mutants: readonly Mutant[], slow: 'noticed' | 'survived
   return new Map([...counts].map(([file, { noticed, all }]) => [file, Math.floor((100 * noticed) / all)]))
 }
 
+/** One line for each file whose score fell below its floor, or that has a score and no floor. */
+export function problemsOf(
+  scores: ReadonlyMap<string, number>,
+  floors: Readonly<Record<string, number>>,
+): string[] {
+  return [...scores].flatMap(([file, score]) => {
+    const floor = floors[file]
+    if (floor === undefined) return [`${file} has no floor: measure it with --record`]
+    if (score >= floor) return []
+    return [`${file} fell from ${floor} to ${score} %: test what survived, or lower its floor`]
+  })
+}
+
 /** From the `start`-th file on, as many as `linesMax` allows, and at least one. */
 export function chooseFiles(
   files: readonly { readonly file: string; readonly lines: number }[],
