@@ -25,14 +25,19 @@ test('a cycle gets a response, which is stored', async () => {
   expect((await server.call({ path: '/v1/scores/20240301T0005' })).status).toBe(404)
 })
 
-test('Server-Timing is in the response to a new cycle and to a repeated one, if the client requests it', async () => {
+test('Server-Timing has the stages of a cycle, new or repeated, if the client requests it', async () => {
   const server = await listening()
-  const post = (headers = {}) =>
-    server.call({ method: 'POST', path: '/v1/cycles', headers, body: bytesOf(cycle) })
-  // New, then recognised by its hash, then by its bytes.
-  for (let sent = 0; sent < 3; sent++)
-    expect((await post({ 'X-Timing': '1' })).headers['server-timing']).toMatch(/^receive;dur=/)
-  expect((await post()).headers).not.toHaveProperty('server-timing')
+  const timingOf = async (query: string, headers = {}): Promise<unknown> => {
+    const sent = { method: 'POST', path: `/v1/cycles${query}`, headers, body: bytesOf(cycle) }
+    return (await server.call(sent)).headers['server-timing']
+  }
+  const stages =
+    /^receive;dur=[\d.]+, decode;dur=[\d.]+, wait;dur=[\d.]+, plan;dur=[\d.]+, .*commit;dur=[\d.]+$/
+  expect(await timingOf('?timing')).toMatch(stages)
+  // Recognised by its hash, then by its bytes.
+  expect(await timingOf('?a=b&timing=1')).toMatch(/^receive;dur=/)
+  expect(await timingOf('', { 'X-Timing': '1' })).toMatch(/^receive;dur=/)
+  expect(await timingOf('?nottiming')).toBeUndefined()
 })
 
 test('a response is not compressed while a body that nobody reads arrives', async () => {

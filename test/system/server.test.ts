@@ -250,17 +250,6 @@ test('a model that does not load leaves the server degraded until its files are 
   expect((await server.postCycle(cycleBody(0))).status).toBe(200)
 })
 
-test('Server-Timing has the time of each stage of a cycle, if the client requests it', async () => {
-  const server = await started()
-  const post = (path: string, headers: Record<string, string>, index: number) =>
-    server.call({ method: 'POST', path, headers, body: JSON.stringify(cycleBody(index)) })
-  const stages = /^receive;dur=[\d.]+, decode;dur=[\d.]+, wait;dur=[\d.]+, plan;dur=[\d.]+/
-  expect((await post('/v1/cycles?timing', {}, 0)).headers['server-timing']).toMatch(stages)
-  expect((await post('/v1/cycles?a=b&timing=1', {}, 1)).headers['server-timing']).toMatch(stages)
-  expect((await post('/v1/cycles', { 'X-Timing': '1' }, 2)).headers['server-timing']).toMatch(stages)
-  expect((await post('/v1/cycles?nottiming', {}, 3)).headers['server-timing']).toBeUndefined()
-})
-
 test('the log has one line per cycle and per request, and neither bodies nor keys', async () => {
   const server = await started()
   const first = (more: object): unknown => ({
