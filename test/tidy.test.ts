@@ -14,7 +14,7 @@ const folderLinesMax: Readonly<Record<string, number>> = {
   client: 1200,
   codec: 4580,
   contract: 3190,
-  cycle: 5125,
+  cycle: 5130,
   history: 5720,
   images: 660,
   model: 11900,

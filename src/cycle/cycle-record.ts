@@ -177,8 +177,12 @@ function resultsOf({ next, outcomes }: CyclePlan): CycleRows<'results'> {
 
 /** The counters of the readings that are scored. */
 function countersOf({ scoring }: CyclePlan): PlannedTables['counters'] {
-  const rows = scoring.readings.subarray(0, scoring.count)
-  const counter = (values: Float64Array): Float64Array => numbersOf(rows, (row) => values[row]!)
+  // A loop of its own: with a call for each row it takes several times as long.
+  const counter = (values: Float64Array): Float64Array => {
+    const column = new Float64Array(scoring.count)
+    for (let i = 0; i < column.length; i++) column[i] = values[scoring.readings[i]!]!
+    return column
+  }
   const { views, up, comment_cnt, rtb_vote } = scoring.engagement
   return {
     count: scoring.count,
