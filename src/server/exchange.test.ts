@@ -1,12 +1,15 @@
 /** What an exchange releases when something fails at its end. */
+import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { FakeExchange } from '../../test/helpers/fake-exchange.js'
 import { nextTurn, silentLog } from '../base/index.js'
 import { RequestBody } from '../cycle/index.js'
+import { ApiKeys } from './api-keys.js'
 import { BodyAdmission } from './body-admission.js'
 import { CallResources } from './call-resources.js'
-import { Exchange } from './exchange.js'
+import { Exchange, type EndedRequest } from './exchange.js'
 import { handlers, type OperationParts } from './operations.js'
+import { RequestHandler } from './request-handler.js'
 
 test('an observer or a logger that throws at the end of a request keeps nothing held', () => {
   const [requests, responses] = [new BodyAdmission(1000), new BodyAdmission(1000)]
@@ -121,4 +124,30 @@ test('a client that accepts nothing of a response for a minute is disconnected, 
   expect([fake.ended, responses.bytesHeld]).toEqual([false, body.length])
   vi.advanceTimersByTime(6000)
   expect([fake.ended, fake.bytesWritten, responses.bytesHeld]).toEqual([true, bytesWritten, 0])
+})
+
+test('a request does not change once it is reported', async () => {
+  const key = 'key-of-these-tests-0123456789'
+  const bodies = new BodyAdmission(1000)
+  const operationParts = {
+    clock: () => 0,
+    store: { role: 'owner' },
+    settings: () => ({ bodyReadMsMax: 1000 }),
+  }
+  const handler = new RequestHandler({
+    apiKeys: new ApiKeys([key]),
+    requestBodies: bodies,
+    responseBodies: bodies,
+    log: pino({ level: 'silent' }),
+    operationParts: operationParts as unknown as OperationParts,
+  })
+  const reported: EndedRequest[] = []
+  handler.observe((request) => void reported.push(request))
+  const headers = { authorization: key }
+  const fake = new FakeExchange({ method: 'PUT', path: '/v1/weights', headers, body: Buffer.from('{}') })
+  handler.handle(fake.response, fake.request)
+  fake.disconnect()
+  // Its operation fails after that.
+  await handler.idle()
+  expect(reported).toMatchObject([{ status: 0, code: undefined, problem: null }])
 })

@@ -73,6 +73,7 @@ export class Exchange implements EndedRequest {
   readonly startedAt = performance.now()
   /** Set when the request is reported. */
   endedAt = 0
+  bytesIn = 0
   readonly headers: RequestHeaders
   /** The client requests `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
   readonly wantsTiming: boolean
@@ -148,10 +149,6 @@ export class Exchange implements EndedRequest {
     return path.length <= loggedPathCharsMax ? path : `${path.slice(0, loggedPathCharsMax)}…`
   }
 
-  get bytesIn(): number {
-    return this.body.bytesReceived
-  }
-
   get ended(): boolean {
     return this.#ended
   }
@@ -183,6 +180,21 @@ export class Exchange implements EndedRequest {
     const reading = this.lateBody?.reading ?? null
     if (reading === null) release()
     else inBackground('call release', reading.then(release))
+  }
+
+  /** To be called once, before the request goes to the log and the observer. What they read does not change from then on. */
+  markReported(): void {
+    assert(this.endedAt === 0, 'a request is reported once')
+    this.endedAt = performance.now()
+    this.bytesIn = this.body.bytesReceived
+  }
+
+  /** What is wrong with the call: for the log and the observer, unless it is reported already. */
+  refused(code: string, problem: CallProblem): void {
+    if (this.endedAt !== 0) return
+    this.code = code
+    this.problem = problem
+    this.logLevel = 'info'
   }
 
   /** Closes the connection without a response. */

@@ -178,9 +178,7 @@ export class RequestHandler {
   #errorResponse(exchange: Exchange, error: unknown): OutgoingResponse {
     const refusal = serviceErrorOf(error)
     const cause: unknown = refusal === error ? refusal.cause : error
-    exchange.code = refusal.code
-    exchange.problem = problemOf(refusal)
-    exchange.logLevel = 'info'
+    exchange.refused(refusal.code, problemOf(refusal))
     if (refusal.status >= 500 && cause !== undefined)
       this.#parts.log.error(
         { err: cause, method: exchange.method, path: exchange.loggedPath },
@@ -199,7 +197,7 @@ export class RequestHandler {
   /** To the log and to the observer, if there is one. */
   #report(exchange: Exchange): void {
     const { log } = this.#parts
-    exchange.endedAt = performance.now()
+    exchange.markReported()
     if (log.isLevelEnabled(exchange.logLevel)) {
       const omitted = exchange.status === 401 ? this.#keylessLines.take(exchange.endedAt) : 0
       if (omitted !== null) log[exchange.logLevel](logFields(exchange, omitted), logMessage(exchange))
