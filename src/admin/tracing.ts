@@ -10,7 +10,6 @@ import {
   trace,
   type Attributes,
   type Context,
-  type Tracer,
 } from '@opentelemetry/api'
 import { callProblemText } from '../contract/index.js'
 import type { EndedRequest } from '../server/index.js'
@@ -18,11 +17,10 @@ import type { EndedRequest } from '../server/index.js'
 const tracerName = 'understudy'
 
 export class Tracing {
-  /** It takes the SDK as soon as one is registered. */
-  readonly #tracer: Tracer
+  readonly #version: string
 
   constructor(version: string) {
-    this.#tracer = trace.getTracer(tracerName, version)
+    this.#version = version
   }
 
   requestEnded(request: EndedRequest): void {
@@ -35,13 +33,15 @@ export class Tracing {
         return attributesOf(request)
       },
     }
-    const span = this.#tracer.startSpan(operation ?? method, options, contextOf(request))
+    // Read each time: the SDK may be registered late, and by a copy of the API of its own.
+    const tracer = trace.getTracer(tracerName, this.#version)
+    const span = tracer.startSpan(operation ?? method, options, contextOf(request))
     if (span.isRecording()) {
       if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR, message: problemText(request) })
       const context = trace.setSpan(ROOT_CONTEXT, span)
       let from = startedAt
       for (const [stage, ms] of request.stages?.ms ?? []) {
-        const child = this.#tracer.startSpan(stage, { startTime: epochMs(from) }, context)
+        const child = tracer.startSpan(stage, { startTime: epochMs(from) }, context)
         from += ms
         child.end(epochMs(from))
       }
