@@ -225,7 +225,7 @@ export interface ResultColumns extends KeyColumns {
 
 function enumCodes(list: string, member: string): readonly string[] {
   const value = rowShape(cycleShape, list).members.find((m) => m.name === member)!.value
-  if (value.kind !== 'enum') throw new Error(`${list}[].${member} is not an enum`)
+  assert(value.kind === 'enum', `${list}[].${member} is an enum`)
   assert(value.values.length <= absentCode, 'the code of an absent member is no position in the list')
   return value.values.map(String)
 }

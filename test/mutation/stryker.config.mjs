@@ -11,8 +11,6 @@ export default {
   // Wording has tests of its own, in other folders.
   mutator: { excludedMutations: ['StringLiteral'] },
   ignoreStatic: true,
-  // Of types alone, there are no tests.
-  allowEmpty: true,
   ignorePatterns: ['bench', 'data', 'deploy', 'build/stryker', 'build/Release/obj.target'],
   tempDirName: 'build/stryker',
   incremental: true,
