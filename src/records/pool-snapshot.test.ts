@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest'
 import { unpackTable, packTable } from '../codec/index.js'
 import { packPoolSnapshot, poolTable, readPoolSnapshot, type PoolRows } from './pool-snapshot.js'
-import { cycleColumn, cycleTables } from './tables.js'
 
 const header = { position: 7, newestCycleMs: 1_767_200_000_000, galleries: ['야구', 'g'] }
 
@@ -28,9 +27,4 @@ test('a snapshot of another layout is an error', () => {
   const { header: packed, rowCount, columns } = unpackTable(packPoolSnapshot(header, rows))
   const other = packTable({ ...(packed as object), layout: 2 }, rowCount, columns)
   expect(() => readPoolSnapshot(other)).toThrow('has layout 2, not 1')
-})
-
-test('the declaration of a column is found by its name', () => {
-  expect(cycleColumn('results', 'outcome')).toBe(cycleTables.results.columns[2])
-  expect(() => cycleColumn('results', 'views' as never)).toThrow('one of its table')
 })

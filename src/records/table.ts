@@ -253,7 +253,9 @@ function packColumn(values: Float32Array | null): PackedFloats {
     lower[row] = value
     third[row] = value >>> 16
   }
-  for (let row = 0; row < length; row++)
+  // Without bits there are no codes.
+  const coded = width === 0 ? 0 : length
+  for (let row = 0; row < coded; row++)
     codes[(row * width) >> 3]! |= codeOf[bits[row]! >>> 24]! << ((row * width) & 7)
   return { form: width, bytes }
 }
