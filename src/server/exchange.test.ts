@@ -1,4 +1,4 @@
-/** What an exchange releases when something fails at its end. */
+/** What an exchange releases at its end, also when something fails, and what is reported of it. */
 import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { FakeExchange } from '../../test/helpers/fake-exchange.js'

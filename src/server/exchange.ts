@@ -71,8 +71,8 @@ export class Exchange implements EndedRequest {
   readonly path: string
   readonly receivedAtMs: number
   readonly startedAt = performance.now()
-  /** Set when the request is reported. */
-  endedAt = 0
+  /** Set when the request is reported; NaN until then. */
+  endedAt = NaN
   bytesIn = 0
   readonly headers: RequestHeaders
   /** The client requests `Server-Timing`: `?timing` in the query or an `X-Timing` header. */
@@ -182,16 +182,16 @@ export class Exchange implements EndedRequest {
     else inBackground('call release', reading.then(release))
   }
 
-  /** To be called once, before the request goes to the log and the observer. What they read does not change from then on. */
+  /** Fixes what the log and the observer read. Must be called once. */
   markReported(): void {
-    assert(this.endedAt === 0, 'a request is reported once')
+    assert(Number.isNaN(this.endedAt), 'a request is reported once')
     this.endedAt = performance.now()
     this.bytesIn = this.body.bytesReceived
   }
 
-  /** What is wrong with the call: for the log and the observer, unless it is reported already. */
-  refused(code: string, problem: CallProblem): void {
-    if (this.endedAt !== 0) return
+  /** What is wrong with the call, which is then logged at info. Nothing changes once it is reported. */
+  setRefusal(code: string, problem: CallProblem): void {
+    if (!Number.isNaN(this.endedAt)) return
     this.code = code
     this.problem = problem
     this.logLevel = 'info'

@@ -178,7 +178,7 @@ export class RequestHandler {
   #errorResponse(exchange: Exchange, error: unknown): OutgoingResponse {
     const refusal = serviceErrorOf(error)
     const cause: unknown = refusal === error ? refusal.cause : error
-    exchange.refused(refusal.code, problemOf(refusal))
+    exchange.setRefusal(refusal.code, problemOf(refusal))
     if (refusal.status >= 500 && cause !== undefined)
       this.#parts.log.error(
         { err: cause, method: exchange.method, path: exchange.loggedPath },
