@@ -18,7 +18,7 @@ import type { CyclePlan, Pool, PoolState, WeightsSetting } from '../pool/index.j
 import { StoreError, type CycleRecord, type Store } from '../store/index.js'
 import { availabilityOf } from './availability.js'
 import { cycleRecordOf } from './cycle-record.js'
-import { warningsOf, type Embeddings } from './embeddings/index.js'
+import type { Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
 import type { CycleLimits, NewCycle, StoredResponse } from './intake/index.js'
 import { placedFailure } from './model-failure.js'
@@ -27,6 +27,7 @@ import { checkPendingCount } from './pending-limit.js'
 import { countsOf, resultsOf } from './results.js'
 import { catchUp, loadPool } from './stored-pool/index.js'
 import type { StoredWeights } from './stored-weights.js'
+import { warningsOf } from './warnings.js'
 
 export interface CyclePipelineParts {
   readonly codec: Codec

@@ -1,10 +1,10 @@
 /**
  * Warnings of a response: those of the plan, and about the kind of the model and the texts and images that it did not get.
  */
-import type { Warning } from '../../contract/index.js'
-import type { Model } from '../../model/index.js'
-import { PostWarning, type CyclePlan } from '../../pool/index.js'
-import type { EmbeddingInputs } from './embeddings.js'
+import type { Warning } from '../contract/index.js'
+import type { Model } from '../model/index.js'
+import { PostWarning, type CyclePlan } from '../pool/index.js'
+import type { EmbeddingInputs } from './embeddings/index.js'
 
 /** The inputs are by slot. */
 export function warningsOf(model: Model, plan: CyclePlan, inputs: EmbeddingInputs): Warning[] {

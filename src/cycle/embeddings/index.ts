@@ -8,4 +8,3 @@ export {
 } from './batch-encoder.js'
 export { Quarantine } from './quarantine.js'
 export { readCandidates, textKey } from './stored-texts.js'
-export { warningsOf } from './warnings.js'
