@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { connect } from 'node:net'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
 import { adminTokenOf, callAdmin } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
@@ -31,7 +31,18 @@ beforeAll(async () => {
 afterAll(() => Promise.all([server.dispose(), control.dispose()]))
 
 const closing: (() => void)[] = []
-afterEach(() => closing.splice(0).forEach((close) => close()))
+afterEach(async () => {
+  closing.splice(0).forEach((close) => close())
+  // Until the server has noticed that they are closed, it refuses further connections.
+  await vi.waitUntil(
+    () =>
+      get('/livez').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    { timeout: 20_000 },
+  )
+})
 
 /** The next cycle, which must have the same results on both servers. */
 async function postCycle(parts: Partial<CycleRequest> = {}): Promise<void> {
