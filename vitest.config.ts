@@ -17,7 +17,7 @@ const system = [
   'test/failover/failover.test.ts',
   'test/patroni/patroni.test.ts',
   'test/year/year.test.ts',
-  'bench/{bench,difference,journal}.test.ts',
+  'bench/{bench,difference}.test.ts',
   'test/{build,deploy-containers,package}.test.ts',
   'src/cli/models/{activate,embed,history,init,packages}.test.ts',
   'src/cycle/embeddings/quarantine.test.ts',

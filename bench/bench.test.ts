@@ -9,11 +9,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { bench, type BenchResults } from './bench.js'
 import { checkResponse } from './check.js'
-import { linear } from './linear.js'
 import { parseOptions, type BenchOptions } from './options.js'
 import { freePort, projectDir } from './project.js'
 import { scenarioNames } from './scenarios.js'
-import { measureSizing } from './sizing.js'
 import { worldCycles } from './world.js'
 
 const scratchDir = mkdtempSync(join(tmpdir(), 'understudy-bench-test-'))
@@ -53,7 +51,7 @@ test('every scenario runs, and has a row in the table and in the JSON file', asy
 test('a cycle scenario reports every part of its floor and the stages of its server', async () => {
   const { results, text } = await run({ ...small, scenarios: ['typical'], floor: true })
   const { floor, stages } = results.measurements[0]!.details
-  for (const part of ['transportMs', 'walkMs', 'inferMs', 'writeMs'] as const) {
+  for (const part of ['transportMs', 'walkMs', 'inferMs', 'writeMs', 'growingWriteMs'] as const) {
     expect(floor![part], part).toBeGreaterThan(0)
   }
   expect(floor!.totalMs).toBeCloseTo(floor!.transportMs + floor!.walkMs + floor!.inferMs + floor!.writeMs)
@@ -63,16 +61,9 @@ test('a cycle scenario reports every part of its floor and the stages of its ser
 })
 
 test('a comparison pairs the cycles of both servers', async () => {
-  const { results, text } = await run({ ...small, scenarios: ['typical', 'health'], compareWith: projectDir })
+  const { results, text } = await run({ ...small, scenarios: ['typical', 'mixed'], compareWith: projectDir })
   expect(results.comparisons).toMatchObject([{ scenario: 'typical', pairCount: 2 }])
   expect(text).toContain('B / A')
-})
-
-test('the linear bench measures each step and draws a point for it', async () => {
-  const svgFile = join(scratchDir, 'cost.svg')
-  const points = await linear({ rowsMax: 20, steps: 2, cycleCount: 2, svgFile }, () => undefined)
-  expect(points.map(([rows]) => rows)).toEqual([10, 20])
-  expect(readFileSync(svgFile, 'utf8').match(/<circle/g)).toHaveLength(2)
 })
 
 test.skipIf(spawnSync(process.env.CXX ?? 'g++', ['--version']).error !== undefined)(
@@ -132,14 +123,6 @@ describe('only a correct response counts', () => {
     ]
     for (const response of wrong) expect(() => checkResponse(cycle, response)).toThrow(/wrong response/)
   })
-})
-
-test('the sizes of an environment grow with its posts', async () => {
-  const [few, many] = [await measureSizing(20, 2), await measureSizing(200, 2)]
-  expect(few.bodiesBytes).toBeGreaterThan(0)
-  expect(few.memoryMib).toBeGreaterThan(20)
-  expect(many.bodiesBytes).toBeGreaterThan(2 * few.bodiesBytes)
-  expect(many.recordBytes).toBeGreaterThan(few.recordBytes)
 })
 
 describe('the command line', () => {

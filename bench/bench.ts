@@ -21,15 +21,13 @@ import {
   stageBars,
 } from './report.js'
 import { cycleScenarios, isCycleScenario, scaledShape, type ScenarioName } from './scenarios.js'
-import { measureGetScores, measureHealth, measureImagePut, measureReplay } from './serving.js'
 import type { ServerOptions } from './server-under-test.js'
 import { measureWithAdmin } from './with-admin.js'
 import { measureWithReport } from './with-report.js'
-import { measureShadow } from './shadow.js'
 import { measureStartUp } from './start-up.js'
 import { measureSwap } from './swap.js'
 import { measureThroughput } from './throughput.js'
-import { throughputSvg, throughputTable } from './throughput-report.js'
+import { throughputTable } from './throughput-report.js'
 
 /** Contents of the JSON file. */
 export interface BenchResults {
@@ -50,10 +48,6 @@ export async function bench(options: BenchOptions, print: (text: string) => void
   const results = { conditions, options, measurements, comparisons }
   if (comparing) print(`\n${comparisonTable(comparisons)}`)
   else printMeasurements(measurements, print)
-  if (options.svgFile !== undefined) {
-    writeFileSync(options.svgFile, throughputSvg(measurements, `${conditions.commit}, ${conditions.machine}`))
-    print(`plot: ${relative(process.cwd(), options.svgFile)}`)
-  }
   print(`\nfigures: ${relative(process.cwd(), writeResults(results))}`)
   return results
 }
@@ -69,14 +63,6 @@ async function measureAll(options: BenchOptions, print: (text: string) => void):
 
 async function measure(scenario: ScenarioName, options: BenchOptions): Promise<Measurement[]> {
   switch (scenario) {
-    case 'replay':
-      return [await measureReplay(options)]
-    case 'get-scores':
-      return [await measureGetScores(options)]
-    case 'image-put':
-      return [await measureImagePut(options)]
-    case 'health':
-      return [await measureHealth(options)]
     case 'throughput':
       return measureThroughput(options)
     case 'mixed':
@@ -85,8 +71,6 @@ async function measure(scenario: ScenarioName, options: BenchOptions): Promise<M
       return [await measureStartUp(options)]
     case 'swap':
       return measureSwap(options)
-    case 'shadow':
-      return measureShadow(options)
     case 'with-report':
       return measureWithReport(options)
     case 'with-admin':

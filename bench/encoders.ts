@@ -1,220 +1,120 @@
 /**
- * What do the heads and encoders of a model cost, and how much of that is the service? Rows, texts and pictures go through the processes of the
- * service and, in the same run, through bare sessions with the best batch. Then a server swaps to a version with other encoders.
+ * What does a model with encoders cost? A server swaps to models/example-1 while posts with a text and an image are pending, none of which
+ * is encoded yet; then cycles bring new texts, which are encoded before their first score.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { silentLog } from '../src/base/index.js'
-import type * as Hosts from '../src/model/sessions/session-host.js'
-import { bodyHtml, titleText, topics } from '../src/simulator/korean-text.js'
-import { Rng } from '../src/simulator/rng.js'
-import { openBareText, openBareImage, type BareEncoder, type BareEncoders } from './bare-encoders.js'
-import { openHeadsContest } from './encoder-heads.js'
-import {
-  encoderVersions,
-  imageEncoders,
-  realSizes,
-  tinySizes,
-  writeEncoderModels,
-  type EncoderSizes,
-} from './encoder-models.js'
-import { cpuMsOf, memoryMib, picture, plansOf } from './encoder-inputs.js'
-import { measureEncoderSwap } from './encoder-swap.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import sharp from 'sharp'
+import { Client, expectStatus } from './client.js'
+import { withGenerator } from './cycle-generator.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'
-import { builtModule } from './project.js'
-import type { RunSize } from './scenarios.js'
-import { median } from './statistics.js'
+import { projectDir } from './project.js'
+import { scaledShape, type RunSize } from './scenarios.js'
+import { withServer, type ServerUnderTest } from './server-under-test.js'
+import { setRole } from './two-models.js'
+import { rampCycleCount, type WorldCycle } from './world.js'
 
-/** Posts of a day with a text and two pictures each. */
-const dayPostCount = 2200
-const picturesPerPost = 2
-/** Items of a round at scale 1, and rows of a batch. */
-const rowCountMax = 5000
-const textCountMax = 200
-const pictureCountMax = 64
-const rounds = 3
-/** Below this scale, which is that of a test, the encoders are tiny. */
-const realScaleMin = 0.01
-/** As the service calls its encoders in the background. */
-const callItems = { text: 200, image: 8 }
-const timeLimitMs = 600_000
-const bytesMax = 16 * 2 ** 30
-
-/** One part of a model in the service and bare. */
-export interface Contest {
-  /** As the rows of figures are named. */
-  readonly name: string
-  readonly itemCount: number
-  /** Items of a day; null: any number. */
-  readonly perDay: number | null
-  readonly host: { readonly pid: number | null; close(): Promise<void> }
-  /** All items through the host. */
-  readonly round: () => Promise<void>
-  readonly bare: BareEncoders
-}
-
-/** The rounds of a floor. */
-interface FloorRounds {
-  readonly floor: BareEncoder
-  readonly batch: number
-  readonly ratios: number[]
-  /** Of all rounds: other load of the machine changes it less than the time. */
-  cpuMs: number
-}
+const shape = { pending: 2000, turnover: 40, snapshots: false, bodyChars: 300 }
+const before = 'transport-test-1'
+const after = 'example-1'
+const cycleCountDefault = 60
+const uploadsAtOnce = 2
+const pictureEdge = 320
+const swapMsMax = 600_000
 
 export async function measureEncoders(size: RunSize): Promise<Measurement[]> {
-  const directory = mkdtempSync(join(tmpdir(), 'understudy-encoders-'))
-  const sizes = size.scale < realScaleMin ? tinySizes : realSizes
-  try {
-    const modelsDir = join(directory, 'models')
+  return withServer({}, async (server) => {
+    const modelsDir = join(server.scratchDir, 'models')
     mkdirSync(modelsDir)
-    const [first, second] = encoderVersions
-    writeEncoderModels(modelsDir, sizes, { [first]: imageEncoders[0], [second]: imageEncoders[1] })
-    const provider = size.provider ?? 'cpu'
-    const items = await makeItems(size.scale, sizes)
-    const measurements = [
-      await measureContest(
-        await openHeadsContest(modelsDir, first, {
-          provider,
-          count: countOf(rowCountMax, size.scale),
-        }),
-      ),
-      await measureContest(await openContest(modelsDir, first, 'text', items, provider)),
-      await measureContest(await openContest(modelsDir, first, 'image', items, provider)),
-      await measureContest(await openContest(modelsDir, second, 'image', items, provider)),
-    ]
-    return [...measurements, await measureEncoderSwap(modelsDir, { ...size, provider })]
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-  }
-}
-
-/** From a quarter of the nominal size on, only the swap is smaller. */
-function countOf(most: number, scale: number): number {
-  return Math.max(8, Math.ceil(most * Math.min(1, 4 * scale)))
-}
-
-interface Items {
-  readonly texts: readonly Uint8Array[]
-  readonly pictures: readonly Uint8Array[]
-}
-
-/** Posts as the service receives them, and pictures as it stores them: of 1024 pixels. */
-async function makeItems(scale: number, { imagePixels }: EncoderSizes): Promise<Items> {
-  const rng = new Rng('bench encoders')
-  const texts = Array.from({ length: countOf(textCountMax, scale) }, () => {
-    const topic = rng.pick(topics)
-    const body = bodyHtml(rng, topic, { charsAim: rng.int(20, 600), imageCount: 2 })
-    return Buffer.from(JSON.stringify({ title: titleText(rng, topic), body_html: body }))
-  })
-  const edge = imagePixels === realSizes.imagePixels ? 1024 : 64
-  const pictures = await Promise.all(
-    Array.from({ length: countOf(pictureCountMax, scale) }, (_, index) => picture(index, edge)),
-  )
-  return { texts, pictures }
-}
-
-async function openContest(
-  modelsDir: string,
-  version: string,
-  role: 'text' | 'image',
-  { texts, pictures }: Items,
-  provider: string,
-): Promise<Contest> {
-  const { openEncoderHost } = await builtModule<typeof Hosts>('model/sessions/session-host.js')
-  const { text, image } = await plansOf(modelsDir, version, provider)
-  if (text === null || image === null) throw new Error(`${version} has no encoders`)
-  const plan = role === 'text' ? text : image
-  const host = await openEncoderHost(plan, { bytesMax, log: silentLog, warmUpMsMax: timeLimitMs })
-  const items = role === 'text' ? texts : pictures
-  const bare = role === 'text' ? await openBareText(text, texts) : await openBareImage(image, pictures)
-  const name =
-    role === 'text' ? 'MiniLM texts' : `${version === encoderVersions[0] ? 'ViT-S' : 'MobileNet'} pictures`
-  return {
-    name,
-    itemCount: items.length,
-    perDay: dayPostCount * (role === 'text' ? 1 : picturesPerPost),
-    host,
-    round: () => encodeAll(host, items, callItems[role]),
-    bare,
-  }
-}
-
-/** Service and floors in alternation, so that other load of the machine affects all. */
-async function measureContest({ name, itemCount, perDay, host, round, bare }: Contest): Promise<Measurement> {
-  try {
-    const floors: FloorRounds[] = []
-    for (const floor of bare.floors)
-      floors.push({ floor, batch: await floor.bestBatch(), ratios: [], cpuMs: 0 })
-    const serviceMs: number[] = []
-    const startCpuMs = cpuMsOf(host.pid)
-    for (let index = 0; index < rounds; index++) {
-      const tookMs = await timed(round)
-      serviceMs.push(tookMs)
-      for (const one of floors) {
-        const before = process.cpuUsage()
-        one.ratios.push(tookMs / (await timed(() => one.floor.run(one.batch))))
-        const { user, system } = process.cpuUsage(before)
-        one.cpuMs += (user + system) / 1000
+    for (const version of [before, after])
+      cpSync(join(projectDir, 'models', version), join(modelsDir, version), { recursive: true })
+    setRole(modelsDir, 'ACTIVE', before)
+    await server.restart({ UNDERSTUDY_MODELS_DIR: modelsDir })
+    return withGenerator(scaledShape(shape, size.scale), async (generator) => {
+      const connection = generator.connectTo(server)
+      const posts: string[] = []
+      const cycle = async (version: string): Promise<{ tookMs: number; bytes: number }> => {
+        const next = await generator.next()
+        posts.push(...postsOf(next))
+        const { tookMs, response, modelVersion } = await generator.post(connection, next)
+        if (modelVersion !== version) throw new Error(`${modelVersion} scored a cycle in place of ${version}`)
+        return { tookMs, bytes: next.request.length + response.length }
       }
-    }
-    const perItemMs = serviceMs.map((ms) => ms / itemCount)
-    const itemMs = median(perItemMs)
-    const peakMib = memoryMib(host.pid)
-    const totalCpuMs = cpuMsOf(host.pid) - startCpuMs
-    const cpuMs = totalCpuMs / (rounds * itemCount)
-    const floorTexts = floors.map(({ floor, batch, ratios, cpuMs: floorCpuMs }) => {
-      const ratio = median(ratios)
-      return (
-        `${floor.name} ${((1000 * ratio) / itemMs).toFixed(1)} with ${floor.batchText(batch)}, service / floor = ${ratio.toFixed(2)} ` +
-        `(${(totalCpuMs / floorCpuMs).toFixed(2)} in CPU time)`
-      )
+      for (let index = 0; index <= rampCycleCount; index++) await cycle(before)
+      await upload(server, posts)
+      const startedAt = performance.now()
+      setRole(modelsDir, 'ACTIVE', after)
+      await untilServing(server, startedAt)
+      const swapMs = performance.now() - startedAt
+      const first = await cycle(after)
+      connection.takeBusyShare()
+      const usage = server.usage()
+      const samples = []
+      for (let index = 0; index < (size.cycleCount ?? cycleCountDefault); index++)
+        samples.push(await cycle(after))
+      const note =
+        `the swap took ${(swapMs / 1000).toFixed(1)} s with ${posts.length} texts and images to encode, ` +
+        `the first cycle after it ${first.tookMs.toFixed(0)} ms`
+      const samplesMs = samples.map(({ tookMs }) => tookMs)
+      return [
+        measurementOf({
+          scenario: 'encoders',
+          samplesMs,
+          busyS: sequentialS(samplesMs),
+          bytes: samples.reduce((total, { bytes }) => total + bytes, 0),
+          clientBusyShare: connection.takeBusyShare(),
+          before: usage,
+          after: server.usage(),
+          details: { note },
+        }),
+      ]
     })
-    return {
-      ...measurementOf({
-        scenario: `encoders: ${name}`,
-        samplesMs: perItemMs,
-        busyS: sequentialS(perItemMs),
-        bytes: 0,
-        clientBusyShare: 0,
-        before: { cpuMs: null, rssMib: null, rssPeakMib: null },
-        after: { cpuMs: null, rssMib: null, rssPeakMib: peakMib },
-        details: {
-          note:
-            `${name}: ${(1000 / itemMs).toFixed(1)} a second; ${floorTexts.join('; ')}.` +
-            (perDay === null
-              ? ''
-              : ` A day of ${perDay} takes ${minutes(perDay * itemMs)} min, ${minutes(perDay * cpuMs)} min of CPU`),
-        },
-      }),
-      serverCpuMsPerRequest: cpuMs,
+  })
+}
+
+/** Gallery and number of the posts that enter with a cycle. */
+function postsOf({ request }: WorldCycle): string[] {
+  const { candidates } = JSON.parse(request.toString()) as {
+    readonly candidates: readonly { readonly gall_id: string; readonly post_no: number }[]
+  }
+  return candidates.map((post) => `${post.gall_id}/${post.post_no}`)
+}
+
+/** An image for each post. No two are equal: the service encodes equal ones once. */
+async function upload(server: ServerUnderTest, posts: readonly string[]): Promise<void> {
+  const client = new Client(server, uploadsAtOnce)
+  const entries = posts.entries()
+  const work = async (): Promise<void> => {
+    for (const [number, post] of entries) {
+      const path = `/v1/images/${post}/01`
+      const headers = { 'content-type': 'image/jpeg' }
+      const reply = await client.send({ method: 'PUT', path, body: await picture(number), headers })
+      expectStatus(reply, 201, `PUT of ${path}`)
     }
-  } finally {
-    await Promise.all([host.close(), bare.close()])
   }
+  await Promise.all(Array.from({ length: uploadsAtOnce }, work))
+  client.close()
 }
 
-function minutes(ms: number): string {
-  return (ms / 60_000).toFixed(1)
+/** Smooth colours, different for each number. */
+async function picture(number: number): Promise<Buffer> {
+  const pixels = Buffer.alloc(16 * 12 * 3, 0).map(
+    (_, at) => (at * 37 + number * 101 + ((at * number) % 89)) % 256,
+  )
+  return sharp(pixels, { raw: { width: 16, height: 12, channels: 3 } })
+    .resize(pictureEdge, (pictureEdge * 3) / 4, { kernel: 'cubic' })
+    .jpeg({ quality: 90 })
+    .toBuffer()
 }
 
-async function encodeAll(
-  host: Hosts.EncoderHost,
-  items: readonly Uint8Array[],
-  callCount: number,
-): Promise<void> {
-  for (let at = 0; at < items.length; at += callCount) {
-    const { encoded } = await host.run(
-      { items: items.slice(at, at + callCount), budgetMs: null },
-      timeLimitMs,
-    )
-    if (encoded.includes(0)) throw new Error('an item was not encoded')
+async function untilServing(server: ServerUnderTest, startedAt: number): Promise<void> {
+  const client = new Client(server)
+  for (;;) {
+    const health = expectStatus(await client.send({ method: 'GET', path: '/v1/health' }), 200, 'health')
+    if ((JSON.parse(health.toString()) as { model_version: string }).model_version === after) break
+    if (performance.now() - startedAt > swapMsMax) throw new Error(`${after} does not begin to serve`)
+    await sleep(20)
   }
-}
-
-async function timed(run: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now()
-  await run()
-  return performance.now() - startedAt
+  client.close()
 }

@@ -1,10 +1,9 @@
 /**
- * Figures, tables and plots computed from known samples.
+ * Figures and tables computed from known samples.
  */
 import { describe, expect, test } from 'vitest'
-import { niceCeiling, plotText } from './plot.js'
 import { alignColumns, bar, measurementTable } from './report.js'
-import { fitLine, median, summarize } from './statistics.js'
+import { median, summarize } from './statistics.js'
 
 test('a quantile is a sample that was measured', () => {
   const samples = Array.from({ length: 100 }, (_, i) => 100 - i)
@@ -20,17 +19,6 @@ test('a quantile is a sample that was measured', () => {
   })
   expect(median([3, 1, 2])).toBe(2)
   expect(() => summarize([])).toThrow('no samples')
-})
-
-test('a line through points on it explains all of their variance', () => {
-  const line = fitLine([
-    [1, 5],
-    [2, 7],
-    [4, 11],
-  ])
-  expect(line.slope).toBeCloseTo(2)
-  expect(line.intercept).toBeCloseTo(3)
-  expect(line.r2).toBeCloseTo(1)
 })
 
 describe('the table', () => {
@@ -69,15 +57,4 @@ describe('the table', () => {
 test('the length of a bar is proportional to its part, and limited to the whole', () => {
   expect(bar(0.5)).toHaveLength(bar(1).length / 2)
   expect(bar(7)).toBe(bar(1))
-})
-
-test('a plot has a mark for each point and axes that include them all', () => {
-  const text = plotText([
-    [500, 2.1],
-    [1000, 4.2],
-  ])
-  expect(text.match(/●/g)).toHaveLength(2)
-  expect(niceCeiling(4.2)).toBe(5)
-  expect(niceCeiling(1)).toBe(1)
-  expect(niceCeiling(0.9)).toBeCloseTo(1)
 })

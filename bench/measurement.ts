@@ -46,8 +46,10 @@ export interface FloorFigures {
   readonly walkNote: string
   /** The ONNX session alone. */
   readonly inferMs: number
-  /** One write and fdatasync of the compressed request and the response. */
+  /** One write and fdatasync of the compressed request and the response, into blocks that exist. */
   readonly writeMs: number
+  /** The same at the end of a file that grows, as the service's does until it reuses pages; not in the total. */
+  readonly growingWriteMs: number
   readonly totalMs: number
   /** Measured median divided by the total. */
   readonly ratio: number

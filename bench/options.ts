@@ -11,8 +11,6 @@ export interface BenchOptions extends RunSize {
   readonly compareWith?: string
   /** Directory for CPU profiles of the servers of cycle scenarios (`node --cpu-prof`), which slow them slightly. */
   readonly profileDir?: string
-  /** File for the plot of the throughput scenario. Default: none. */
-  readonly svgFile?: string
   /** File for the figures. Default: a new file in bench/results. */
   readonly jsonFile?: string
 }
@@ -24,9 +22,7 @@ export const usage = `npm run bench -- [options]
   --no-floor       do not measure the floor of cycle scenarios
   --compare REV    compare cycle scenarios with another revision, or with the directory of a built checkout
   --scale PART     use only this part of the posts, 0.001 to 1 (default: 1)
-  --provider NAME  execution provider of the scenario encoders, such as webgpu (default: cpu)
   --profile DIR    write CPU profiles of the servers of cycle scenarios, for Chrome's developer tools or speedscope
-  --svg FILE       draw the throughput scenario, as docs/throughput.svg
   --json FILE      write the figures to this file (default: a new file in bench/results)
   --help`
 
@@ -42,9 +38,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
       floor: { type: 'boolean', default: true },
       compare: { type: 'string' },
       scale: { type: 'string', default: '1' },
-      provider: { type: 'string' },
       profile: { type: 'string' },
-      svg: { type: 'string' },
       json: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
@@ -58,10 +52,8 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     ...(values.cycles === undefined
       ? {}
       : { cycleCount: Math.floor(numberOf('--cycles', values.cycles, 1, 100_000)) }),
-    ...(values.provider === undefined ? {} : { provider: values.provider }),
     ...(values.compare === undefined ? {} : { compareWith: values.compare }),
     ...(values.profile === undefined ? {} : { profileDir: values.profile }),
-    ...(values.svg === undefined ? {} : { svgFile: values.svg }),
     ...(values.json === undefined ? {} : { jsonFile: values.json }),
   }
 }

@@ -69,7 +69,8 @@ export function floorLines({ scenario, latencyMs, details }: Measurement): strin
   const lines = [
     `${scenario}: measured ${ms(latencyMs.p50)} / floor ${ms(floor.totalMs)} = ${floor.ratio.toFixed(2)}` +
       `   transport ${ms(floor.transportMs)} + walk ${ms(floor.walkMs)} (${floor.walkNote})` +
-      ` + infer ${ms(floor.inferMs)} + write ${ms(floor.writeMs)}`,
+      ` + infer ${ms(floor.inferMs)} + write ${ms(floor.writeMs)}` +
+      ` (into a growing file ${ms(floor.growingWriteMs)})`,
   ]
   if (stages?.decode !== undefined) {
     // Decoding includes the work of the walk.

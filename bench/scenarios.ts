@@ -39,15 +39,10 @@ export type CycleScenarioName = keyof typeof cycleScenarios
 
 export const scenarioNames = [
   ...(Object.keys(cycleScenarios) as CycleScenarioName[]),
-  'replay',
-  'get-scores',
-  'image-put',
-  'health',
   'throughput',
   'mixed',
   'start-up',
   'swap',
-  'shadow',
   'with-report',
   'with-admin',
   'encoders',
@@ -66,8 +61,6 @@ export interface RunSize {
   readonly seconds: number
   /** Part of the pending posts of each scenario, 0 to 1. Below 1, a scenario does not have its nominal size. */
   readonly scale: number
-  /** Execution provider of the encoders. Default cpu. */
-  readonly provider?: string
 }
 
 export function scaledShape(shape: WorldShape, scale: number): WorldShape {

@@ -43,24 +43,6 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-/** A least-squares line; `r2` is the part of the variance that it explains. */
-export interface Line {
-  readonly intercept: number
-  readonly slope: number
-  readonly r2: number
-}
-
-export function fitLine(points: readonly (readonly [x: number, y: number])[]): Line {
-  const meanX = sum(points.map(([x]) => x)) / points.length
-  const meanY = sum(points.map(([, y]) => y)) / points.length
-  const varianceX = sum(points.map(([x]) => (x - meanX) ** 2))
-  const slope = sum(points.map(([x, y]) => (x - meanX) * (y - meanY))) / varianceX
-  const intercept = meanY - slope * meanX
-  const residual = sum(points.map(([x, y]) => (y - intercept - slope * x) ** 2))
-  const variance = sum(points.map(([, y]) => (y - meanY) ** 2))
-  return { intercept, slope, r2: variance === 0 ? 1 : 1 - residual / variance }
-}
-
 /** The nearest sample at or above the rank of the quantile, so a value that was measured. */
 export function quantileOfSorted(sorted: ArrayLike<number>, part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(part * sorted.length) - 1))]!

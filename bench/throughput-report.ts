@@ -1,9 +1,7 @@
 /**
- * The table of docs/performance.md, one row per cycle scenario and per operation of the throughput scenario, and the plot of the
- * latter.
+ * The table of docs/performance.md, one row per cycle scenario and per operation of the throughput scenario.
  */
 import type { Measurement, ThroughputFigures } from './measurement.js'
-import { escapeXml } from './plot.js'
 
 interface Row extends ThroughputFigures {
   readonly perSecond: number
@@ -53,63 +51,4 @@ export function throughputTable(measurements: readonly Measurement[]): string {
 
 function rounded(ms: number): string {
   return String(Number(ms.toPrecision(2)))
-}
-
-const width = 720
-const height = 400
-const frame = { left: 72, right: 150, top: 32, bottom: 64 }
-const colours = ['#1f6feb', '#cf222e', '#1a7f37', '#9a6700', '#8250df', '#bf3989', '#57606a']
-
-/** Requests per second by connections, both axes logarithmic; dashed: the bare server. `origin`: commit and machine. */
-export function throughputSvg(measurements: readonly Measurement[], origin: string): string {
-  const operations = [...byOperation(measurements)]
-  const rows = operations.flatMap(([, points]) => points)
-  const xMax = Math.log2(Math.max(2, ...rows.map(({ connectionCount }) => connectionCount)))
-  const values = rows.flatMap(({ perSecond, floorPerSecond }) => [perSecond, floorPerSecond])
-  const yMin = Math.floor(Math.log10(Math.min(...values)))
-  const yMax = Math.ceil(Math.log10(Math.max(...values)))
-  const toX = (connections: number): string =>
-    (frame.left + (Math.log2(connections) / xMax) * (width - frame.left - frame.right)).toFixed(1)
-  const toY = (perSecond: number): string => {
-    const part = (Math.log10(perSecond) - yMin) / (yMax - yMin)
-    return (height - frame.bottom - part * (height - frame.top - frame.bottom)).toFixed(1)
-  }
-  const powers = Array.from({ length: yMax - yMin + 1 }, (_, step) => 10 ** (yMin + step))
-  const grid = powers.map(
-    (power) =>
-      `<line x1="${frame.left}" x2="${width - frame.right}" y1="${toY(power)}" y2="${toY(power)}" stroke="#ddd"/>` +
-      `<text x="${frame.left - 8}" y="${toY(power)}" text-anchor="end" dominant-baseline="middle">${power}</text>`,
-  )
-  const steps = [...new Set(rows.map(({ connectionCount }) => connectionCount))]
-  const ticks = steps.map(
-    (step) => `<text x="${toX(step)}" y="${height - frame.bottom + 18}" text-anchor="middle">${step}</text>`,
-  )
-  const lines = operations.flatMap(([operation, points], index) => {
-    const colour = colours[index % colours.length] ?? ''
-    const path = (value: (row: Row) => number): string =>
-      points.map((row) => `${toX(row.connectionCount)},${toY(value(row))}`).join(' ')
-    const y = frame.top + 18 * index
-    return [
-      `<polyline points="${path((row) => row.perSecond)}" fill="none" stroke="${colour}" stroke-width="2"/>`,
-      `<polyline points="${path((row) => row.floorPerSecond)}" fill="none" stroke="${colour}" stroke-dasharray="3 4"/>`,
-      ...points.map(
-        (row) =>
-          `<circle cx="${toX(row.connectionCount)}" cy="${toY(row.perSecond)}" r="3" fill="${colour}"/>`,
-      ),
-      `<text x="${width - frame.right + 24}" y="${y}" fill="${colour}">${escapeXml(operation)}</text>`,
-    ]
-  })
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12" fill="#333">`,
-    '<title>Requests per second by connections</title>',
-    `<rect width="${width}" height="${height}" fill="#fff"/>`,
-    ...grid,
-    ...ticks,
-    ...lines,
-    `<text x="${frame.left}" y="${frame.top - 12}">requests per second; dashed: the bare server</text>`,
-    `<text x="${width - frame.right}" y="${height - frame.bottom + 36}" text-anchor="end">connections</text>`,
-    `<text x="${frame.left}" y="${height - 8}" fill="#777">${escapeXml(origin)}</text>`,
-    '</svg>',
-    '',
-  ].join('\n')
 }

@@ -1,5 +1,5 @@
 /**
- * Writes a models directory with two versions of the same graphs, for the scenarios `swap` and `shadow`.
+ * Writes a models directory with two versions of the same graphs, for the scenario `swap`.
  */
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -14,7 +14,7 @@ import { median } from '../statistics.js'
 import { responseBytesMax, headerOf, RawConnection } from '../raw-connection.js'
 import type { WorldCycle } from '../world.js'
 import { BareSession } from './bare-session.js'
-import { PreallocatedFile } from './preallocated-file.js'
+import { FloorFile } from './floor-file.js'
 import { measureWalk } from './walk.js'
 
 const compress = promisify(zstdCompress)
@@ -23,6 +23,7 @@ interface Sample {
   readonly transportMs: number
   readonly inferMs: number
   readonly writeMs: number
+  readonly growingWriteMs: number
 }
 
 export class FloorProbe {
@@ -30,7 +31,8 @@ export class FloorProbe {
   readonly #echo: ChildProcess
   readonly #connection: RawConnection
   readonly #session: BareSession
-  readonly #file: PreallocatedFile
+  readonly #filled: FloorFile
+  readonly #growing: FloorFile
   readonly #samples: Sample[] = []
 
   private constructor(scratchDir: string, echo: ChildProcess, port: number, session: BareSession) {
@@ -38,7 +40,8 @@ export class FloorProbe {
     this.#echo = echo
     this.#connection = new RawConnection({ port, key: 'none' }, Buffer.alloc(responseBytesMax))
     this.#session = session
-    this.#file = new PreallocatedFile(join(scratchDir, 'floor.bin'))
+    this.#filled = FloorFile.filled(join(scratchDir, 'floor-filled.bin'))
+    this.#growing = FloorFile.growing(join(scratchDir, 'floor-growing.bin'))
   }
 
   /** `scratchDir` must be on the disk of the server's data. */
@@ -69,6 +72,7 @@ export class FloorProbe {
     const totalMs = parts.transportMs + parts.inferMs + parts.writeMs + walk.ms
     return {
       ...parts,
+      growingWriteMs: of('growingWriteMs'),
       walkMs: walk.ms,
       walkNote: walk.note,
       totalMs,
@@ -79,7 +83,8 @@ export class FloorProbe {
   async close(): Promise<void> {
     this.#connection.close()
     this.#echo.disconnect()
-    this.#file.close()
+    this.#filled.close()
+    this.#growing.close()
     await this.#session.close()
   }
 
@@ -87,7 +92,13 @@ export class FloorProbe {
     const transportMs = await this.#transport(cycle.request, response.length)
     const inferMs = await this.#session.run(cycle.counts.engagement)
     const compressed = await compress(cycle.request, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })
-    return { transportMs, inferMs, writeMs: this.#file.write([compressed, response]) }
+    const written = [compressed, response]
+    return {
+      transportMs,
+      inferMs,
+      writeMs: this.#filled.write(written),
+      growingWriteMs: this.#growing.write(written),
+    }
   }
 
   async #transport(body: Buffer, responseBytes: number): Promise<number> {

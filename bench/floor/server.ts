@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { App, type HttpResponse } from 'uWebSockets.js'
 import { jsonBodyBytesMax } from '../../src/contract/limits.js'
 import { BareSession } from './bare-session.js'
-import { PreallocatedFile } from './preallocated-file.js'
+import { FloorFile } from './floor-file.js'
 import { loadWalk } from './walk.js'
 
 /** Compression ratio of zstd for the bodies of the duel. */
@@ -20,7 +20,7 @@ const padding = 64
 
 const walk = loadWalk()
 const session = await BareSession.open()
-const file = new PreallocatedFile(join(process.env.DATA_DIR ?? '.', 'floor.bin'))
+const file = FloorFile.filled(join(process.env.DATA_DIR ?? '.', 'floor.bin'))
 const body = Buffer.alloc(jsonBodyBytesMax + padding)
 const rows = Buffer.alloc(rowsMax * row.length, row)
 let lastResponse: Uint8Array = Buffer.alloc(0)

@@ -27,7 +27,7 @@ import type { OpenProgram } from '../sessions/program.js'
 
 /**
  * Tokens of one run, padding included. Small on a CPU: the activations stay in its caches (8 rows of 128 tokens are as
- * fast as 100, bench/encoders.ts) and the clock is checked often. A device needs large runs.
+ * fast as 100 in docs/performance.md) and the clock is checked often. A device needs large runs.
  */
 const batchTokensMax = { cpu: 1024, device: 16_384 }
 
