@@ -1,14 +1,14 @@
 /** The connection limit, and how the descriptor limit lowers it. */
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
-import { minuteMs, silentLog } from '../base/index.js'
+import { beforeEach, expect, test } from 'vitest'
+import { silentLog } from '../base/index.js'
 import { ConnectionLimit, type ConnectionOptions } from './connection-limit.js'
 
 let warnings: object[]
 beforeEach(() => (warnings = []))
 const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) }
 
-/** A plain port without an admin listener, in a process with many descriptors. */
-const options: ConnectionOptions = { isTls: false, adminConnectionsMax: 0, descriptorsMax: 100_000 }
+/** Without an admin listener, in a process with many descriptors. */
+const options: ConnectionOptions = { adminConnectionsMax: 0, descriptorsMax: 100_000 }
 
 test('connections up to the limit are accepted, and closing one frees a slot', () => {
   const connections = new ConnectionLimit(2, log, options)
@@ -48,29 +48,4 @@ test('the connections of the admin listener have descriptors of their own', () =
   expect(
     new ConnectionLimit(2048, log, { ...options, adminConnectionsMax: 200, descriptorsMax: 1024 }).max,
   ).toBe(568)
-})
-
-test('a connection that closes without a request is logged on a TLS port, not on a plain one', () => {
-  for (const isTls of [false, true]) {
-    const connections = new ConnectionLimit(10, log, { ...options, isTls })
-    connections.count(1)
-    connections.requestArrived()
-    connections.count(-1)
-    expect(warnings).toEqual([])
-    for (const change of [1, -1, 1, -1]) connections.count(change)
-    expect(warnings).toEqual(isTls ? [{ count: 1 }] : [])
-  }
-})
-
-test('a connection that has sent a request is not logged when it closes after one that has not', () => {
-  const now = vi.spyOn(performance, 'now').mockReturnValue(0)
-  onTestFinished(() => now.mockRestore())
-  const connections = new ConnectionLimit(10, log, { ...options, isTls: true })
-  connections.count(1)
-  connections.requestArrived()
-  for (const change of [1, -1]) connections.count(change)
-  expect(warnings).toEqual([{ count: 1 }])
-  now.mockReturnValue(minuteMs)
-  connections.count(-1)
-  expect(warnings).toHaveLength(1)
 })

@@ -8,11 +8,10 @@ import { assert } from '../contract/index.js'
 
 /** Descriptors reserved for the database, model processes, logs, model files, settings and commands of the admin listener. */
 const otherDescriptorsMax = 256
-/** Interval of log lines of one kind. */
+/** Interval of log lines about refused connections. */
 const logEveryMs = 60_000
 
 export interface ConnectionOptions {
-  readonly isTls: boolean
   /** Connections of the admin listener, which are not counted here. */
   readonly adminConnectionsMax: number
   /** The file descriptors that the system grants this process. */
@@ -25,15 +24,11 @@ export class ConnectionLimit {
   readonly #reservedMax: number
   #max = 0
   #openCount = 0
-  readonly #refused: RateLimitedWarning
-  readonly #silent: RateLimitedWarning | null
-  /** No request has arrived since a connection was opened. */
-  #awaitsRequest = false
+  #refusedCount = 0
+  #loggedAt = -Infinity
 
-  constructor(max: number, log: Log, { isTls, adminConnectionsMax, descriptorsMax }: ConnectionOptions) {
+  constructor(max: number, log: Log, { adminConnectionsMax, descriptorsMax }: ConnectionOptions) {
     this.#log = log
-    this.#refused = new RateLimitedWarning(log, 'connections are refused: the limit is reached')
-    this.#silent = isTls ? new RateLimitedWarning(log, silentMessage) : null
     this.#descriptorsMax = descriptorsMax
     this.#reservedMax = otherDescriptorsMax + adminConnectionsMax
     this.limit(max)
@@ -63,43 +58,21 @@ export class ConnectionLimit {
   count(change: number): boolean {
     this.#openCount += change
     assert(this.#openCount >= 0, 'each connection is closed once')
-    if (change < 0) {
-      if (this.#awaitsRequest) this.#silent?.add({})
-      this.#awaitsRequest = false
-      return true
-    }
-    this.#awaitsRequest = this.#openCount <= this.#max
-    if (!this.#awaitsRequest) this.#refused.add({ connections_max: this.#max })
-    return this.#awaitsRequest
+    if (change < 0 || this.#openCount <= this.#max) return true
+    this.#logRefusal()
+    return false
   }
 
-  /** Must be called for each request. */
-  requestArrived(): void {
-    this.#awaitsRequest = false
-  }
-}
-
-/** uWebSockets.js closes a connection whose TLS handshake fails, and does not report the reason. */
-const silentMessage =
-  'a connection closed without a request: this port speaks TLS, so plain HTTP and clients that do not trust the ' +
-  'certificate end like this'
-
-/** Logs a repeated event at most once a minute, with its number so far. */
-class RateLimitedWarning {
-  #count = 0
-  #loggedAt = -Infinity
-
-  constructor(
-    readonly log: Log,
-    readonly message: string,
-  ) {}
-
-  add(fields: object): void {
-    this.#count++
+  /** At most once a minute, with their number so far. */
+  #logRefusal(): void {
+    this.#refusedCount++
     const now = performance.now()
     if (now - this.#loggedAt < logEveryMs) return
     this.#loggedAt = now
-    this.log.warn({ ...fields, count: this.#count }, this.message)
+    this.#log.warn(
+      { connections_max: this.#max, count: this.#refusedCount },
+      'connections are refused: the limit is reached',
+    )
   }
 }
 

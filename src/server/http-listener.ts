@@ -163,10 +163,7 @@ function serve(app: TemplatedApp, { connections, onRequest }: ListenerParts): Te
   app.filter((response, change) => {
     if (!connections.count(change)) response.close()
   })
-  return app.any('/*', (response, request) => {
-    connections.requestArrived()
-    onRequest(response, request)
-  })
+  return app.any('/*', onRequest)
 }
 
 interface PemFiles {

@@ -251,7 +251,6 @@ async function startParts({
     const [parts] = await Promise.all([opening, models.open(usersOf(opened.promise))])
     const { store, cycles, cycleParts, handler } = parts
     const connections = new ConnectionLimit(settings.connectionsMax, log, {
-      isTls: settings.tlsCertFile !== undefined,
       adminConnectionsMax: parts.admin?.connectionsMax ?? 0,
       descriptorsMax: grantedDescriptors(),
     })

@@ -75,7 +75,7 @@ export async function listening(): Promise<ListeningService> {
 
 /** Passes the requests of a free port to `handler`. */
 export function listenFor(handler: RequestHandler, log: pino.Logger): Promise<HttpListener> {
-  const options = { isTls: false, adminConnectionsMax: 0, descriptorsMax: 1000 }
+  const options = { adminConnectionsMax: 0, descriptorsMax: 1000 }
   return listen(
     { host: '127.0.0.1', port: 0 },
     {
