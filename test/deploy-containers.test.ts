@@ -53,7 +53,9 @@ function healthCheck(port: number): Promise<number | null> {
   const [program, ...args] = JSON.parse(command) as string[]
   expect([program, ...args.slice(0, -1)]).toEqual(['/opt/understudy/bin/node', '--disable-sigusr1', '--eval'])
   const script = args.at(-1)?.replaceAll('8081', String(port)) ?? ''
-  return new Promise((resolve) => spawn(process.execPath, ['--eval', script]).once('close', resolve))
+  // A proxy that nobody listens on.
+  const env = { ...process.env, NODE_USE_ENV_PROXY: '1', HTTP_PROXY: 'http://127.0.0.1:9' }
+  return new Promise((resolve) => spawn(process.execPath, ['--eval', script], { env }).once('close', resolve))
 }
 
 test('the health check of the image passes while /livez is 200, and fails at 503 or without a listener', async () => {

@@ -48,16 +48,21 @@ export function processContext(onOutputError: (error: Error) => void = () => und
     env: process.env,
     directory: process.cwd(),
     print: (text) => write(process.stdout, text),
-    columns: () => (process.stdout.isTTY ? process.stdout.columns : undefined),
+    columns: () => (process.stdout.isTTY ? widthOf(process.stdout) : undefined),
     printMessage: (text) => write(process.stderr, text),
     readerGone,
     display: {
       write: (text) => write(process.stderr, text),
       isTerminal: process.stderr.isTTY,
-      columns: () => process.stderr.columns,
+      columns: () => widthOf(process.stderr) ?? Infinity,
       now: () => performance.now(),
     },
   }
+}
+
+/** A terminal without a size reports 0 columns: a serial console, `script`, a container started with a terminal of no client. */
+function widthOf({ columns }: NodeJS.WriteStream): number | undefined {
+  return columns > 0 ? columns : undefined
 }
 
 /** Prints a result: as JSON with `--json`, otherwise as text. */

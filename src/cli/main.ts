@@ -15,6 +15,8 @@ async function run(args: readonly string[], context: CommandContext): Promise<nu
     .version(packageVersion())
     .exitOverride()
     .configureOutput({
+      writeOut: context.print,
+      writeErr: context.printMessage,
       outputError: (text, write) => {
         // A statement that begins with a comment of SQL.
         const isStatement = /^error: unknown option '--\s/.test(text)
@@ -43,6 +45,17 @@ function written(stream: NodeJS.WriteStream): Promise<void> {
     stream.write('', () => resolve())
   })
 }
+
+// With NODE_USE_ENV_PROXY, Node sends every request through HTTP_PROXY. A proxy does not reach the services of this machine.
+process.env['NO_PROXY'] = [
+  process.env['no_proxy'] ?? process.env['NO_PROXY'],
+  'localhost',
+  '127.0.0.1',
+  '[::1]',
+]
+  .filter(Boolean)
+  .join()
+delete process.env['no_proxy']
 
 const outputErrors: Error[] = []
 const context = processContext((error) => outputErrors.push(error))

@@ -383,14 +383,55 @@ test('the command works from another directory through a link like the one that 
   expect(stdout).toBe(`${packageVersion()}\n`)
 })
 
-test.skipIf(!existsSync('/dev/full'))('output that cannot be written is a failure', () => {
-  const full = openSync('/dev/full', 'w')
-  const { status, stderr } = spawnSync(understudy, ['openapi'], {
-    stdio: ['ignore', full, 'pipe'],
-    encoding: 'utf8',
-    env: environment,
-  })
-  closeSync(full)
-  expect(status).toBe(1)
-  expect(stderr).toMatch(/^understudy: the output cannot be written: ENOSPC.*\n$/)
+test
+  .skipIf(!existsSync('/dev/full'))
+  .each([['openapi'], ['--help'], ['--version'], ['models', 'verify', '--help']])(
+  'output that cannot be written is a failure: %s %s',
+  (...args) => {
+    const full = openSync('/dev/full', 'w')
+    const { status, stderr } = spawnSync(understudy, args.filter(Boolean), {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+      env: environment,
+    })
+    closeSync(full)
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^understudy: the output cannot be written: ENOSPC.*\n$/)
+  },
+)
+
+test('a proxy of the environment is not asked for a service on this machine', async () => {
+  let proxiedCount = 0
+  const proxy = createHttpServer((_, response) => void response.writeHead(502).end(String(proxiedCount++)))
+  const service = createHttpServer((_, response) => void response.writeHead(401).end())
+  const portOf = async (server: typeof proxy): Promise<number> => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void server.close())
+    return (server.address() as AddressInfo).port
+  }
+  const { ended, stderr } = start(
+    ['simulate', '--url', `http://localhost:${await portOf(service)}`, '--hours', '1'],
+    {
+      NODE_USE_ENV_PROXY: '1',
+      HTTP_PROXY: `http://127.0.0.1:${await portOf(proxy)}`,
+      NO_PROXY: 'internal.example',
+      UNDERSTUDY_API_KEYS: 'key-of-the-proxy-test',
+    },
+  )
+  expect(await ended).toBe(1)
+  expect(await stderr).toContain('The key comes from')
+  expect(proxiedCount).toBe(0)
 })
+
+test.skipIf(spawnSync('script', ['--version']).error !== undefined)(
+  'a terminal that reports no width has whole lines',
+  () => {
+    const printed = (cells: number): string =>
+      spawnSync('script', ['-qec', `stty cols ${cells}; ${JSON.stringify(understudy)} config`, '/dev/null'], {
+        encoding: 'utf8',
+        cwd: root,
+        env: environment,
+      }).stdout
+    expect(printed(0)).toBe(printed(10_000))
+  },
+)
