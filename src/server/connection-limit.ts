@@ -2,7 +2,6 @@
  * Counts open connections and limits them. Each takes a file descriptor and up to one request head of memory. Some
  * descriptors stay free: without any, accepting a connection would fail in a busy loop.
  */
-import { readFileSync } from 'node:fs'
 import type { Log } from '../base/index.js'
 import { assert } from '../contract/index.js'
 
@@ -73,15 +72,5 @@ export class ConnectionLimit {
       { connections_max: this.#max, count: this.#refusedCount },
       'connections are refused: the limit is reached',
     )
-  }
-}
-
-/** RLIMIT_NOFILE, which Node raises to the hard limit at startup. Infinity if /proc is missing. */
-export function grantedDescriptors(): number {
-  try {
-    const granted = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
-    return granted === undefined ? Infinity : Number(granted)
-  } catch {
-    return Infinity
   }
 }

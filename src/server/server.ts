@@ -3,8 +3,8 @@
  * processes requests.
  */
 import { join } from 'node:path'
-import { pino, type Logger } from 'pino'
-import { abortable, ignoringErrors, inBackground, nextTurn } from '../base/index.js'
+import { pino, stdSerializers, type Logger } from 'pino'
+import { abortable, ignoringErrors, inBackground, nextTurn, resourceLimit } from '../base/index.js'
 import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService, scoredBefore, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
@@ -30,7 +30,7 @@ import { ApiKeys } from './api-keys.js'
 import { logBackgroundFailures } from './background-log.js'
 import { BodyAdmission } from './body-admission.js'
 import { logDates } from './certificate-dates.js'
-import { ConnectionLimit, grantedDescriptors } from './connection-limit.js'
+import { ConnectionLimit } from './connection-limit.js'
 import type { EndedRequest } from './exchange.js'
 import { heldResources, type HeldResources } from './held-resources.js'
 import { authorityOf, listen } from './http-listener.js'
@@ -97,7 +97,9 @@ export async function startServer(
   lock: DirectoryLock,
   startAdmin: StartAdmin = () => Promise.resolve(null),
 ): Promise<RunningServer> {
-  const logOptions = { level: settings.logLevel, base: null, timestamp: isoTimeOnce() }
+  // The serializer of pino appends the messages of the causes to that of the error, which states them already.
+  const serializers = { err: stdSerializers.errWithCause }
+  const logOptions = { level: settings.logLevel, base: null, timestamp: isoTimeOnce(), serializers }
   const output = new LogOutput(stdout)
   const log = pino(logOptions, output)
   const endBackgroundLog = logBackgroundFailures(log)
@@ -252,7 +254,7 @@ async function startParts({
     const { store, cycles, cycleParts, handler } = parts
     const connections = new ConnectionLimit(settings.connectionsMax, log, {
       adminConnectionsMax: parts.admin?.connectionsMax ?? 0,
-      descriptorsMax: grantedDescriptors(),
+      descriptorsMax: resourceLimit('Max open files'),
     })
     await store.tryToOwn?.()
     const listener = await listen(settings, {

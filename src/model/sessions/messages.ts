@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, openSync, readSync, statfsSync, unlinkSync, writeSync, writevSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gibibyte, kibibyte, mebibyte } from '../../base/index.js'
+import { fileSizeProblem, gibibyte, kibibyte, mebibyte } from '../../base/index.js'
 
 /** Far beyond any batch: a larger number is not a length. */
 const bytesMax = gibibyte
@@ -59,7 +59,7 @@ export class PayloadFile {
   write(parts: readonly NodeJS.ArrayBufferView[]): void {
     const bytes = sum(lengthsOf(parts))
     if (bytes > 0 && writevSync(this.descriptor, parts, 0) < bytes)
-      throw new Error(`there is no space for ${bytes} bytes`)
+      throw new Error(fileSizeProblem(bytes) ?? `there is no space for ${bytes} bytes`)
   }
 
   /** The parts at the start of the file. Throws when it ends before them, or when these are not lengths. */

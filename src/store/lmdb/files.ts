@@ -13,9 +13,9 @@ import {
   statSync,
   type Stats,
 } from 'node:fs'
-import { open, statfs, type FileHandle } from 'node:fs/promises'
+import { open, stat, statfs, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { codeOf, mebibyte } from '../../base/index.js'
+import { codeOf, fileSizeProblem, mebibyte } from '../../base/index.js'
 import { StoreError } from '../store-error.js'
 
 /** What root gets without CAP_CHOWN or CAP_SETUID, in a user namespace without the owner, or on a file system without owners. */
@@ -110,6 +110,13 @@ export const diskBytesFreeMin = 128 * mebibyte
 export async function diskBytesFree(path: string): Promise<number> {
   const { bavail, blocks, bsize } = await statfs(path)
   return blocks > 0 ? bavail * bsize : Infinity
+}
+
+/** Why `bytes` more bytes do not fit into this file, as a sentence; null if there is room. */
+export async function lackOfRoom(file: string, bytes: number): Promise<string | null> {
+  const [{ size }, free] = await Promise.all([stat(file), diskBytesFree(dirname(file))])
+  if (free < bytes) return `${free} bytes are free on the disk of ${file}, and ${bytes} are needed`
+  return fileSizeProblem(size + bytes)
 }
 
 /** Rejects with a StoreError `full` if fewer bytes are free on the disk of `path`; the message is about `what`. */

@@ -16,7 +16,7 @@ import { bytesInUse, databasePath, openDatabases, type FileDatabases } from './e
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
-import { checkRoom, diskBytesFree } from './files.js'
+import { checkRoom, lackOfRoom } from './files.js'
 import { prepareLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
 import { OwnCycles } from './own-cycles.js'
 import { Writer } from './writer.js'
@@ -114,7 +114,7 @@ function partsOf(
       },
       bytesInUse: () => bytesInUse(root),
       checkFile: () => checks.forEach((check) => check()),
-      diskBytesFree: () => diskBytesFree(dataDir),
+      lackOfRoom: (bytes) => lackOfRoom(databasePath(dataDir), bytes),
     },
     { bytesMax: mapBytesMax, onStopped },
   )

@@ -9,7 +9,7 @@ function createEnvironment() {
     commit: undefined as unknown,
     probe: undefined as unknown,
     file: undefined as StoreError | undefined,
-    diskBytesFree: 1e12,
+    lackOfRoom: null as string | null,
     bytesInUse: 0,
   }
   const committed: string[] = []
@@ -43,7 +43,7 @@ function createEnvironment() {
     checkFile: () => {
       if (faults.file !== undefined) throw faults.file
     },
-    diskBytesFree: () => Promise.resolve(faults.diskBytesFree),
+    lackOfRoom: () => Promise.resolve(faults.lackOfRoom),
     ownCycles: { check: () => undefined, noteWritten: () => 0, confirm: () => undefined },
   }
   const writer = new Writer(environment, {
@@ -129,11 +129,24 @@ describe('the write queue', () => {
     await expect(write('a')).rejects.toMatchObject({ code: 'failed', cause: faults.commit as Error })
   })
 
-  test('an I/O error on a full disk is reported as full', async () => {
+  test('an I/O error without room is reported as full, with what lacks room', async () => {
     const { faults, write } = createEnvironment()
     faults.commit = nativeError('Input/output error', 5)
-    faults.diskBytesFree = 4096
-    await expect(write('a')).rejects.toMatchObject({ code: 'full' })
+    faults.lackOfRoom = '4096 bytes are free'
+    await expect(write('a')).rejects.toMatchObject({
+      code: 'full',
+      message: 'no room for a write: 4096 bytes are free',
+    })
+  })
+
+  test('an I/O error with room names the write that ended early, which LMDB reports alike', async () => {
+    const { faults, write } = createEnvironment()
+    faults.commit = nativeError('Input/output error', 5)
+    await expect(write('a')).rejects.toMatchObject({
+      code: 'failed',
+      message:
+        'the storage refused a write: Input/output error, or a write that ended early (a quota, a network file system)',
+    })
   })
 
   test('after a failure that makes the environment unusable, no further write begins', async () => {

@@ -26,7 +26,8 @@ export interface WriteEnvironment {
   bytesInUse(): number
   /** Throws a StoreError when the open file is no longer at its path. */
   checkFile(): void
-  diskBytesFree(): Promise<number>
+  /** Why a write of this many bytes does not fit; null if there is room. */
+  lackOfRoom(bytes: number): Promise<string | null>
   readonly ownCycles: Pick<OwnCycles, 'check' | 'noteWritten' | 'confirm'>
 }
 
@@ -121,7 +122,7 @@ export class Writer extends WriteQueue {
       const value = this.#environment.child(write.apply)
       return () => this.resolve(write, value)
     } catch (error) {
-      const reason = isNativeError(error) ? writeError(error, false) : error
+      const reason = isNativeError(error) ? writeError(error, null) : error
       return () => write.reject(reason)
     }
   }
@@ -129,15 +130,15 @@ export class Writer extends WriteQueue {
   async #failureOf(error: unknown, writes: readonly Write[]): Promise<StoreError> {
     if (error instanceof StoreError) return this.#stop(error)
     const cause = await commitCause(error)
-    // LMDB reports a write that a full disk cut short as an I/O error, so the free space decides.
+    // LMDB reports a write that was cut short as an I/O error, so the room that is left decides.
     const bytesNeeded = writes.reduce((sum, write) => sum + write.bytes, overheadBytes)
-    const bytesFree = await this.#environment.diskBytesFree().catch(() => Infinity)
+    const lackOfRoom = await this.#environment.lackOfRoom(bytesNeeded).catch(() => null)
     try {
       this.#environment.probe()
     } catch (reason) {
       this.#stop(reason)
     }
-    return writeError(cause, bytesFree < bytesNeeded)
+    return writeError(cause, lackOfRoom)
   }
 
   /** Refuses all writes from now on, until a restart. Returns the reason, which stays the first one. */
@@ -170,12 +171,21 @@ async function commitCause(error: unknown): Promise<unknown> {
 }
 
 /** ENOSPC, EFBIG, EDQUOT on Linux, EDQUOT on macOS, and MDB_MAP_FULL: errors that more space resolves. */
-const fullCodes: readonly unknown[] = [28, 27, 122, 69, -30792]
+const fullCodes: readonly number[] = [28, 27, 122, 69, -30792]
 
-function writeError(cause: unknown, diskFull: boolean): StoreError {
-  const full = diskFull || (isNativeError(cause) && fullCodes.includes(cause.code))
-  const summary = full ? 'no room for a write' : 'the storage refused a write'
-  return new StoreError(full ? 'full' : 'failed', `${summary}: ${firstLineOf(cause)}`, { cause })
+/** EIO: what LMDB also reports when the system writes less than it was asked to. */
+const ioErrorCode = 5
+
+function writeError(cause: unknown, lackOfRoom: string | null): StoreError {
+  const number = isNativeError(cause) ? cause.code : 0
+  if (lackOfRoom !== null) return new StoreError('full', `no room for a write: ${lackOfRoom}`, { cause })
+  if (fullCodes.includes(number))
+    return new StoreError('full', `no room for a write: ${firstLineOf(cause)}`, { cause })
+  const reason =
+    number === ioErrorCode
+      ? `${firstLineOf(cause)}, or a write that ended early (a quota, a network file system)`
+      : firstLineOf(cause)
+  return new StoreError('failed', `the storage refused a write: ${reason}`, { cause })
 }
 
 /** An error of LMDB or of the operating system: those carry the number that C returned. */
