@@ -64,7 +64,7 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
     log,
   })
   const titles = new Titles(sources)
-  const leftPosts = new LeftPostLists(sources, titles)
+  const leftPosts = new LeftPostLists(sources)
   const parts: Parts = {
     sources,
     observer,

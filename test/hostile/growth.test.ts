@@ -130,7 +130,7 @@ async function searchOfLeft(count: number): Promise<Work> {
   const sources = await recordedPosts(count, true)
   const query = leftQuery(new URLSearchParams('q=제목'))
   return async () => {
-    const { searched } = await new LeftPostLists(sources, new Titles(sources)).find(query, stays)
+    const { searched } = await new LeftPostLists(sources).find(query, stays)
     expect(searched).toBe(count)
   }
 }

@@ -112,7 +112,7 @@ describe('a pending post', () => {
 describe('the posts that left', () => {
   const find = async (query: string) => {
     const { sources } = await twoCycles()
-    return new LeftPostLists(sources, new Titles(sources)).find(leftQuery(new URLSearchParams(query)), stays)
+    return new LeftPostLists(sources).find(leftQuery(new URLSearchParams(query)), stays)
   }
   const third = {
     cycle_id: '20240301T0005',
@@ -139,7 +139,7 @@ describe('the posts that left', () => {
   test('are those that were pending when they were removed, the last one first', async () => {
     const { sources, post } = await twoCycles()
     await post(cycleBody(2, { removals: [removal('g', 1), removal('h', 3), removal('g', 2)] }))
-    const lists = new LeftPostLists(sources, new Titles(sources))
+    const lists = new LeftPostLists(sources)
     const { posts } = await lists.find(leftQuery(new URLSearchParams()), stays)
     expect(posts.map(({ cycle_id, post_no }) => [cycle_id, post_no])).toEqual([
       ['20240301T0010', 2],
@@ -148,9 +148,23 @@ describe('the posts that left', () => {
     ])
   })
 
+  test('are searched without reading again, also when more have left than are pending', async () => {
+    const { sources, post } = await twoCycles()
+    const numbers = Array.from({ length: 1100 }, (_, index) => 100 + index)
+    await post(cycleBody(2, { candidates: numbers.map((number) => candidate('g', number)) }))
+    await post(cycleBody(3, { removals: numbers.map((number) => removal('g', number)) }))
+    const lists = new LeftPostLists(sources)
+    const search = async (text: string) =>
+      (await lists.find(leftQuery(new URLSearchParams({ q: text })), stays)).matching
+    expect(await search('g/11')).toBe(110)
+    const readColumns = vi.spyOn(sources.store, 'readColumns')
+    expect(await search('third')).toBe(1)
+    expect(readColumns).not.toHaveBeenCalled()
+  })
+
   test('are read no further once the client has gone, and the next one reads the rest', async () => {
     const { sources } = await twoCycles()
-    const lists = new LeftPostLists(sources, new Titles(sources))
+    const lists = new LeftPostLists(sources)
     const client = new AbortController()
     const newest = sources.store.readColumns(2)
     const readColumns = vi.spyOn(sources.store, 'readColumns').mockImplementationOnce(() => {

@@ -19,6 +19,7 @@ import type { ServerSources } from '../../server/index.js'
 import type { ObservedSave, Observer } from '../observer.js'
 import { numberOrNull, type Track } from '../score-tracks.js'
 import { imagesOf } from './images.js'
+import { searchText } from './search-text.js'
 import type { Titles } from './titles.js'
 
 export interface PicksQuery {
@@ -43,7 +44,7 @@ export function picksQuery(query: URLSearchParams): PicksQuery {
     offset: integerOf(query, 'offset', { min: 0, max: 10_000_000, fallback: 0 }),
     limit: integerOf(query, 'limit', { min: 1, max: limitMax, fallback: limitDefault }),
     galleries: query.getAll('gallery'),
-    search: (query.get('q') ?? '').slice(0, searchCharsMax).trim().toLowerCase(),
+    search: searchText((query.get('q') ?? '').slice(0, searchCharsMax).trim()),
     order: query.get('order') === 'newest' ? 'newest' : 'rank',
   }
 }
@@ -148,7 +149,7 @@ function rankedSlots(
     if (wanted.size > 0 && !wanted.has(gallId)) return false
     if (search === '') return true
     const text = `${gallId}/${pool.postNo[slot]!} ${titles.of(pool, slot) ?? ''}`
-    return text.toLowerCase().includes(search)
+    return searchText(text).includes(search)
   }
   const matching = [...scores.keys()].filter(matches)
   if (order === 'newest') return matching.reverse()

@@ -65,12 +65,11 @@ export class Titles {
       gone.throwIfAborted()
       if (store.closed) return
       try {
-        const titles = titlesAt(store, position)
-        for (const key of ofCycle)
-          this.#titles.set(key, clipText(titles[key % rowCountMax] ?? '', titleCharsMax))
+        const titleOf = titlesAt(store, position)
+        for (const key of ofCycle) this.#titles.set(key, titleOf(key % rowCountMax))
       } catch (error) {
         // The next request retries.
-        log.warn({ err: error, position }, 'titles cannot be read')
+        log.warn({ err: error, position }, titlesUnreadable)
       }
     }
   }
@@ -96,12 +95,15 @@ function keyOf({ position, row }: Entry): number {
   return position * rowCountMax + row
 }
 
-/** The titles of the posts that entered with a cycle, by row. */
-function titlesAt(
+export const titlesUnreadable = 'titles cannot be read'
+
+/** The titles of the posts that entered with a cycle, by row, clipped. Throws if the store has no such record. */
+export function titlesAt(
   store: Pick<ServerSources['store'], 'readColumns'>,
   position: number,
-): readonly (string | null)[] {
+): (row: number) => string {
   const record = store.readColumns(position)
   if (record === undefined) throw new Error(`the store has no record at position ${position}`)
-  return readCycleTable(record, 'candidates').title
+  const { title } = readCycleTable(record, 'candidates')
+  return (row) => clipText(title[row] ?? '', titleCharsMax)
 }
