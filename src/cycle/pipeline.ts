@@ -223,8 +223,10 @@ export class CyclePipeline {
       throw new ServiceError({ code: 'storage_unreadable' }, { cause })
     }
     if (missing === null) return this.#pool
-    // The store stops all writes.
-    const cause = new StoreError('failed', `the cycle at position ${missing} is no longer in the file`)
+    const cause = new StoreError(
+      'failed',
+      `the cycle at position ${missing} is no longer in the file: it was overwritten while it was open; put back the newest copy and restart`,
+    )
     throw new ServiceError({ code: 'storage_refuses' }, { cause })
   }
 

@@ -18,7 +18,6 @@ import { directoryLockName, lockDirectory, type DirectoryLock } from './director
 import { checkDatabaseFile } from './file-check.js'
 import { checkRoom, lackOfRoom } from './files.js'
 import { prepareLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
-import { OwnCycles } from './own-cycles.js'
 import { Writer } from './writer.js'
 import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
@@ -104,7 +103,6 @@ function partsOf(
   const checks = [databasePath(dataDir), join(dataDir, directoryLockName)].map(fileCheck)
   const writes = new Writer(
     {
-      ownCycles: new OwnCycles(databases),
       transaction: (apply) => root.transaction(apply),
       // Within a transaction, lmdb-js runs a child at once and returns what it returns; its types say Promise.
       child: <T>(apply: () => T) => root.childTransaction(apply) as T,

@@ -44,7 +44,6 @@ function createEnvironment() {
       if (faults.file !== undefined) throw faults.file
     },
     lackOfRoom: () => Promise.resolve(faults.lackOfRoom),
-    ownCycles: { check: () => undefined, noteWritten: () => 0, confirm: () => undefined },
   }
   const writer = new Writer(environment, {
     bytesMax: 1e9,

@@ -12,7 +12,6 @@ import { assert } from '../../contract/index.js'
 import { WriteQueue, type Write } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import { pageBytes } from './environment.js'
-import type { OwnCycles } from './own-cycles.js'
 
 /** What the writer needs of a transactional environment. */
 export interface WriteEnvironment {
@@ -28,7 +27,6 @@ export interface WriteEnvironment {
   checkFile(): void
   /** Why a write of this many bytes does not fit; null if there is room. */
   lackOfRoom(bytes: number): Promise<string | null>
-  readonly ownCycles: Pick<OwnCycles, 'check' | 'noteWritten' | 'confirm'>
 }
 
 export interface WriterOptions {
@@ -69,20 +67,16 @@ export class Writer extends WriteQueue {
   }
 
   protected override async commit(batch: readonly Write[]): Promise<void> {
-    const { ownCycles } = this.#environment
+    this.#checkFile()
     const writes = batch.filter((write) => this.#accept(write))
     if (writes.length === 0) return
     const startedAt = performance.now()
     let settles: (() => void)[] = []
-    let lastPosition = 0
     try {
       await this.#environment.transaction(() => {
-        ownCycles.check()
         settles = writes.map((write) => this.#apply(write))
-        lastPosition = ownCycles.noteWritten()
         assert(settles.length === writes.length, 'each write of a commit is settled')
       })
-      ownCycles.confirm(lastPosition)
       publishCommit(startedAt, false)
     } catch (error) {
       publishCommit(startedAt, true)
@@ -91,6 +85,14 @@ export class Writer extends WriteQueue {
       return
     }
     for (const settle of settles) settle()
+  }
+
+  #checkFile(): void {
+    try {
+      this.#environment.checkFile()
+    } catch (error) {
+      this.#stop(error)
+    }
   }
 
   /** Rejects a write that cannot be tried at all. */
@@ -105,7 +107,6 @@ export class Writer extends WriteQueue {
     const { bytesMax } = this.#options
     const bytesAdded = bytes + overheadBytes
     try {
-      this.#environment.checkFile()
       if (this.#bytesInUseMax + bytesAdded > bytesMax) this.#bytesInUseMax = this.#environment.bytesInUse()
       if (this.#bytesInUseMax + bytesAdded > bytesMax)
         return new StoreError('full', `the store is full: ${this.#bytesInUseMax} of ${bytesMax} bytes in use`)
@@ -128,7 +129,6 @@ export class Writer extends WriteQueue {
   }
 
   async #failureOf(error: unknown, writes: readonly Write[]): Promise<StoreError> {
-    if (error instanceof StoreError) return this.#stop(error)
     const cause = await commitCause(error)
     // LMDB reports a write that was cut short as an I/O error, so the room that is left decides.
     const bytesNeeded = writes.reduce((sum, write) => sum + write.bytes, overheadBytes)
