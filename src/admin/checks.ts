@@ -79,8 +79,12 @@ export class HealthChecks {
       const hasFailed = ofCheck.some(({ severity }) => severity === 'fail')
       const status = hasFailed ? 'fail' : reasons.length > 0 ? 'warn' : 'ok'
       if (reasons.length === 0) reasons.push({ code: okCodes[check] })
-      // A version that failed its cycles is among the problems.
-      const failures = check === 'model' ? failedVersions(models).filter(({ kind }) => kind !== 'cycles') : []
+      // A version for which another one serves is among the problems.
+      const replaced = models.fallback?.failed
+      const failures =
+        check === 'model'
+          ? failedVersions(models).filter(({ kind, version }) => kind !== 'cycles' && version !== replaced)
+          : []
       for (const { version, problem } of failures)
         reasons.push({ code: 'version_not_loaded', version, problem })
       return { check, status: status === 'ok' && failures.length > 0 ? 'warn' : status, reasons }

@@ -314,10 +314,14 @@ export interface ModelFacts {
 /** `/api/models` */
 export interface Models {
   readonly serving: string | null
-  /** `version` serves instead of `failed` until `ACTIVE` names another one; null: no version has been replaced. */
+  /**
+   * `version` serves instead of `failed`, which failed its cycles, until `ACTIVE` names another one, or which cannot be loaded,
+   * until it can; null: no version has been replaced.
+   */
   readonly fallback: {
     readonly version: string
     readonly failed: string
+    readonly cause: 'cycles' | 'load'
     readonly problem: string
     readonly at: string
   } | null

@@ -16,6 +16,10 @@ export const healthSentences = {
     cycles === 1 ? problem : `${problem} (${cycles} cycles in a row)`,
   model_replaced: ({ version, failed, problem }: Texts<'version' | 'failed' | 'problem'>) =>
     `${version} serves instead of ${failed} until ACTIVE changes: ${problem}`,
+  model_stands_in: ({ version, failed, problem }: Texts<'version' | 'failed' | 'problem'>) =>
+    `${version} serves until ${failed} can be loaded: ${problem}`,
+  active_unreadable: ({ problem }: Texts<'problem'>) =>
+    `the version that is to serve is not known: ${problem}`,
   version_not_loaded: ({ version, problem }: Texts<'version' | 'problem'>) =>
     `${version} failed to load: ${problem}`,
 

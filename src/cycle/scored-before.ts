@@ -1,5 +1,5 @@
 /**
- * The version that scored before another one, as the stored cycles show it: it has scored, and a restart does not forget it.
+ * The version that scored before others, as the stored cycles show it: it has scored, and a restart does not forget it.
  */
 import { nextTurn } from '../base/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
@@ -12,13 +12,17 @@ export type ScoredCycles = Pick<Store, 'lastCycle' | 'tail' | 'closed'> & {
   readonly expiry: Pick<Store['expiry'], 'firstPosition'>
 }
 
-/** The version of the newest cycle after the position `after` that `version` has not scored; null if there is none. */
-export async function scoredBefore(store: ScoredCycles, version: string, after = 0): Promise<string | null> {
+/** The version of the newest cycle after the position `after` that none of `versions` has scored; null if there is none. */
+export async function scoredBefore(
+  store: ScoredCycles,
+  versions: ReadonlySet<string>,
+  after = 0,
+): Promise<string | null> {
   const first = Math.max(store.expiry.firstPosition(), after + 1)
   for (let end = (store.lastCycle()?.position ?? 0) + 1; end > first; end -= scanStep) {
     let before: string | null = null
     for (const { modelVersion } of cyclesBetween(store, Math.max(first, end - scanStep), end))
-      if (modelVersion !== version) before = modelVersion
+      if (!versions.has(modelVersion)) before = modelVersion
     if (before !== null) return before
     await nextTurn()
     if (store.closed) return null

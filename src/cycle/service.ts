@@ -34,8 +34,8 @@ export interface CycleServiceParts {
   readonly model: () => Model | null
   /** Why `model` returns null; null if no version is named. Default: null. */
   readonly modelAbsence?: () => ModelAbsence | null
-  /** The version that serves instead of one that failed; null: none does. Default: null. */
-  readonly fallback?: () => Fallback | null
+  /** Why health is `degraded` although a model serves. Default: for no reason. */
+  readonly modelWarnings?: () => readonly HealthReason[]
   /** Milliseconds since 1970. */
   readonly clock: () => number
   /** Read for each call: they may change. */
@@ -57,14 +57,6 @@ export interface ServiceProblem {
    */
   readonly severity: 'warn' | 'fail'
   readonly reason: HealthReason
-}
-
-/** The version that served before has taken over. */
-export interface Fallback {
-  readonly version: string
-  /** The version that failed. */
-  readonly failed: string
-  readonly reason: string
 }
 
 const nothingExpires: RetentionLimits = { retainCyclesDays: 0, retainImagesDays: 0, retainOutcomesDays: 0 }
@@ -225,7 +217,7 @@ export class CycleService {
   }
 
   #modelProblems(): ServiceProblem[] {
-    const { model, modelAbsence, fallback } = this.#parts
+    const { model, modelAbsence, modelWarnings } = this.#parts
     const problems: ServiceProblem[] = []
     const failure = this.failures.current
     const isLoaded = model() !== null || (failure !== null && modelAbsence?.()?.isRestarting === true)
@@ -234,12 +226,7 @@ export class CycleService {
       const severity = isLoaded ? 'warn' : 'fail'
       problems.push({ check: 'model', severity, reason: { code: 'model_fails', problem, cycles } })
     } else if (!isLoaded) problems.push({ check: 'model', severity: 'fail', reason: { code: 'no_model' } })
-    const replaced = fallback?.() ?? null
-    if (replaced !== null) {
-      const { version, failed, reason: problem } = replaced
-      const reason = { code: 'model_replaced', version, failed, problem } as const
-      problems.push({ check: 'model', severity: 'warn', reason })
-    }
+    for (const reason of modelWarnings?.() ?? []) problems.push({ check: 'model', severity: 'warn', reason })
     return problems
   }
 

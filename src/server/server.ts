@@ -207,7 +207,7 @@ async function startParts({
       limits: inForce,
       retention: inForce,
       modelAbsence: () => models.absence,
-      fallback: () => models.fallback,
+      modelWarnings: () => models.warnings,
     }
     const cycles = await CycleService.open(cycleParts)
     cycles.failures.onFailed(({ version, cycleCount, reason: problem }) => {
@@ -336,7 +336,7 @@ function openModels({
     clock,
     statusFile: new StatusFile(dataDir, modelsDir),
     fallbackFile: new FallbackFile(dataDir),
-    scoredBefore: async (version) => scoredBefore((await opened).store, version),
+    scoredBefore: async (versions) => scoredBefore((await opened).store, versions),
   })
 }
 

@@ -2,7 +2,7 @@
  * A model that fails its cycles in a running server: the version that served before takes over. And files of
  * a loaded version that change on disk: its processes restart with the files that were loaded.
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { makePackage } from '../../models/make-transport-test.js'
@@ -149,6 +149,41 @@ test('with fallbackAfterFailures 0 no version is replaced', async () => {
   for (const index of [1, 2, 3, 4]) await fails(index)
   expect(await health()).toEqual({ status: 'degraded', model_version: 'bad' })
   expect(server.log).not.toContain('model failed its cycles')
+})
+
+test('a package that is overwritten in place leaves a restart to the last other version that scored', async () => {
+  writePackage(modelsDir, 'plain', sigmoidGraph)
+  activate('good')
+  await start()
+  expect(await scoredBy(0)).toBe('good')
+  activate('plain')
+  await servedBy('plain')
+  expect(await scoredBy(1)).toBe('plain')
+  const loadable = readFileSync(join(modelsDir, 'plain', 'head.onnx'))
+  writeFileSync(join(modelsDir, 'plain', 'head.onnx'), failingGraph)
+  await server.restart()
+  expect(await scoredBy(2)).toBe('good')
+  expect(await health()).toEqual({ status: 'degraded', model_version: 'good' })
+  // The reason has both hashes.
+  expect(await admin('/readyz')).toMatch(
+    /good serves until plain can be loaded: .*head\.onnx has SHA-256 [0-9a-f]{64}.*[0-9a-f]{64}/,
+  )
+  expect(await admin('/metrics')).toMatch(/^understudy_model_fallback 1$/m)
+  const list = models('list', '--models-dir', modelsDir, '--data-dir', server.dataDir).stdout
+  expect(list).toContain('good serves instead of plain, until that one can be loaded')
+  // Another restart, while it still cannot be loaded.
+  await server.restart()
+  expect(await scoredBy(3)).toBe('good')
+  writeFileSync(join(modelsDir, 'plain', 'head.onnx'), loadable)
+  await servedBy('plain')
+  expect(await scoredBy(4)).toBe('plain')
+  expect(await health()).toEqual({ status: 'ok', model_version: 'plain' })
+
+  rmSync(join(modelsDir, 'ACTIVE'))
+  await server.restart()
+  expect(await scoredBy(5)).toBe('plain')
+  expect(await health()).toEqual({ status: 'degraded', model_version: 'plain' })
+  expect(await admin('/readyz')).toContain('the version that is to serve is not known: ')
 })
 
 test('a process that restarts gets the files that were loaded, whatever has become of the package', async () => {

@@ -177,7 +177,7 @@ export const metricTable = {
   ),
   fallback: gauge(
     'understudy_model_fallback',
-    '1 while the version that served before serves instead of one that failed its cycles.',
+    '1 while the version that served before serves instead of one that failed its cycles or cannot be loaded.',
   ),
   restarts: counter(
     'understudy_model_process_losses_total',

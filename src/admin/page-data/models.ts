@@ -82,8 +82,8 @@ function servingVersion({ models }: ServerSources): string | null {
 function fallbackOf({ models }: ServerSources): Models['fallback'] {
   const { fallback } = models
   if (fallback === null) return null
-  const { version, failed, reason, atMs } = fallback
-  return { version, failed, problem: reason, at: new Date(atMs).toISOString() }
+  const { version, failed, cause, reason, atMs } = fallback
+  return { version, failed, cause, problem: reason, at: new Date(atMs).toISOString() }
 }
 
 interface Previous {
@@ -101,7 +101,7 @@ async function previousVersion(sources: ServerSources, serving: string): Promise
   const position = store.lastCycle()?.position ?? 0
   const last = lastPrevious.get(sources)
   const known = last?.serving === serving ? last : { previous: null, position: 0 }
-  const previous = (await scoredBefore(store, serving, known.position)) ?? known.previous
+  const previous = (await scoredBefore(store, new Set([serving]), known.position)) ?? known.previous
   lastPrevious.set(sources, { serving, previous, position })
   return previous
 }

@@ -35,8 +35,12 @@ interface Entry extends Partial<ReturnType<typeof packageFacts>> {
   readonly runs_on?: readonly string[]
   /** The version that failed its cycles, if this one serves in its place. */
   readonly serves_instead_of?: string
+  readonly serves_until?: string
   readonly problem: string | null
 }
+
+/** When a version that serves instead of another one ends to, by what that one has failed. */
+const untilWhen = { cycles: 'until a version is activated', load: 'until that one can be loaded' } as const
 
 export async function list(flags: Flags, context: CommandContext): Promise<void> {
   const { printMessage, columns } = context
@@ -84,9 +88,7 @@ function listText(entries: readonly Entry[], cellsMax: number | undefined): stri
         : [
             `${version} failed ${failure.kind === 'cycles' ? 'its cycles' : 'to load'} at ${failure.at}: ${failure.problem}\n`,
           ]),
-      ...(failed === undefined
-        ? []
-        : [`${version} serves instead of ${failed}, until a version is activated\n`]),
+      ...(failed === undefined ? [] : [`${version} serves instead of ${failed}, ${entry.serves_until}\n`]),
       ...(changed === undefined
         ? []
         : [
@@ -121,7 +123,9 @@ async function entryOf(
     failure,
     ...(changed === undefined ? {} : { changed }),
     ...(runsOn.length === 0 ? {} : { runs_on: runsOn }),
-    ...(fallback?.version === version ? { serves_instead_of: fallback.failed } : {}),
+    ...(fallback?.version === version
+      ? { serves_instead_of: fallback.failed, serves_until: untilWhen[fallback.cause] }
+      : {}),
   }
   try {
     return { ...entry, ...packageFacts(await readPackage(modelsDir, version)), problem: null }

@@ -13,7 +13,9 @@ function failedVersions(versions: Record<string, VersionFacts['state']>, isRepla
     version,
     { version, role: 'active', problem: 'no file', atMs: 0 },
   ])
-  const fallback = isReplaced ? { version: 'good', failed: 'bad', stamp: null, isTriedAgain: false } : null
+  const fallback = isReplaced
+    ? { version: 'good', failed: 'bad', cause: 'cycles' as const, stamp: null, isTriedAgain: false }
+    : null
   return statusOf(facts, fallback, new Map(failures)).failures.map(({ version }) => version)
 }
 

@@ -31,9 +31,9 @@ export function fallbackFacts(
 ): FallbackFacts | null {
   const fallback = fallbackInEffect(machine)
   if (fallback === null) return null
-  const { version, failed } = fallback
+  const { version, failed, cause } = fallback
   const { problem: reason = 'it failed its cycles', atMs = 0 } = failures.get(failed) ?? {}
-  return { version, failed, reason, atMs }
+  return { version, failed, cause, reason, atMs }
 }
 
 /** Whether the failure of a version is over: it serves or is a shadow by now, or nothing names it any more. */

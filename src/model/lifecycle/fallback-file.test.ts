@@ -9,7 +9,15 @@ test('a fallback is read as it was saved, and none from a file that is damaged o
   const dataDir = mkdtempSync(join(tmpdir(), 'understudy-fallback-'))
   onTestFinished(() => rmSync(dataDir, { recursive: true }))
   const file = new FallbackFile(dataDir)
-  const fallback = { version: 'a', failed: 'b', stamp: '7', isTriedAgain: true, problem: 'post g/1', atMs: 5 }
+  const fallback = {
+    version: 'a',
+    failed: 'b',
+    cause: 'cycles' as const,
+    stamp: '7',
+    isTriedAgain: true,
+    problem: 'post g/1',
+    atMs: 5,
+  }
   await file.save(fallback)
   expect(await file.read()).toEqual(fallback)
   await file.save(null)

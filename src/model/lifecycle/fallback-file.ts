@@ -26,7 +26,7 @@ export class FallbackFile {
       const stored = JSON.parse(await readFile(this.#file, 'utf8')) as Partial<StoredFallback> | null
       const { version, failed, stamp = null, isTriedAgain = false, problem = '', atMs = 0 } = stored ?? {}
       if (version === undefined || failed === undefined) return null
-      return { version, failed, stamp, isTriedAgain, problem, atMs }
+      return { version, failed, cause: 'cycles', stamp, isTriedAgain, problem, atMs }
     } catch {
       return null
     }

@@ -6,7 +6,7 @@ import type { LoadedModel } from '../loaded-model.js'
 import type { Model } from '../model.js'
 import type { LoadVersion } from '../verification/verified-model.js'
 import type { FallbackFile } from './fallback-file.js'
-import type { Entry } from './machine.js'
+import type { Entry, Fallback } from './machine.js'
 import type { StatusFile } from './status-file.js'
 
 /** The users of models: implemented by `src/cycle`. */
@@ -32,8 +32,8 @@ export interface LifecycleParts {
   readonly statusFile: Pick<StatusFile, 'write' | 'remove'>
   /** Keeps a fallback across restarts. */
   readonly fallbackFile: FallbackFile
-  /** The version of the last cycle that another version than this one scored; null: there is none. */
-  readonly scoredBefore: (version: string) => Promise<string | null>
+  /** The version of the last cycle that none of these versions scored; null: there is none. */
+  readonly scoredBefore: (versions: ReadonlySet<string>) => Promise<string | null>
 }
 
 /** A version that has failed as many consecutive cycles as are allowed. */
@@ -44,9 +44,7 @@ export interface FailedCycles {
 }
 
 /** The version that served before serves instead of one that failed. */
-export interface FallbackFacts {
-  readonly version: string
-  readonly failed: string
+export interface FallbackFacts extends Pick<Fallback, 'version' | 'failed' | 'cause'> {
   readonly reason: string
   /** Milliseconds since 1970. */
   readonly atMs: number

@@ -63,7 +63,13 @@ interface Opened {
   readonly errors: string[]
 }
 
-async function open(modelsDir: string, load: LoadVersion, isAwaited = true): Promise<Opened> {
+/** `scored`: the versions of the stored cycles, the last one last. */
+async function open(
+  modelsDir: string,
+  load: LoadVersion,
+  isAwaited = true,
+  scored: readonly string[] = [],
+): Promise<Opened> {
   const errors: string[] = []
   const log = {
     ...silentLog,
@@ -79,7 +85,7 @@ async function open(modelsDir: string, load: LoadVersion, isAwaited = true): Pro
     clock: () => clockMs,
     statusFile: new StatusFile(modelsDir, modelsDir),
     fallbackFile: new FallbackFile(modelsDir),
-    scoredBefore: () => Promise.resolve(null),
+    scoredBefore: (versions) => Promise.resolve(scored.findLast((version) => !versions.has(version)) ?? null),
   })
   const users = new FakeModelUsers()
   onTestFinished(() => lifecycle.close())
@@ -93,27 +99,99 @@ function fakeLoads(): {
   load: LoadVersion
   models: Map<string, FakeModel>
   hanging: Set<string>
+  /** Further versions than those whose name begins with `broken`. */
+  broken: Set<string>
   signals: Map<string, AbortSignal>
 } {
   const models = new Map<string, FakeModel>()
   const hanging = new Set<string>()
+  const broken = new Set<string>()
   const signals = new Map<string, AbortSignal>()
   const load: LoadVersion = async (version, signal) => {
     signals.set(version, signal)
     if (hanging.has(version))
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
-    if (version.startsWith('broken')) throw new ModelError('it is broken')
+    if (version.startsWith('broken') || broken.has(version)) throw new ModelError('it is broken')
     const model = new FakeModel(version)
     models.set(version, model)
     return model as unknown as LoadedModel
   }
-  return { load, models, hanging, signals }
+  return { load, models, hanging, broken, signals }
 }
 
 function select(modelsDir: string, active: string, ...shadows: readonly string[]): void {
   writeFileSync(join(modelsDir, 'ACTIVE'), `${active}\n`)
   writeFileSync(join(modelsDir, 'SHADOW'), shadows.map((version) => `${version}\n`).join(''))
 }
+
+describe('a start without a loadable ACTIVE', () => {
+  const states = ({ status }: ModelLifecycle): string[] =>
+    status.versions.map(({ version, state }) => `${version} ${state}`)
+
+  test('is served by the last other version that scored and still loads, until ACTIVE loads', async () => {
+    const modelsDir = temporaryModelsDir()
+    const { load, broken } = fakeLoads()
+    for (const version of ['b', 'c']) broken.add(version)
+    select(modelsDir, 'c')
+    const { lifecycle, errors } = await open(modelsDir, load, true, ['z', 'a', 'b', 'c'])
+    expect(lifecycle.current()?.version).toBe('a')
+    expect(lifecycle.warnings).toEqual([
+      { code: 'model_stands_in', version: 'a', failed: 'c', problem: 'it is broken' },
+    ])
+    expect(lifecycle.fallback).toMatchObject({ version: 'a', failed: 'c', cause: 'load' })
+    expect(errors).toContainEqual(
+      expect.stringMatching(/^a: model serves instead of the version that cannot be/),
+    )
+    // A restart tries ACTIVE first.
+    expect(await new FallbackFile(modelsDir).read()).toBeNull()
+    broken.delete('c')
+    await vi.waitUntil(() => lifecycle.current()?.version === 'c', { timeout: 20_000 })
+    expect([lifecycle.fallback, lifecycle.warnings]).toEqual([null, []])
+    await vi.waitUntil(() => states(lifecycle).join() === 'c serving')
+  })
+
+  test('follows a new ACTIVE while another version stands in', async () => {
+    const modelsDir = temporaryModelsDir()
+    const { load, broken } = fakeLoads()
+    broken.add('c')
+    select(modelsDir, 'c')
+    const { lifecycle } = await open(modelsDir, load, true, ['a'])
+    select(modelsDir, 'd')
+    await lifecycle.poll()
+    await vi.waitUntil(() => lifecycle.current()?.version === 'd')
+    expect(lifecycle.warnings).toEqual([])
+  })
+
+  test('serves nothing if no other version scored, or none of them loads', async () => {
+    for (const scored of [[], ['c'], ['b', 'a', 'c']]) {
+      const modelsDir = temporaryModelsDir()
+      const { load, broken } = fakeLoads()
+      for (const version of ['a', 'b', 'c']) broken.add(version)
+      select(modelsDir, 'c')
+      const { lifecycle } = await open(modelsDir, load, true, scored)
+      expect(lifecycle.current()).toBeNull()
+      expect(lifecycle.absence?.reason).toBe('c does not serve: it is broken')
+    }
+  })
+
+  test('whose ACTIVE cannot be read is served by the version of the last cycle, and says so', async () => {
+    for (const content of [null, 'two\nlines\n']) {
+      const modelsDir = temporaryModelsDir()
+      const { load, broken } = fakeLoads()
+      broken.add('b')
+      if (content !== null) writeFileSync(join(modelsDir, 'ACTIVE'), content)
+      const { lifecycle } = await open(modelsDir, load, true, ['a', 'b'])
+      expect(lifecycle.current()?.version).toBe('a')
+      expect(lifecycle.warnings.map(({ code }) => code)).toEqual(['model_stands_in', 'active_unreadable'])
+      await lifecycle.poll()
+      expect(lifecycle.current()?.version).toBe('a')
+      select(modelsDir, 'd')
+      await lifecycle.poll()
+      await vi.waitUntil(() => lifecycle.current()?.version === 'd')
+      expect(lifecycle.warnings).toEqual([])
+    }
+  })
+})
 
 describe('a change of ACTIVE', () => {
   test('immediately cancels a load that hangs, so that a rollback does not wait', async () => {

@@ -4,7 +4,7 @@
  * `SHADOW` immediately cancels a load that is no longer needed.
  */
 import { inBackground, messageOf } from '../../base/index.js'
-import { assert, type VersionRole } from '../../contract/index.js'
+import { assert, type HealthReason, type VersionRole } from '../../contract/index.js'
 import type { LoadedModel } from '../loaded-model.js'
 import { ModelError, type Model } from '../model.js'
 import { activeStamp, activeVersion, shadowVersions } from '../package/selection.js'
@@ -47,6 +47,10 @@ export class ModelLifecycle {
   #users: ModelUsers | null = null
   /** The version that served before the one that serves. */
   #servedBefore: string | null = null
+  /** Versions that could not be loaded since one served last, or since `ACTIVE` named another one. */
+  readonly #unloadable = new Set<string>()
+  /** What `ACTIVE` is taken to name when it cannot be read at the start: the version of the last cycle. */
+  #assumed: string | null = null
   /** Versions for which it was logged that no other one can take over. */
   readonly #withoutFallback = new Set<string>()
   readonly #changes: FileChanges
@@ -82,6 +86,20 @@ export class ModelLifecycle {
     return fallbackFacts(this.#machine, this.#failures)
   }
 
+  /** Why health is `degraded` although a model serves. */
+  get warnings(): HealthReason[] {
+    const reasons: HealthReason[] = []
+    const { fallback } = this
+    if (fallback !== null) {
+      const { version, failed, reason: problem, cause } = fallback
+      const code = cause === 'cycles' ? 'model_replaced' : 'model_stands_in'
+      reasons.push({ code, version, failed, problem })
+    }
+    const problem = this.#problems.get('ACTIVE')
+    if (problem !== undefined) reasons.push({ code: 'active_unreadable', problem })
+    return reasons
+  }
+
   /**
    * The version that served before takes over from `version`, until `ACTIVE` names another one. Without one, or if it cannot be
    * loaded, `version` continues to serve. Call it for each further cycle that fails.
@@ -89,7 +107,7 @@ export class ModelLifecycle {
   async fallBack({ version: failed, cycleCount, problem }: FailedCycles): Promise<void> {
     const hasFallback = (): boolean => this.#machine.fallback !== null
     if (hasFallback()) return
-    const version = (await this.#parts.scoredBefore(failed)) ?? this.#servedBefore
+    const version = (await this.#parts.scoredBefore(new Set([failed]))) ?? this.#servedBefore
     const fields = { model_version: failed, failed_cycles: cycleCount, problem }
     if (version === null || version === failed) {
       if (!this.#withoutFallback.has(failed))
@@ -190,12 +208,40 @@ export class ModelLifecycle {
     const { modelsDir } = this.#parts
     // The stamp is read before the content: what is written in between is noticed at the next poll.
     const stamp = await activeStamp(modelsDir)
-    const [active, shadows] = await Promise.all([
+    const [named, shadows] = await Promise.all([
       this.#readFile('ACTIVE', activeVersion(modelsDir)),
       this.#readFile('SHADOW', shadowVersions(modelsDir)),
     ])
+    const active = named ?? (await this.#assume())
+    if (active !== this.#machine.active) this.#unloadable.clear()
     this.#dispatch({ kind: 'selected', active, stamp, shadows })
     if (active === null) this.#firstResult.resolve(undefined)
+  }
+
+  /** What an `ACTIVE` that cannot be read names: nothing new while a version serves or is known, else the version of the last cycle. */
+  async #assume(): Promise<string | null> {
+    if (this.#serving() === null && this.#machine.active === null)
+      this.#assumed = await this.#parts.scoredBefore(new Set())
+    return this.#serving() === null ? this.#assumed : null
+  }
+
+  /** The last other version that scored and that has not failed to load stands in for `failed` while none serves. */
+  async #findStandIn(failed: string): Promise<void> {
+    try {
+      const version = await this.#parts.scoredBefore(new Set([...this.#unloadable, failed]))
+      const { active } = this.#machine
+      if (version !== null && active === failed && this.#serving() === null) {
+        this.#parts.log.error(
+          { model_version: failed, fallback: version },
+          'loading the last other version that scored',
+        )
+        this.#dispatch({ kind: 'unloadable', failed, version })
+        if (this.#machine.fallback?.version === version) return
+      }
+    } catch (error) {
+      this.#parts.log.error({ err: error }, 'the stored cycles do not show which version scored before')
+    }
+    this.#firstResult.resolve(undefined)
   }
 
   /** null, and logged when the problem is new: the file cannot be read. */
@@ -232,8 +278,9 @@ export class ModelLifecycle {
   async #saveFallback(): Promise<void> {
     const { fallback } = this.#machine
     const { problem = '', atMs = 0 } = (fallback && this.#failures.get(fallback.failed)) ?? {}
+    // A version that could not be loaded is tried first after a restart.
     await this.#parts.fallbackFile
-      .save(fallback && { ...fallback, problem, atMs })
+      .save(fallback?.cause === 'cycles' ? { ...fallback, problem, atMs } : null)
       .catch((error: unknown) => {
         this.#parts.log.warn({ err: error }, 'cannot write models-fallback.json')
       })
@@ -298,11 +345,14 @@ export class ModelLifecycle {
     const { kind, provider } = model
     const fields = { model_version: version, kind, provider, ...(before && { before: before.version }) }
     this.#parts.log.info(fields, kind === 'trained' ? 'model now serving' : transportTest)
+    this.#unloadable.clear()
     const { fallback } = this
     if (fallback?.version === version)
       this.#parts.log.error(
         { model_version: version, failed: fallback.failed, problem: fallback.reason },
-        'model serves instead of the version that failed its cycles, until ACTIVE names another one',
+        fallback.cause === 'cycles'
+          ? 'model serves instead of the version that failed its cycles, until ACTIVE names another one'
+          : 'model serves instead of the version that cannot be loaded, until that one loads',
       )
     this.#firstResult.resolve(undefined)
   }
@@ -331,7 +381,13 @@ export class ModelLifecycle {
       retry_ms: retryMs,
     }
     this.#parts.log.error(fields, this.#failureMessage(role))
-    if (role === 'active') this.#firstResult.resolve(undefined)
+    if (role !== 'active') return
+    this.#unloadable.add(version)
+    const { active, fallback } = this.#machine
+    if (active === null || this.#serving() !== null || fallback?.cause === 'cycles')
+      this.#firstResult.resolve(undefined)
+    // Once: what stands in is tried again with its own pauses, as the version of `ACTIVE` is.
+    else if (fallback === null || version === fallback.version) this.#track(this.#findStandIn(active))
   }
 
   #failureMessage(role: VersionRole): string {

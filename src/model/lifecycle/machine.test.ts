@@ -312,7 +312,7 @@ describe('a version that failed its cycles', () => {
   test('before a restart is not tried again, unless the one before it cannot be loaded', () => {
     const restarted = (stamp: string): Run => {
       const run = new Run()
-      const fallback = { version: 'a', failed: 'b', stamp, isTriedAgain: false }
+      const fallback = { version: 'a', failed: 'b', cause: 'cycles' as const, stamp, isTriedAgain: false }
       run.lifecycle = { ...initialLifecycle, fallback }
       return run.select('b')
     }

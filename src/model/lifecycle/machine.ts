@@ -13,7 +13,8 @@
  *
  * Fallback: a version that fails its cycles is abandoned, and the one that served before is loaded. Once that one serves,
  * the abandoned version is failed and not tried again, until `ACTIVE` is written. The fallback ends when `ACTIVE` names
- * another version, or when the abandoned one has been loaded again.
+ * another version, or when the abandoned one has been loaded again. A version that cannot be loaded while none serves gets
+ * a fallback too, and is tried again all the time.
  */
 import { assert, type VersionRole, type VersionState } from '../../contract/index.js'
 
@@ -31,11 +32,12 @@ export interface Entry {
 /** A version that is to serve instead of another one. */
 export interface Fallback {
   readonly version: string
-  /** The version that failed its cycles. */
+  /** The version that failed its cycles, or could not be loaded. */
   readonly failed: string
+  readonly cause: 'cycles' | 'load'
   /** That of `Selection` when it failed, or when it was named again. */
   readonly stamp: string | null
-  /** `ACTIVE` was written with it again: it is loaded, and ends the fallback when it serves. */
+  /** It is loaded again, because `ACTIVE` was written or it never served, and ends the fallback when it serves. */
   readonly isTriedAgain: boolean
 }
 
@@ -69,6 +71,8 @@ export type Event =
   | { readonly kind: 'adopted' | 'failed'; readonly id: number }
   /** `failed` has failed too many cycles; `version` served before. */
   | { readonly kind: 'abandoned'; readonly failed: string; readonly version: string }
+  /** `failed` cannot be loaded, and no version serves; `version` scored before. */
+  | { readonly kind: 'unloadable'; readonly failed: string; readonly version: string }
   /** `version` has scored a cycle. */
   | { readonly kind: 'scored'; readonly version: string }
   | { readonly kind: 'closed' }
@@ -142,6 +146,9 @@ class Work {
       case 'abandoned':
         this.#abandon(event)
         break
+      case 'unloadable':
+        this.#standIn(event)
+        break
       case 'scored':
         // The version works again before the other one has taken over.
         if (this.next.fallback?.failed === event.version && fallbackInEffect(this.next) === null)
@@ -183,7 +190,15 @@ class Work {
     const isUsed = failed === (servingEntry(this.next)?.version ?? active)
     // When `ACTIVE` names it already, it is being loaded anyway.
     if (fallback !== null || !isUsed || version === failed || version === active) return
-    this.next = { ...this.next, fallback: { version, failed, stamp, isTriedAgain: false } }
+    this.next = { ...this.next, fallback: { version, failed, cause: 'cycles', stamp, isTriedAgain: false } }
+  }
+
+  /** Replaces a fallback of the same kind, whose version could not be loaded either. */
+  #standIn({ failed, version }: { readonly failed: string; readonly version: string }): void {
+    const { active, stamp, fallback } = this.next
+    const isUsed = failed === active && version !== active
+    if (!isUsed || servingEntry(this.next) !== undefined || fallback?.cause === 'cycles') return
+    this.next = { ...this.next, fallback: { version, failed, cause: 'load', stamp, isTriedAgain: true } }
   }
 
   #endFallback(): void {

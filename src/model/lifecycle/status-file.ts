@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { codeOf } from '../../base/index.js'
 import type { VersionRole } from '../../contract/index.js'
 import type { Placement } from '../sessions/placement.js'
-import type { Entry } from './machine.js'
+import type { Entry, Fallback } from './machine.js'
 
 const statusName = 'models-status.json'
 /** Several times the interval at which the server touches the file. */
@@ -21,8 +21,8 @@ export interface LifecycleStatus {
     /** Where its graphs run that its first provider does not run as a whole. Absent: none. */
     readonly placements?: readonly Placement[]
   })[]
-  /** The version that serves instead of one that failed its cycles. Absent: none does. */
-  readonly fallback?: { readonly version: string; readonly failed: string }
+  /** The version that serves instead of another one. Absent: none does. */
+  readonly fallback?: Pick<Fallback, 'version' | 'failed' | 'cause'>
   /** The last failure, to load or to score, of each version that has one: until it has loaded, or is no longer named. */
   readonly failures: readonly VersionFailure[]
 }

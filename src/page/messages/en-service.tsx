@@ -18,14 +18,24 @@ export const serviceEn = {
     notInUse: 'not in use',
     transportTest: 'transport test',
     failedAt: (time: string) => `Failed ${time} KST:`,
-    fallback: (failed: Node, time: string, problem: Node) => (
-      <>
-        <strong>
-          Serves instead of {failed} since {time} KST,
-        </strong>{' '}
-        which failed its cycles, until a version is activated: {problem}
-      </>
-    ),
+    fallback: {
+      cycles: (failed: Node, time: string, problem: Node) => (
+        <>
+          <strong>
+            Serves instead of {failed} since {time} KST,
+          </strong>{' '}
+          which failed its cycles, until a version is activated: {problem}
+        </>
+      ),
+      load: (failed: Node, time: string, problem: Node) => (
+        <>
+          <strong>
+            Serves instead of {failed} since {time} KST,
+          </strong>{' '}
+          which cannot be loaded, until it can: {problem}
+        </>
+      ),
+    },
     changed: (how: Node) => (
       <>
         <strong>Changed on disk:</strong> {how}. The server keeps the files that it has loaded; a restart

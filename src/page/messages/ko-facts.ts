@@ -24,6 +24,9 @@ export const health: Messages['health'] = {
   model_fails: ({ problem, cycles }) => (cycles === 1 ? problem : `${problem} (cycle ${cycles}건 연속)`),
   model_replaced: ({ version, failed, problem }) =>
     `ACTIVE를 바꿀 때까지 ${version} 버전이 ${failed} 버전을 대신합니다(${problem})`,
+  model_stands_in: ({ version, failed, problem }) =>
+    `${failed} 버전을 불러올 수 있을 때까지 ${version} 버전이 대신합니다(${problem})`,
+  active_unreadable: ({ problem }) => `사용할 버전을 알 수 없습니다(${problem})`,
   version_not_loaded: ({ version, problem }) => `${version} 버전을 불러오지 못했습니다(${problem})`,
   storage_writable: () => '저장 가능',
   storage_refuses: () => '저장소가 쓰기를 거부합니다',

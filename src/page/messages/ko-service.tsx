@@ -13,14 +13,24 @@ export const serviceKo: typeof serviceEn = {
     notInUse: '사용 안 함',
     transportTest: '전송 시험용',
     failedAt: (time) => `${time} 실패:`,
-    fallback: (failed, time, problem) => (
-      <>
-        <strong>
-          {time}부터 {failed} 대신 사용 중.
-        </strong>{' '}
-        {failed} 버전이 채점에 실패해, 다른 버전을 활성화할 때까지 대신합니다: {problem}
-      </>
-    ),
+    fallback: {
+      cycles: (failed, time, problem) => (
+        <>
+          <strong>
+            {time}부터 {failed} 대신 사용 중.
+          </strong>{' '}
+          {failed} 버전이 채점에 실패해, 다른 버전을 활성화할 때까지 대신합니다: {problem}
+        </>
+      ),
+      load: (failed, time, problem) => (
+        <>
+          <strong>
+            {time}부터 {failed} 대신 사용 중.
+          </strong>{' '}
+          {failed} 버전을 불러오지 못해, 불러올 수 있을 때까지 대신합니다: {problem}
+        </>
+      ),
+    },
     changed: (how) => (
       <>
         <strong>디스크의 파일이 바뀜:</strong> {how}. 서버는 이미 불러온 파일을 계속 쓰지만, 다시 시작하면

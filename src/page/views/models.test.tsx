@@ -38,7 +38,13 @@ function model(version: string, over: Partial<ModelFacts> = {}): ModelFacts {
 }
 
 const data: ModelsData = {
-  fallback: { version: 'v-now', failed: 'v-bad', problem: 'no memory', at: '2026-03-02T03:32:00Z' },
+  fallback: {
+    version: 'v-now',
+    cause: 'cycles',
+    failed: 'v-bad',
+    problem: 'no memory',
+    at: '2026-03-02T03:32:00Z',
+  },
   serving: 'v-now',
   previous: 'v-old',
   models_dir: '/srv/models',

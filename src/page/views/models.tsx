@@ -81,7 +81,7 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
       )}
       {data.fallback?.version === version && (
         <p class="notice warn">
-          {t.models.fallback(
+          {t.models.fallback[data.fallback.cause](
             <Text>{data.fallback.failed}</Text>,
             dayClock(data.fallback.at),
             <Text>{data.fallback.problem}</Text>,
