@@ -1,14 +1,13 @@
 // The tests in five projects: `quick` and `pure` (npm test), `system` and `alone` (npm run test:system), `gpu` (npm run
-// test:gpu). All run on the sources, with the typia transform that the build uses; processes that they start run `dist`, which
-// the global setup keeps up to date.
-import { createHash } from 'node:crypto'
-import { globSync, readFileSync } from 'node:fs'
+// test:gpu). All run on the sources, with the typia transform that the build uses; threads and processes that they start run
+// `dist`, which is brought up to date when it is needed first.
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
+import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import UnpluginTypia from '@typia/unplugin/vite'
 import { defineConfig, type Plugin } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { hashFiles, withImports } from './scripts/source-hash.mjs'
 
 /** Whole servers, models whose processes crash or hang, PostgreSQL, kills, faults, load, and what takes many seconds. */
 const system = [
@@ -58,38 +57,50 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const root = fileURLToPath(new URL('.', import.meta.url))
+
 /**
  * Vitest keeps compiled modules by their source. A validator that typia writes depends on types of other files too, so
- * the key of a module with validators contains a hash of all sources.
+ * the key of a module with validators contains a hash of all that it imports.
  */
 const validatorsByTypes: Plugin = {
   name: 'validators-by-types',
   configureVitest({ defineCacheKeyGenerator }) {
-    defineCacheKeyGenerator(({ sourceCode }) =>
-      sourceCode.includes("from 'typia'") ? sourceHash() : undefined,
+    defineCacheKeyGenerator(({ id, sourceCode }) =>
+      sourceCode.includes("from 'typia'")
+        ? hashFiles(root, ['package-lock.json', ...withImports(root, [relative(root, id)])])
+        : undefined,
     )
   },
 }
 
-function sourceHash(): string {
-  const root = fileURLToPath(new URL('.', import.meta.url))
-  const hash = createHash('sha256')
-  for (const file of globSync('src/**/*.ts', { cwd: root }).sort())
-    hash.update(readFileSync(join(root, file)))
-  return hash.digest('hex')
+/** Before `dist` is used, it is brought up to date. */
+const buildsFirst: Plugin = {
+  name: 'builds-first',
+  enforce: 'pre',
+  resolveId: (id, importer) =>
+    id === './built-file.js' && importer?.endsWith('/src/base/index.ts') === true
+      ? fileURLToPath(new URL('test/helpers/built-file.ts', import.meta.url))
+      : undefined,
 }
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/helpers/build.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
       project('quick', ['src/**/*.test.{ts,tsx}', 'test/**/*.test.ts', 'bench/**/*.test.ts'], {
         exclude: [...system, ...alone, ...gpu, ...pure],
         maxWorkers: '100%',
         groupOrder: 0,
+        startsPrograms: false,
       }),
-      project('pure', pure, { exclude: system, maxWorkers: '100%', groupOrder: 0, isolate: false }),
+      project('pure', pure, {
+        exclude: system,
+        maxWorkers: '100%',
+        groupOrder: 0,
+        isolate: false,
+        startsPrograms: false,
+      }),
       // Each of these files takes two thirds of a processor: the rest of its time it waits, for processes, disks, the next second.
       project('system', system, { maxWorkers: Math.ceil(availableParallelism() * 1.5), groupOrder: 1 }),
       project('alone', alone, { maxWorkers: 1, groupOrder: 2 }),
@@ -104,18 +115,21 @@ interface ProjectOptions {
   /** Projects with another number of workers run one after the other. */
   readonly groupOrder: number
   readonly isolate?: boolean
+  /** Whether most of its files do, so that the build comes first. */
+  readonly startsPrograms?: boolean
 }
 
 function project(
   name: string,
   include: string[],
-  { exclude = [], maxWorkers, groupOrder, isolate = true }: ProjectOptions,
+  { exclude = [], maxWorkers, groupOrder, isolate = true, startsPrograms = true }: ProjectOptions,
 ) {
   return {
-    plugins: [UnpluginTypia(), validatorsByTypes],
+    plugins: [UnpluginTypia(), validatorsByTypes, buildsFirst],
     test: {
       name,
       include,
+      globalSetup: [startsPrograms ? 'test/helpers/build.ts' : 'test/helpers/build-once.ts'],
       exclude: ['**/node_modules/**', ...exclude],
       maxWorkers,
       sequence: { groupOrder },

@@ -1,9 +1,8 @@
-// Compiles the addon (mostly the native codec, src/codec/native) into build/Release. Runs at `npm ci` and `npm install`, or by hand:
+// Compiles the addon (mostly the native codec, src/codec/native) into build/Release. `scripts/build.mjs` calls it when the addon is
+// missing or was built from other sources; by hand, this always compiles it:
 //   node scripts/build-native.mjs
-//   node scripts/build-native.mjs --if-changed     only when the addon was built from other sources: `npm run build`
-// It needs g++ 11 or later (or clang 16), make and python3. At an installation a failure is only reported, because the
-// service then runs on its reference codec; otherwise it ends with exit code 1. An addon that is already there stays in
-// place until the new one is linked. JOBS sets the number of parallel compilations.
+// It needs g++ 11 or later (or clang 16), make and python3. An addon that is already there stays in place until the new one
+// is linked. JOBS sets the number of parallel compilations.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -13,8 +12,8 @@ import { fileURLToPath } from 'node:url'
 import { hashFiles, isStampedWith } from './source-hash.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const isInstallation = process.env.npm_lifecycle_event === 'install'
-const addon = join(root, 'build/Release/understudy_codec.node')
+export const isInstallation = process.env.npm_lifecycle_event === 'install'
+export const addonFile = join(root, 'build/Release/understudy_codec.node')
 const stampFile = join(root, 'build/Release/.sources')
 
 /** The headers of the pinned Node, so that node-gyp downloads nothing. Node-API is the same in every later version. */
@@ -72,7 +71,31 @@ function inputs() {
   return ['binding.gyp', ...sources]
 }
 
-async function main() {
+/** Whether the addon is there and was built from these sources. */
+export function isAddonCurrent() {
+  return existsSync(addonFile) && isStampedWith(stampFile, hashFiles(root, inputs()))
+}
+
+/**
+ * Builds the addon and reports the result. Resolves to false if that failed; with `isOptional` to true, because the service then runs
+ * on its reference codec.
+ */
+export async function buildAddon({ isOptional }) {
+  const hash = hashFiles(root, inputs())
+  const reason = await tryBuild()
+  if (reason === null) {
+    writeFileSync(stampFile, hash)
+    console.log('understudy: the native codec is built')
+    return true
+  }
+  const consequence = existsSync(addonFile)
+    ? 'the one built from earlier sources stays in place; delete build/Release to use the reference codec'
+    : 'the service will use the reference codec, which is slower'
+  console.error(`understudy: the native codec was not built: ${reason}\nunderstudy: ${consequence}`)
+  return isOptional
+}
+
+async function tryBuild() {
   if (!existsSync(join(root, 'node_modules/simdjson/simdjson/src/simdjson.cpp')))
     return 'the package simdjson is not installed; run npm ci'
   const nodeGyp = findNodeGyp()
@@ -80,18 +103,5 @@ async function main() {
   return build(nodeGyp)
 }
 
-const hash = hashFiles(root, inputs())
-// Without an addon there may be no compiler, and the reference codec is in use.
-const isNeeded =
-  !process.argv.includes('--if-changed') || (existsSync(addon) && !isStampedWith(stampFile, hash))
-const reason = isNeeded ? await main() : null
-if (reason !== null) {
-  const consequence = existsSync(addon)
-    ? 'the one built from earlier sources stays in place; delete build/Release to use the reference codec'
-    : 'the service will use the reference codec, which is slower'
-  console.error(`understudy: the native codec was not built: ${reason}\nunderstudy: ${consequence}`)
-  if (!isInstallation) process.exitCode = 1
-} else if (isNeeded) {
-  writeFileSync(stampFile, hash)
-  console.log('understudy: the native codec is built')
-}
+if (process.argv[1] === fileURLToPath(import.meta.url) && !(await buildAddon({ isOptional: false })))
+  process.exitCode = 1

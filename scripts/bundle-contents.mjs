@@ -152,7 +152,7 @@ export function projectFiles(root) {
   })
   if (status !== 0) throw new Error('a bundle is made from a git checkout, and git lists no files here')
   const tracked = stdout.split('\0').filter((file) => /^(models|deploy|docs)\/|^[A-Z]+\.md$/.test(file))
-  const notServed = /\.map$|^\.sources$|^understudy-client\//
+  const notServed = /\.map$|^\.build\/|^understudy-client\//
   const built = filesOf(join(root, 'dist')).filter((file) => !notServed.test(file))
   return [
     ...tracked.filter((file) => !/^models\/.*\.ts$/.test(file)),

@@ -1,7 +1,7 @@
-// A hash of source files: it decides whether a build is up to date. Times of files do not, because a checkout sets them.
+// Hashes of source files: they decide whether a build is up to date. Times of files do not, because a checkout sets them.
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 
 /** SHA-256 of the names and contents of files below `root`. */
 export function hashFiles(root, names) {
@@ -18,3 +18,20 @@ export function hashFiles(root, names) {
 export function isStampedWith(stampFile, hash) {
   return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === hash
 }
+
+/** These TypeScript files below `root` and all that they import, directly or not, in order of their names. */
+export function withImports(root, names) {
+  const found = new Set(names)
+  for (const name of found)
+    for (const [, path] of readFileSync(join(root, name), 'utf8').matchAll(relativeImport)) {
+      const file = posix.join(posix.dirname(name), path)
+      const source = [file, file.replace(/\.js$/, '.ts'), file.replace(/\.js$/, '.tsx')].find(
+        (candidate) => /\.tsx?$/.test(candidate) && existsSync(join(root, candidate)),
+      )
+      if (source !== undefined) found.add(source)
+    }
+  return [...found].sort()
+}
+
+/** After `from` or `import`, of values and of types, static or not. */
+const relativeImport = /\b(?:from|import)\s*\(?\s*['"](\.[^'"]*)['"]/g

@@ -1,5 +1,6 @@
-/** What `npm run build` and `npm start` compile, in a small project whose compiler copies the sources. */
-import { spawnSync } from 'node:child_process'
+/** What `npm run build` and `npm start` compile, in a small project. Only its server is really compiled. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   copyFileSync,
   existsSync,
@@ -12,41 +13,60 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { projectDir } from './helpers/server-process.js'
+import { projectDir } from './helpers/project.js'
 import { scratchDir } from './helpers/servers.js'
 
 let project: string
 const write = (file: string, text: string, mode = 0o644): void =>
   writeFileSync(join(project, file), text, { mode })
-const built = (): string => readFileSync(join(project, 'dist/a.ts'), 'utf8')
+const built = (file = 'a.js'): string => readFileSync(join(project, 'dist', file), 'utf8')
 
 beforeEach(() => {
   project = scratchDir()
   for (const directory of [
     'scripts/client-package',
-    'src/deep',
     'src/base/native',
     'src/codec/native',
+    'src/client',
+    'src/deep',
     'src/model/image/native',
+    'src/page',
+    'node_modules',
   ])
     mkdirSync(join(project, directory), { recursive: true })
-  for (const script of ['build', 'build-page', 'build-native', 'check-node', 'patch-lmdb', 'source-hash'])
-    copyFileSync(join(projectDir, `scripts/${script}.mjs`), join(project, `scripts/${script}.mjs`))
-  for (const file of ['package.json', 'package-lock.json', 'tsconfig.json']) write(file, '{}')
-  // The generator of the decoder's table reads what the real compiler writes.
+  for (const name of ['build', 'build-server', 'build-native', 'check-node', 'patch-lmdb', 'source-hash'])
+    copyFileSync(join(projectDir, `scripts/${name}.mjs`), join(project, `scripts/${name}.mjs`))
+  symlinkSync(join(projectDir, 'scripts/pinned'), join(project, 'scripts/pinned'))
+  for (const name of ['typescript', 'typia', '@typia', '@types', 'undici-types'])
+    symlinkSync(join(projectDir, 'node_modules', name), join(project, 'node_modules', name))
+  for (const name of ['tsconfig.json', 'tsconfig.build.json'])
+    copyFileSync(join(projectDir, name), join(project, name))
+  const { scripts, engines } = JSON.parse(
+    readFileSync(join(projectDir, 'package.json'), 'utf8'),
+  ) as object & {
+    scripts: object
+    engines: object
+  }
+  write('package.json', JSON.stringify({ type: 'module', scripts, engines }))
+  for (const file of ['package-lock.json', 'tsconfig.client.json']) write(file, '{}')
+  // The generator of the decoder's table reads what the real contract compiles to.
   write('scripts/decode-table.mjs', '')
-  for (const name of ['build-client.mjs', 'client-package/README.md', 'client-package/typia.d.ts'])
-    write(`scripts/${name}`, '')
-  for (const name of ['build', 'client']) write(`tsconfig.${name}.json`, '{}')
-  write('src/a.ts', 'first')
-  write('src/deep/b.ts', 'deep')
+  const copies = `import { cpSync } from 'node:fs'\ncpSync('src/PART', process.argv[2], { recursive: true })\n`
+  for (const part of ['client', 'page']) write(`scripts/build-${part}.mjs`, copies.replace('PART', part))
+  for (const name of ['README.md', 'typia.d.ts']) write(`scripts/client-package/${name}`, '')
+  write('src/a.ts', `export const a = 'first'\n`)
+  write('src/deep/b.ts', `export const b = 'deep'\n`)
+  write('src/shape.ts', `export interface Shape { a: number }\n`)
+  write(
+    'src/valid.ts',
+    `import typia from 'typia'\nimport type { Shape } from './shape.js'\nexport const isValid = typia.createIs<Shape>()\n`,
+  )
+  write('src/client/index.ts', `export type { Shape } from '../shape.js'\n`)
+  write('src/page/index.html', '<p>first</p>')
   write('src/codec/native/addon.cc', addonSource('first'))
   write('src/codec/native/text.h', '')
   const sources = ['node_modules/simdjson/simdjson/src/simdjson.cpp', 'src/codec/native/addon.cc']
   write('binding.gyp', JSON.stringify({ targets: [{ target_name: 'understudy_codec', sources }] }, null, 1))
-  // The last argument is the directory of the output; a source that contains the marker does not compile.
-  const compiler = '#!/bin/sh\ngrep -q broken src/a.ts && exit 2\nfor out; do :; done\ncp -r src "$out"\n'
-  write('scripts/pinned', compiler, 0o755)
 })
 
 const withoutNpm: NodeJS.ProcessEnv = Object.fromEntries(
@@ -62,65 +82,98 @@ function addonSource(value: string): string {
     }`
 }
 
-function build(): { status: number | null; compiled: boolean } {
-  const { status, stdout } = spawnSync(process.execPath, [join(project, 'scripts/build.mjs')], {
+function build(): { status: number | null; compiled: string; output: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(project, 'scripts/build.mjs')], {
     encoding: 'utf8',
+    env: withoutNpm,
   })
-  return { status, compiled: stdout.includes('compiling') }
+  const [, compiled = 'nothing'] = /^compiling (.*)$/m.exec(stdout) ?? []
+  return { status, compiled, output: stdout + stderr }
 }
 
-test('what is up to date is not compiled again', () => {
-  expect([build(), build()]).toEqual([
-    { status: 0, compiled: true },
-    { status: 0, compiled: false },
-  ])
+test('a first build compiles everything, a second one only what does not match its sources', () => {
+  expect(build()).toMatchObject({ status: 0, compiled: 'the server, the client, the page' })
+  for (const [file, compiled] of [
+    ['src/a.ts', 'the server'],
+    ['src/new.ts', 'the server'],
+    ['src/client/index.ts', 'the server, the client'],
+    ['src/shape.ts', 'the server, the client'],
+    ['src/page/index.html', 'the page'],
+    ['scripts/client-package/README.md', 'the client'],
+    ['tsconfig.build.json', 'the server'],
+    ['package-lock.json', 'the server, the client, the page'],
+    ['src/a.test.ts', 'nothing'],
+  ] as const) {
+    const path = join(project, file)
+    const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
+    write(file, `${text}\n`)
+    expect([build().compiled, build().compiled], file).toEqual([compiled, 'nothing'])
+  }
 })
 
-test.each([
-  'src/a.ts',
-  'src/deep/b.ts',
-  'src/new.ts',
-  'package-lock.json',
-  'tsconfig.build.json',
-  'scripts/client-package/README.md',
-])('an edit of %s is compiled', (file) => {
+test('a validator follows a type of another file', () => {
   build()
-  write(file, 'second')
-  expect(build()).toEqual({ status: 0, compiled: true })
+  expect(built('valid.js')).toContain('"number" === typeof')
+  write('src/shape.ts', `export interface Shape { a: string }\n`)
+  expect(build().status).toBe(0)
+  expect(built('valid.js')).toContain('"string" === typeof')
 })
 
-test('an edit of a test is not compiled', () => {
+test('a use that a change of another file breaks is found', () => {
+  write('src/deep/b.ts', `import { a } from '../a.js'\nexport const b: string = a\n`)
   build()
-  write('src/a.test.ts', 'test')
-  expect(build().compiled).toBe(false)
+  write('src/a.ts', 'export const a = 1\n')
+  const { status, output } = build()
+  expect([status, output]).toEqual([1, expect.stringContaining('src/deep/b.ts(2,14): error TS2322')])
 })
 
 test('a build that fails leaves the last one, and the next build compiles again', () => {
   build()
-  write('src/a.ts', 'broken')
-  expect(build()).toEqual({ status: 1, compiled: true })
-  expect(built()).toBe('first')
-  write('src/a.ts', 'second')
+  write('src/a.ts', `export const a: number = 'broken'\n`)
+  expect(build()).toMatchObject({ status: 1, compiled: 'the server' })
+  expect(build()).toMatchObject({ status: 1, compiled: 'the server' })
+  expect(built()).toContain('first')
+  write('src/a.ts', `export const a = 'second'\n`)
+  expect(build().status).toBe(0)
+  expect(built()).toContain('second')
+  expect(existsSync(join(project, 'dist/deep/b.js'))).toBe(true)
+})
+
+test('a source that is removed leaves nothing in dist, of the server as of the page', () => {
   build()
-  expect(built()).toBe('second')
-  expect(existsSync(join(project, 'dist/deep/b.ts'))).toBe(true)
+  rmSync(join(project, 'src/deep/b.ts'))
+  writeFileSync(join(project, 'src/page/other.html'), '')
+  rmSync(join(project, 'src/page/index.html'))
+  build()
+  expect(
+    ['deep/b.js', 'page/index.html', 'page/other.html'].map((file) =>
+      existsSync(join(project, 'dist', file)),
+    ),
+  ).toEqual([false, false, true])
+})
+
+test('builds at the same time wait for each other', async () => {
+  const statuses = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const child = spawn(process.execPath, [join(project, 'scripts/build.mjs')], { env: withoutNpm })
+      const [status] = (await once(child, 'close')) as [number]
+      return status
+    }),
+  )
+  expect(statuses).toEqual([0, 0, 0])
+  expect(build().compiled).toBe('nothing')
 })
 
 test.each([['start', 'serve'], ['demo']])(
   'npm run %s compiles at its first start only',
   (script, command = script) => {
-    const { scripts, engines } = JSON.parse(readFileSync(join(projectDir, 'package.json'), 'utf8')) as {
-      scripts: object
-      engines: object
-    }
-    write('package.json', JSON.stringify({ scripts, engines }))
     mkdirSync(join(project, 'bin'))
     write('bin/understudy', '#!/bin/sh\necho "runs $*"\n', 0o755)
     const outputs = Array.from(
       { length: 2 },
       () => spawnSync('npm', ['run', script], { cwd: project, encoding: 'utf8', env: withoutNpm }).stdout,
     )
-    expect(outputs.map((output) => output.includes('compiling'))).toEqual([true, false])
+    expect(outputs.map((output) => output.includes('compiling the server'))).toEqual([true, false])
     for (const output of outputs) expect(output).toMatch(new RegExp(`^runs ${command}$`, 'm'))
   },
 )
@@ -141,16 +194,17 @@ describe('the native codec', () => {
     fs.mkdirSync('build/Release', { recursive: true })
     fs.writeFileSync('build/Release/understudy_codec.node', source)`
 
+  /** By hand; with the argument `build.mjs` as part of a build. */
   function buildNative(
-    args: string[] = [],
+    script = 'build-native.mjs',
     env: NodeJS.ProcessEnv = { npm_config_node_gyp: 'node-gyp.cjs' },
   ) {
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      [join(project, 'scripts/build-native.mjs'), ...args],
-      { cwd: project, encoding: 'utf8', env: { ...withoutNpm, ...env } },
-    )
-    return { status, stdout, stderr, compiled: stdout.includes('compiling') }
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join(project, 'scripts', script)], {
+      cwd: project,
+      encoding: 'utf8',
+      env: { ...withoutNpm, ...env },
+    })
+    return { status, stdout, stderr, compiled: stdout.includes('compiling the native') }
   }
 
   beforeEach(() => {
@@ -177,11 +231,22 @@ describe('the native codec', () => {
 
   test('an installation continues after a failure', () => {
     write('src/codec/native/addon.cc', 'broken')
-    const { status, stderr } = buildNative([], {
+    const { status, stderr } = buildNative('build.mjs', {
       npm_config_node_gyp: 'node-gyp.cjs',
       npm_lifecycle_event: 'install',
     })
     expect([status, stderr.includes('not built')]).toEqual([0, true])
+  })
+
+  test('a build compiles an addon that is missing, and without a compiler goes on without it', () => {
+    expect(buildNative('build.mjs')).toMatchObject({ status: 0, compiled: true })
+    rmSync(addonFile())
+    expect(buildNative('build.mjs')).toMatchObject({ status: 0, compiled: true })
+    expect(existsSync(addonFile())).toBe(true)
+    rmSync(addonFile())
+    write('src/codec/native/addon.cc', 'broken')
+    const { status, stderr } = buildNative('build.mjs')
+    expect([status, stderr]).toEqual([0, expect.stringContaining('will use the reference codec')])
   })
 
   test.each([
@@ -189,16 +254,16 @@ describe('the native codec', () => {
     ['without npm', () => undefined, /node-gyp is not found; it is part of npm, which must be on PATH$/m],
   ])('by hand %s it reports what is missing', (_when, prepare, message) => {
     prepare()
-    const { status, stderr } = buildNative([], { PATH: '/nowhere' })
+    const { status, stderr } = buildNative('build-native.mjs', { PATH: '/nowhere' })
     expect([status, stderr]).toEqual([1, expect.stringMatching(message)])
   })
 
   test('after an edit of a native source it is compiled again, once', () => {
     buildNative()
-    expect(buildNative(['--if-changed']).compiled).toBe(false)
+    expect(buildNative('build.mjs').compiled).toBe(false)
     for (const file of ['src/codec/native/text.h', 'src/codec/native/addon.cc', 'binding.gyp']) {
       write(file, `${readFileSync(join(project, file), 'utf8')} `)
-      expect([buildNative(['--if-changed']).compiled, buildNative(['--if-changed']).compiled], file).toEqual([
+      expect([buildNative('build.mjs').compiled, buildNative('build.mjs').compiled], file).toEqual([
         true,
         false,
       ])
@@ -208,12 +273,8 @@ describe('the native codec', () => {
   test('a compilation that failed is tried again', () => {
     buildNative()
     write('src/codec/native/addon.cc', 'broken')
-    expect(buildNative(['--if-changed']).status).toBe(1)
-    expect(buildNative(['--if-changed']).status).toBe(1)
-  })
-
-  test('without an addon, only a build by hand compiles it', () => {
-    expect(buildNative(['--if-changed'])).toMatchObject({ status: 0, compiled: false, stderr: '' })
+    expect(buildNative('build.mjs').status).toBe(1)
+    expect(buildNative('build.mjs').status).toBe(1)
   })
 
   const tools = spawnSync('sh', [
@@ -228,7 +289,7 @@ describe('the native codec', () => {
       symlinkSync(join(projectDir, pinned), join(project, pinned))
       // The prefix of a user's own global packages is not where npm is.
       const env = { npm_config_prefix: join(project, 'global') }
-      const { status, stderr } = buildNative([], env)
+      const { status, stderr } = buildNative('build-native.mjs', env)
       expect([status, stderr]).toEqual([0, ''])
       const load = (): string =>
         spawnSync(process.execPath, ['-p', `require(${JSON.stringify(addonFile())})`], { encoding: 'utf8' })
@@ -236,13 +297,13 @@ describe('the native codec', () => {
       expect(load()).toBe('first\n')
       const { ino } = statSync(addonFile())
       write('src/codec/native/addon.cc', 'broken')
-      expect(buildNative([], env)).toMatchObject({
+      expect(buildNative('build-native.mjs', env)).toMatchObject({
         status: 1,
         stderr: expect.stringContaining('error') as string,
       })
       expect([load(), statSync(addonFile()).ino]).toEqual(['first\n', ino])
       write('src/codec/native/addon.cc', addonSource('second'))
-      expect(buildNative(['--if-changed'], env).status).toBe(0)
+      expect(buildNative('build.mjs', env).status).toBe(0)
       expect(load()).toBe('second\n')
     },
   )

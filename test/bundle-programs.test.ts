@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, openSync, rmSync, symlinkSync, writeFileSync } fr
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { nodeFlags } from '../src/base/index.js'
-import { projectDir } from './helpers/server-process.js'
+import { projectDir } from './helpers/project.js'
 import { scratchDir } from './helpers/servers.js'
 
 const hasCompiler = spawnSync('cc', ['--version']).status === 0

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { projectDir } from './helpers/server-process.js'
+import { projectDir } from './helpers/project.js'
 
 const run = readFileSync(join(projectDir, '.ci/run'), 'utf8')
 const [functions = ''] = /^skipped=[^]*?^report\(\) \{[^]*?^\}/m.exec(run) ?? []

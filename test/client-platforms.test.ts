@@ -4,11 +4,14 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { bodyExamples } from '../src/contract/index.js'
+import { buildOnce } from './helpers/build-once.js'
 import { FaultyServer } from './helpers/faulty-server.js'
-import { projectDir } from './helpers/server-process.js'
+import { projectDir } from './helpers/project.js'
 import { scratchDir } from './helpers/servers.js'
+
+beforeAll(buildOnce)
 
 const pinned = join(projectDir, 'scripts/pinned')
 

@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'
-import { projectDir } from './helpers/server-process.js'
+import { projectDir } from './helpers/project.js'
 import { scratchDir } from './helpers/servers.js'
 
 interface Lockfile {

@@ -10,7 +10,7 @@ import { validate } from 'dockerfile-utils'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { checkVariables } from '../src/cli/read-settings.js'
-import { projectDir } from './helpers/server-process.js'
+import { projectDir } from './helpers/project.js'
 import { makeTlsFiles, opensslMissing } from './helpers/tls-files.js'
 
 const deploy = join(projectDir, 'deploy')

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createMetrics } from '../src/admin/metrics/registry.js'
-import { projectDir } from './helpers/server-process.js'
+import { projectDir } from './helpers/project.js'
 
 const read = (path: string): string => readFileSync(join(projectDir, path), 'utf8')
 

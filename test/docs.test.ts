@@ -7,7 +7,7 @@ import { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { addCommands } from '../src/cli/commands.js'
 import { processContext } from '../src/cli/context.js'
-import { projectDir } from './helpers/server-process.js'
+import { projectDir } from './helpers/project.js'
 
 const files = ['*.md', 'docs/*.md', 'models/README.md'].flatMap((pattern) =>
   globSync(pattern, { cwd: projectDir }),

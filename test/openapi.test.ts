@@ -19,7 +19,7 @@ import {
   type Operation,
 } from '../src/contract/index.js'
 import { document, newAjv, problemOf, validatorOf } from './helpers/openapi-responses.js'
-import { projectDir } from './helpers/server-process.js'
+import { projectDir } from './helpers/project.js'
 
 const read = (path: string): string => readFileSync(join(projectDir, path), 'utf8')
 const table = Object.entries(operations as Readonly<Record<string, Operation>>)

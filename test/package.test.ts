@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { projectDir } from './helpers/server-process.js'
+import { projectDir } from './helpers/project.js'
 import { scratchDir } from './helpers/servers.js'
 
 function run(command: string, args: string[], cwd: string): string {

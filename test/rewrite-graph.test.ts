@@ -11,7 +11,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { GraphBuilder } from '../models/graph-builder.js'
 import type { Port } from '../models/onnx-writer.js'
 import { randomNumbers } from '../models/random.js'
-import { projectDir } from './helpers/server-process.js'
+import { projectDir } from './helpers/project.js'
 
 // Debian's packages belong to this one.
 const python = '/usr/bin/python3'

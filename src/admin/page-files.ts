@@ -5,12 +5,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { builtFile } from '../base/index.js'
 import { ServiceError } from '../contract/index.js'
 import { acceptsCoding } from '../server/index.js'
 import type { Call, Reply, Route } from './routes.js'
-
-/** Seen from `dist/admin`, and from `src/admin` in tests. */
-const pageDir = fileURLToPath(new URL('../../dist/page', import.meta.url))
 
 const contentTypes: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -33,7 +31,7 @@ interface PageFile {
 }
 
 /** Null: the page is not built; the API works without it. */
-export function pageRoutes(directory = pageDir): Route[] | null {
+export function pageRoutes(directory = fileURLToPath(builtFile('page'))): Route[] | null {
   if (!existsSync(join(directory, 'index.html'))) return null
   const index = readPageFile(join(directory, 'index.html'))
   const assetsDir = join(directory, 'assets')

@@ -9,6 +9,7 @@ export {
   type BackgroundFailure,
   type BackgroundWorkName,
 } from './background.js'
+export { builtFile } from './built-file.js'
 export { clipText } from './clip-text.js'
 export { codeOf, firstLineOf, messageOf, toError } from './errors.js'
 export { LockedError, openLocked } from './flock.js'

@@ -5,9 +5,10 @@ import { devNull, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
+import { builtFile } from './index.js'
 import { areDescriptorsPrivate, publicEnvironment, startProcess } from './processes.js'
 
-const built = new URL('../../dist/base/index.js', import.meta.url).href
+const built = builtFile('base/index.js').href
 
 /** Node itself marks the lowest descriptors that it inherits, so a higher one. */
 const inherited = 60

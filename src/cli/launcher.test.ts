@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { projectDir } from '../../test/helpers/server-process.js'
+import { projectDir } from '../../test/helpers/project.js'
 import { nodeFlags } from '../base/index.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy launcher-'))

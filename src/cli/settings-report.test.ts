@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { projectDir } from '../../test/helpers/server-process.js'
+import { projectDir } from '../../test/helpers/project.js'
 import { readSettings } from './read-settings.js'
 import { reportSettings, settingsAsMarkdown, settingsAsText } from './settings-report.js'
 import { cellWidth } from './text-table.js'

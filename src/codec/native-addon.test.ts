@@ -1,11 +1,13 @@
 /** The native decoder's table, and the choice between the codecs. */
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { projectDir } from '../../test/helpers/server-process.js'
+import { buildOnce } from '../../test/helpers/build-once.js'
+import { projectDir } from '../../test/helpers/project.js'
 import { loadCodec, nativeCodec, referenceCodec } from './codec.js'
 import { shapeHash, type NativeAddon } from './native-addon.js'
 
 test('the table of the native decoder is what the contract says', () => {
+  buildOnce()
   const { status, stderr } = spawnSync(process.execPath, ['scripts/decode-table.mjs', '--check'], {
     cwd: projectDir,
     encoding: 'utf8',

@@ -2,9 +2,10 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { builtFile } from '../base/index.js'
 import { candidate, cycleBody } from '../../test/helpers/bodies.js'
 
-const codecFile = new URL('../../dist/codec/index.js', import.meta.url).href
+const codecFile = builtFile('codec/index.js').href
 
 /** Decodes one body over and over, and notes how often. */
 const decoding = `

@@ -4,7 +4,7 @@
  * The thread runs worker-entry.ts.
  */
 import { Worker } from 'node:worker_threads'
-import { inBackground, messageOf, Semaphore } from '../base/index.js'
+import { builtFile, inBackground, messageOf, Semaphore } from '../base/index.js'
 import { assert, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import { paddedCopy } from './body-buffer.js'
 
@@ -127,10 +127,9 @@ function nextMessage(thread: Worker, msMax: number): Promise<unknown> {
   })
 }
 
-/** Starts the real thread. Sources that run unbuilt start the built file, since its imports name built files. */
+/** Starts the real thread. */
 export function startWorker(): Worker {
-  const file = import.meta.url.endsWith('.ts') ? '../../dist/codec/worker-entry.js' : './worker-entry.js'
-  return new Worker(new URL(file, import.meta.url), {
+  return new Worker(builtFile('codec/worker-entry.js'), {
     // Without the flags of this process, such as those of a test runner.
     execArgv: [],
     name: 'codec',

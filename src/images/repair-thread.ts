@@ -2,7 +2,7 @@
  * Repairs and measures JPEGs: small ones at once, others in a worker thread, since reading 5 MiB takes the event loop too long.
  */
 import { Worker } from 'node:worker_threads'
-import { kibibyte } from '../base/index.js'
+import { builtFile, kibibyte } from '../base/index.js'
 import { WorkerRunner } from '../codec/index.js'
 import { imageSegmentsMax, ServiceError } from '../contract/index.js'
 import { measuringJpeg } from './jpeg-measure.js'
@@ -48,8 +48,6 @@ async function copyInThread(
   return copy as Uint8Array | null
 }
 
-/** Sources that run unbuilt start the built file, since its imports name built files. */
 function startThread(): Worker {
-  const file = import.meta.url.endsWith('.ts') ? '../../dist/images/repair-entry.js' : './repair-entry.js'
-  return new Worker(new URL(file, import.meta.url), { execArgv: [], name: 'images' })
+  return new Worker(builtFile('images/repair-entry.js'), { execArgv: [], name: 'images' })
 }

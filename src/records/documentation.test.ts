@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { columnsText, expectTables } from '../../test/helpers/documented-columns.js'
-import { projectDir } from '../../test/helpers/server-process.js'
+import { projectDir } from '../../test/helpers/project.js'
 import { poolTable } from './pool-snapshot.js'
 import { cycleTables } from './tables.js'
 

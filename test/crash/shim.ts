@@ -3,7 +3,7 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 
 const compiler = process.env['CXX'] ?? 'g++'
 

@@ -1,7 +1,7 @@
 /** The package of the client, as the build makes it, in the project of another developer. */
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { projectDir } from './server-process.js'
+import { projectDir } from './project.js'
 
 export const clientPackageDir = join(projectDir, 'dist/understudy-client')
 

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach } from 'vitest'
-import { projectDir } from './server-process.js'
+import { projectDir } from './project.js'
 import { scratchDir } from './servers.js'
 
 export const understudy = join(projectDir, 'bin', 'understudy')

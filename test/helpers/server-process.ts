@@ -6,11 +6,12 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { buildOnce } from './build-once.js'
 import { CalledServer } from './called-server.js'
+import { projectDir } from './project.js'
 
-export const projectDir = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+export { projectDir }
 export const executable = join(projectDir, 'bin', 'understudy')
 
 export class ServerProcess extends CalledServer {
@@ -49,6 +50,7 @@ export class ServerProcess extends CalledServer {
   }
 
   async #startOnPort(): Promise<this> {
+    buildOnce()
     const [program, ...args] = this.#command
     const child = spawn(program, [...args, 'serve'], {
       env: {

@@ -3,7 +3,7 @@
  */
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 
 export interface HealthFigures {
   readonly count: number

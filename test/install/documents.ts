@@ -1,7 +1,7 @@
 /** The commands of the documents, as an operator copies them. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 
 /** The first block of commands below a heading. */
 export function commandsBelow(heading: string, file = 'docs/install.md'): string {

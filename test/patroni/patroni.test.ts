@@ -5,7 +5,7 @@ import { execFile, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 
 const programs = ['patroni', 'etcd', 'haproxy', 'unshare', 'ip', 'psql']
 const isMissing =

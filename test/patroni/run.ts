@@ -11,7 +11,7 @@ import { outageText } from '../failover/failover.js'
 import { Random } from '../fuzz/random.js'
 import { cycleMs } from '../helpers/bodies.js'
 import { smallJpeg } from '../helpers/jpegs.js'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 import { faults } from './faults.js'
 import { Site } from './site.js'
 

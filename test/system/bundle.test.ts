@@ -16,7 +16,7 @@ import {
   spawnInRoot,
   systemLibraries,
 } from '../helpers/empty-root.js'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 
 const { version } = JSON.parse(readFileSync(join(projectDir, 'package.json'), 'utf8')) as { version: string }
 const name = `understudy-${version}-linux-${process.arch}`

@@ -9,7 +9,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { clientPackageDir } from '../helpers/client-package.js'
 import { smallJpeg } from '../helpers/jpegs.js'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 /** Sends an image and a cycle, the cycle through the spool; prints what it got. */

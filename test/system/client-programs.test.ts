@@ -17,7 +17,7 @@ import { candidate, reading, snapshot } from '../helpers/bodies.js'
 import { linkClient } from '../helpers/client-package.js'
 import { smallJpeg } from '../helpers/jpegs.js'
 import { nginxMissing, startNginx } from '../helpers/nginx.js'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 function programOf(file: string): string {

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { errorTable, warningCodes, warningText } from '../../src/contract/index.js'
 import { cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { smallJpeg } from '../helpers/jpegs.js'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 import { started } from '../helpers/servers.js'
 
 const textOf = (file: string): string => readFileSync(join(projectDir, file), 'utf8')

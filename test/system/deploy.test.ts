@@ -7,7 +7,7 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { checkVariables } from '../../src/cli/read-settings.js'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 import { scratchDir } from '../helpers/servers.js'
 
 const unitFile = join(projectDir, 'deploy/understudy.service')

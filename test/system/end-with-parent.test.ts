@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 
 const watch = pathToFileURL(join(projectDir, 'dist/base/end-with-parent.js')).href
 const startChild = (script: string, stdout: string): string =>

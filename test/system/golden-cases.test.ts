@@ -15,7 +15,7 @@ import { galleries, galleryGraph } from '../helpers/gallery-graph.js'
 import { noise } from '../helpers/jpeg.js'
 import { smallGraph } from '../helpers/model-packages.js'
 import { models, modelsDir, sha256 } from '../helpers/models-command.js'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 
 const pathOf = (folders: readonly string[]): string => [...folders, process.env['PATH'] ?? ''].join(':')
 /** Debian's numpy and pillow belong to /usr/bin/python3. */

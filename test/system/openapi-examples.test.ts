@@ -9,7 +9,7 @@ import { bodyExamples, errorTable, jsonBodyBytesMax, type ErrorKind } from '../.
 import { errorExamples } from '../../src/contract/openapi/examples.js'
 import type { Call, Reply } from '../helpers/called-server.js'
 import { document } from '../helpers/openapi-responses.js'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 interface Content {

@@ -23,7 +23,7 @@ import {
   type Admin,
 } from '../helpers/browser.js'
 import { modelsDir as shipped, sigmoidGraph, writePackage } from '../helpers/model-packages.js'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 
 if (browserMissing)
   console.log('skipped: test/system/page-states.test.ts needs Chromium at /usr/bin/chromium')

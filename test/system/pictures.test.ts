@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import sharp from 'sharp'
 import { afterAll, expect, test } from 'vitest'
 import { browserMissing } from '../helpers/browser.js'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 
 if (browserMissing) console.log('skipped: test/system/pictures.test.ts needs Chromium at /usr/bin/chromium')
 

@@ -11,7 +11,7 @@ import { poolDigest, type PendingPostRow } from '../../src/history/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { modelsEnvironment, understudy } from '../helpers/models-command.js'
 import { RecordedDirectory } from '../helpers/recorded-directory.js'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 import { scratchDir } from '../helpers/servers.js'
 
 let recorded: RecordedDirectory

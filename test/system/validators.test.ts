@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { projectDir } from '../helpers/server-process.js'
+import { projectDir } from '../helpers/project.js'
 
 const directory = mkdtempSync(join(tmpdir(), 'understudy-validators-'))
 const wire = join(directory, 'src/contract/wire.ts')

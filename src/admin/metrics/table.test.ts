@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { projectDir } from '../../../test/helpers/server-process.js'
+import { projectDir } from '../../../test/helpers/project.js'
 import { createMetrics } from './registry.js'
 import { metricRows, metricsAsMarkdown, statusLabel } from './table.js'
 

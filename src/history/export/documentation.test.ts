@@ -10,7 +10,7 @@ import { columnsText, expectTables } from '../../../test/helpers/documented-colu
 import { queried } from '../../../test/helpers/exported-tables.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { RecordedDirectory } from '../../../test/helpers/recorded-directory.js'
-import { projectDir } from '../../../test/helpers/server-process.js'
+import { projectDir } from '../../../test/helpers/project.js'
 import { referenceCodec } from '../../codec/index.js'
 import { formatInstant } from '../../contract/index.js'
 import { catalogue } from '../../model/index.js'

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Duplex, Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import {
+  builtFile,
   inBackground,
   nodeFlags,
   publicEnvironment,
@@ -29,14 +30,6 @@ export const payloadDescriptor = 4
  * directory (1.30, core/platform/posix/telemetry.cc).
  */
 const environment = { ORT_DISABLE_TELEMETRY: '1' }
-
-/** Nothing strips types in a child: from source, too, it runs the built file. */
-const childFile = fileURLToPath(
-  new URL(
-    import.meta.url.endsWith('.ts') ? '../../../dist/model/sessions/child.js' : './child.js',
-    import.meta.url,
-  ),
-)
 
 export interface StartedChild {
   readonly pid: number
@@ -69,7 +62,7 @@ export async function startChild(): Promise<StartedChild> {
 }
 
 function spawnModelProcess(cwd: string, payloads: PayloadFile): ChildProcess {
-  return startProcess(process.execPath, [...nodeFlags, childFile], {
+  return startProcess(process.execPath, [...nodeFlags, fileURLToPath(builtFile('model/sessions/child.js'))], {
     cwd,
     // What an operator loads into the service by NODE_OPTIONS, such as an OpenTelemetry SDK, must not run in each process.
     env: { ...publicEnvironment(process.env), ...environment },

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { builtFile } from '../../base/index.js'
 import { lockDirectory } from '../index.js'
 
 let directory: string
@@ -18,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true }))
 
-const built = new URL('../../../dist/store/index.js', import.meta.url).href
+const built = builtFile('store/index.js').href
 const isLinux = process.platform === 'linux'
 /** A container of the same host: another network namespace, other process ids. */
 const container = ['unshare', '--net', '--pid', '--fork']

@@ -5,7 +5,7 @@
  */
 import type { FileHandle } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
-import { codeOf, mebibyte } from '../../base/index.js'
+import { builtFile, codeOf, mebibyte } from '../../base/index.js'
 import { databaseTable } from '../records/index.js'
 import { openPlainFile } from './files.js'
 import { metaBytes, readAt, readMeta, type Meta } from './page-layout.js'
@@ -66,13 +66,9 @@ export async function checkDatabaseFile(
   }
 }
 
-/** Sources that run unbuilt start the built file, since its imports name built files. */
 function checkInThread(check: TreeCheck): Promise<string | null> {
-  const entry = import.meta.url.endsWith('.ts')
-    ? '../../../dist/store/lmdb/tree-check-entry.js'
-    : './tree-check-entry.js'
   return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL(entry, import.meta.url), {
+    const thread = new Worker(builtFile('store/lmdb/tree-check-entry.js'), {
       workerData: check,
       execArgv: [],
       name: 'pages',

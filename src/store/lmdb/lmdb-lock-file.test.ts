@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { builtFile } from '../../base/index.js'
 import { databasePath } from './environment.js'
 import { openLmdbStore } from './open-lmdb-store.js'
 import { cycleSample } from '../../../test/helpers/store-samples.js'
@@ -68,7 +69,7 @@ test('a lock file that this user may not write prevents writing, not reading', a
     const snapshot = await openSnapshot(databasePath(process.argv[2]))
     console.log(snapshot.store.lastCycle().position)
     await snapshot.store.close()`
-  const built = fileURLToPath(new URL('../../../dist/store/index.js', import.meta.url))
+  const built = fileURLToPath(builtFile('store/index.js'))
   const args = ['--input-type=module', '-e', child, built, dataDir, isRoot ? String(otherUser) : '']
   const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
   expect(status).toBe(0)
@@ -119,7 +120,7 @@ test.each([
     const { databasePath, openLmdbStore, openSnapshot } = await import(process.argv[1])
     const dataDir = process.argv[2]
     console.log(await ${open}.then(() => 'opened', (error) => error.message))`
-    const built = fileURLToPath(new URL('../../../dist/store/index.js', import.meta.url))
+    const built = fileURLToPath(builtFile('store/index.js'))
     // The closed store has destroyed the mutexes, with this lock, which such a process gives up last.
     const closing = spawn('python3', ['-c', closesWhileAnotherOpens, lockPath], {
       stdio: ['ignore', 'pipe', 'inherit'],

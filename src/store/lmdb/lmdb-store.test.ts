@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { open as openLmdb } from 'lmdb'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { builtFile } from '../../base/index.js'
 import { packRecord } from '../records/index.js'
 import { databasePath, pageBytes, type FileDatabases } from './environment.js'
 import { openLmdbParts } from './open-lmdb-store.js'
@@ -27,7 +28,7 @@ const samples = new URL('../../../test/helpers/store-samples.ts', import.meta.ur
 
 const imageKey = { gallId: '야구', postNo: 12, position: 3 }
 /** Child processes run what `npm run build` made. */
-const built = (name: string) => new URL(`../../../dist/store/${name}`, import.meta.url).href
+const built = (name: string) => builtFile(`store/${name}`).href
 
 let directory: string
 let dataDir: string
