@@ -156,7 +156,7 @@ test.each<[string, History, string]>([
         { number: 3, epoch: 1 },
       ],
     }),
-    'has entry 3, and not 2',
+    'has entry 3 after 1',
   ],
   [
     'a commit of an owner that was replaced',

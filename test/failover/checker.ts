@@ -144,7 +144,10 @@ function* readAgain({ cycles, successes, readAgainMs }: Acknowledged): Iterable<
       yield `cycle ${cycleId} was acknowledged and is not readable`
 }
 
-/** Positions are 1, 2, 3, … in the order of the cycles, entries too, and no entry has an older epoch than one before it. */
+/**
+ * Positions are 1, 2, 3, … in the order of the cycles. So are the numbers of entries, of which the oldest may be pruned, and no entry
+ * has an older epoch than one before it.
+ */
 function* noGaps({ stored, cycles, readAgainMs }: Acknowledged): Iterable<string> {
   const byPosition = [...stored.cycles].sort((a, b) => a.position - b.position)
   for (const [index, { cycleId, position }] of byPosition.entries()) {
@@ -161,8 +164,8 @@ function* noGaps({ stored, cycles, readAgainMs }: Acknowledged): Iterable<string
       yield `cycle ${cycleId} was acknowledged and is not in the journal`
   for (const [index, { number, epoch }] of stored.entries.entries()) {
     const before = stored.entries[index - 1]
-    if (number !== index + 1) {
-      yield `the journal has entry ${number}, and not ${index + 1}`
+    if (before !== undefined && number !== before.number + 1) {
+      yield `the journal has entry ${number} after ${before.number}`
       return
     }
     if (before !== undefined && before.epoch > epoch)

@@ -97,6 +97,11 @@ export class EnvironmentRun<RunSite extends ServedSite> {
         await act()
         this.#staleReads.push({ fromMs, toMs: performance.now() })
       },
+      withoutTraffic: async (act) => {
+        await this.#pause()
+        await act()
+        this.#resume()
+      },
     }
     const faultMs = performance.now()
     try {

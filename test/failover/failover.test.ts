@@ -1,5 +1,5 @@
 /**
- * A short form of `npm run test:failover`: FAILOVER_ROUNDS rounds (5). Then commits that no standby has are lost, and the
+ * A short form of `npm run test:failover`: FAILOVER_ROUNDS rounds (7). Then commits that no standby has are lost, and the
  * checker must find it.
  */
 import { expect, test } from 'vitest'
@@ -12,7 +12,7 @@ const bin = findPostgres()
 const isMissing = bin === null || haproxyMissing
 if (isMissing) console.log('skipped: test/failover/failover.test.ts needs PostgreSQL 15 or later and HAProxy')
 
-const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 5)
+const rounds = Number(process.env['FAILOVER_ROUNDS'] ?? 7)
 const seed = Number(process.env['FAILOVER_SEED'] ?? Date.now() % 1_000_000)
 const print = (line: string): void => console.log(`failover: ${line}`)
 

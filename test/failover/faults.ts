@@ -2,6 +2,7 @@
  * The faults of the failover tests. Each one breaks something, waits until a process is ready again, and repairs what is
  * broken. All choices come from the seed.
  */
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Random } from '../fuzz/random.js'
 import type { Database } from './database.js'
@@ -22,6 +23,8 @@ export interface Round<RunSite = Site> {
   readonly outage: (limitMs: number, act: () => Promise<void> | void) => Promise<void>
   /** Runs `act` while the clock of the database is wrong. */
   readonly withWrongClock: (act: () => Promise<void>) => Promise<void>
+  /** Runs `act` while the client sends nothing: what it was acknowledged before is in the journal. */
+  readonly withoutTraffic: (act: () => Promise<void>) => Promise<void>
 }
 
 export interface Fault<RunSite = Site> {
@@ -330,7 +333,40 @@ const databaseFaults: readonly Fault[] = [
   },
 ]
 
-export const faults: readonly Fault[] = [...serviceFaults, ...networkFaults, ...databaseFaults]
+const journalFaults: readonly Fault[] = [
+  {
+    name: 'the journal is restored to an earlier time',
+    run: async ({ site, random, outage, withoutTraffic }) => {
+      const stopped = random.pick(await site.standbys())
+      await withoutTraffic(async () => {
+        await site.saveJournal()
+        // Entries that the restored journal lacks, in the data directory of each process.
+        await site.storeOutcome(randomUUID())
+        await site.settleViews()
+        await stopped.stop()
+        await site.restoreJournal()
+      })
+      await outage(takeoverMsMax, () => stopped.startAtOnce())
+    },
+  },
+  {
+    name: 'a standby was off for longer than the journal keeps entries',
+    run: async ({ site, random, outage }) => {
+      const standby = random.pick(await site.standbys())
+      await standby.stop()
+      await outage(takeoverMsMax, () => undefined)
+      await site.pruneJournal()
+      await outage(takeoverMsMax, () => standby.startAtOnce())
+    },
+  },
+]
+
+export const faults: readonly Fault[] = [
+  ...serviceFaults,
+  ...networkFaults,
+  ...databaseFaults,
+  ...journalFaults,
+]
 
 /** Of the short form: each kind of failure once. */
 export const shortFaults: readonly Fault[] = [
@@ -339,6 +375,8 @@ export const shortFaults: readonly Fault[] = [
   'the owner is suspended for longer than the lease',
   'the connections of the owner are reset',
   'the owner and the primary are killed together',
+  'the journal is restored to an earlier time',
+  'a standby was off for longer than the journal keeps entries',
 ].map(faultNamed)
 
 export function faultNamed(name: string): Fault {

@@ -69,13 +69,18 @@ export class JournalProcess {
     const deadline = performance.now() + startMsMax
     for (;;) {
       try {
-        await this.server.start()
-        this.#isRunning = true
+        await this.startAtOnce()
         return
       } catch (error) {
         if (performance.now() > deadline) throw error
       }
     }
+  }
+
+  /** Rejects if the first try fails. */
+  async startAtOnce(): Promise<void> {
+    await this.server.start()
+    this.#isRunning = true
   }
 
   async stop(): Promise<void> {

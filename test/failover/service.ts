@@ -77,6 +77,13 @@ export class Service extends JournalProcess {
     return this.roleAt(`http://127.0.0.1:${this.adminPort}`)
   }
 
+  /** The newest entry that its data directory has. */
+  async newestEntry(): Promise<number> {
+    const response = await fetch(`http://127.0.0.1:${this.adminPort}/metrics`)
+    const [, entry] = /^understudy_journal_entry(?:\{.*\})? (\d+)/m.exec(await response.text()) ?? []
+    return Number(entry)
+  }
+
   async dispose(): Promise<void> {
     this.thaw()
     await this.server.dispose()

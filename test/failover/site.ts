@@ -17,6 +17,8 @@ import { Service, type Env } from './service.js'
 
 const execute = promisify(execFile)
 const names = ['process1', 'process2', 'process3']
+/** A table before those that refer to it. */
+const journalTables = ['environment', 'entry', 'cycle', 'record']
 /** For all roles to be as they should. */
 const settleMsMax = 120_000
 const healthMsMax = 2000
@@ -120,6 +122,66 @@ export class Site {
       cycles: cycles.map(([cycleId = '', position]) => ({ cycleId, position: Number(position) })),
       entries: entries.map(([epoch, number]) => ({ epoch: Number(epoch), number: Number(number) })),
     }
+  }
+
+  /** Copies the tables of the journal, for `restoreJournal`. */
+  async saveJournal(): Promise<void> {
+    const copies = journalTables.map((table) => `create table saved.${table} as table understudy.${table};`)
+    await this.#sql(`begin; create schema saved; ${copies.join(' ')} commit`)
+  }
+
+  /** As a recovery of PostgreSQL to an earlier time. */
+  async restoreJournal(): Promise<void> {
+    const removals = journalTables.toReversed().map((table) => `delete from understudy.${table};`)
+    const copies = journalTables.map((table) => `insert into understudy.${table} table saved.${table};`)
+    await this.#sql(`begin; ${removals.join(' ')} ${copies.join(' ')} drop schema saved cascade; commit`)
+  }
+
+  /** As after seven days. */
+  async pruneJournal(): Promise<void> {
+    await this.#sql(
+      `with head as (select name, head from understudy.environment), pruned as (
+         delete from understudy.entry n using head where n.environment = head.name and n.number < head.head)
+       delete from understudy.record r using head
+       where r.environment = head.name and r.entry < head.head and r.value is null`,
+    )
+  }
+
+  /** Stores one outcome, with a connection that no history records. */
+  async storeOutcome(placementId: string): Promise<void> {
+    const outcome = {
+      placement_id: placementId,
+      gall_id: 'a',
+      post_no: 1,
+      tier: 'main',
+      placed_at: '2026-01-01T00:00:00+09:00',
+      picked_by: { type: 'operator' },
+      readings: [],
+    }
+    const response = await fetch(`http://127.0.0.1:${this.port}/v1/outcomes`, {
+      method: 'POST',
+      headers: { Authorization: this.key, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ outcomes: [outcome] }),
+    })
+    if (response.status !== 200)
+      throw new Error(`an outcome got ${response.status}: ${await response.text()}`)
+  }
+
+  /** Resolves when all processes have read the journal to its head. */
+  async settleViews(): Promise<void> {
+    const deadline = performance.now() + settleMsMax
+    const head = await this.#sql('select head from understudy.environment')
+    for (;;) {
+      const entries = await Promise.all(this.services.map((service) => service.newestEntry()))
+      if (entries.every((entry) => entry >= Number(head))) return
+      if (performance.now() > deadline)
+        throw new Error(`the views are at ${entries.join(', ')}, and not at ${head}`)
+      await delay(50)
+    }
+  }
+
+  #sql(text: string): Promise<string> {
+    return this.databases.primary.sql(text, this.#env!.database)
   }
 
   /** Copies the journal to a data directory, and verifies it. Rejects with what is wrong. */

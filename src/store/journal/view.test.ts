@@ -3,7 +3,10 @@
  * PostgreSQL.
  */
 import { randomUUID } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   cluster,
   isOwner,
@@ -21,6 +24,8 @@ import {
 } from '../../../test/helpers/memory-store.js'
 import { bytesOf, cycleIdAt, cycleSample, imageSample } from '../../../test/helpers/store-samples.js'
 import { silentLog } from '../../base/index.js'
+import { openLmdbParts } from '../lmdb/open-lmdb-store.js'
+import { kinds, lastPosition, type RecordDatabase } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import type { FollowedChanges } from '../store.js'
 import type { Change } from './changes.js'
@@ -256,4 +261,37 @@ describe('what a view was before', () => {
     await view.read()
     expect([...contents.responses.getKeys({})]).toEqual([2])
   })
+
+  test('a data directory with cycles that the journal has lost is emptied and read again at the first try', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'understudy-view-'))
+    const parts = await openLmdbParts({ dataDir })
+    onTestFinished(async () => {
+      await parts.close()
+      await rm(dataDir, { recursive: true })
+    })
+    // Restored to the first cycle, and to the time before it.
+    for (const count of [3, 1, 3, 0]) {
+      const restored = { number: count, token: randomUUID() }
+      const changes = await changesOfCycles(count)
+      const journal = journalOf(async (from, apply) => {
+        if (from.number > 0) return { kind: 'diverged' }
+        if (count > 0) await apply(changes, true, restored)
+        return { kind: 'followed', head: restored }
+      })
+      const view = new View({ journal, view: parts, name: 'one', log: silentLog })
+      expect(await view.read()).toMatchObject({ isComplete: true })
+      expect(lastPosition(parts.databases)).toBe(count)
+      expect(view).toMatchObject({ isHealthy: true, mark: { number: count } })
+    }
+  })
+
+  async function changesOfCycles(count: number): Promise<Change[]> {
+    const contents = createMemoryContents()
+    const store = memoryStore({ contents })
+    for (let i = 1; i <= count; i++) await store.appendCycle(cycleSample(i))
+    return kinds.flatMap((kind) => {
+      const database: RecordDatabase<number | Uint8Array> = contents[kind]
+      return [...database.getRange({})].map((row) => ({ kind, ...row }))
+    })
+  }
 })
