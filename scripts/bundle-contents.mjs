@@ -29,6 +29,8 @@ const isFor = {
   typia: (file) => !file.endsWith('.js'),
   'onnxruntime-node': (file, { platform, arch }) =>
     !file.startsWith('bin/') || file.includes(`/${platform}/${arch}/`),
+  tokenizers: (file, { platform, arch }) =>
+    !file.endsWith('.node') || file === `tokenizers.${platform}-${arch}-gnu.node`,
   'uWebSockets.js': (file, { platform, arch, abi }) =>
     !file.startsWith('dist/bin/') || file.endsWith(`uws_${platform}_${arch}_${abi}.node`),
 }
@@ -97,11 +99,13 @@ function withoutOtherPrebuilt(files, { abi }) {
   return files.filter((file) => !prebuilt.test(file) || file === wanted)
 }
 
-/** Licence texts of packages that contain none, by the name of the package. */
+/** Licence texts of packages that do not contain all of theirs, by the name of the package. */
 const licencesElsewhere = [
   [/^@lmdb\/lmdb-/, ['node_modules/lmdb/LICENSE']],
   [/^@msgpackr-extract\//, ['node_modules/msgpackr/LICENSE']],
   [/^onnxruntime-/, ['scripts/licences/onnxruntime.txt']],
+  // Its own text is that of the template for its JavaScript; its licence is the other.
+  [/^tokenizers$/, ['PACKAGE/LICENSE', 'scripts/licences/Apache-2.0.txt']],
   [/^weak-lru-cache$/, ['scripts/licences/weak-lru-cache.txt']],
   [/^(pg-types|pgpass)$/, ['PACKAGE/README.md']],
   // Its README.md lists the libraries in it with their licences.
@@ -114,8 +118,8 @@ const licencesElsewhere = [
 /** Name, version and licence texts of a package. */
 export function licenceText(root, { path, name, version, licence }) {
   const own = readdirSync(join(root, path)).filter((file) => licencePattern.test(file))
-  const [, elsewhere = []] = licencesElsewhere.find(([pattern]) => pattern.test(name)) ?? []
-  const files = own.length > 0 ? own.map((file) => join(path, file)) : elsewhere
+  const [, listed] = licencesElsewhere.find(([pattern]) => pattern.test(name)) ?? []
+  const files = listed ?? own.map((file) => join(path, file))
   if (files.length === 0) throw new Error(`${name} has no licence text: add one to scripts/licences`)
   const texts = files.map((file) => readFileSync(join(root, file.replace('PACKAGE', path)), 'utf8').trimEnd())
   return `${name} ${version} (${licence})\n\n${texts.join('\n\n')}\n`

@@ -84,6 +84,9 @@ test('of binaries for several platforms, those for the one of the bundle', () =>
   const bindings = ['linux/x64', 'linux/arm64', 'darwin/arm64'].map((name) => `bin/napi-v6/${name}/b.node`)
   write(...bindings.map((file) => `node_modules/onnxruntime-node/${file}`))
   expect(filesOf('onnxruntime-node')).toEqual(['bin/napi-v6/linux/x64/b.node'])
+  for (const name of ['linux-x64-gnu', 'linux-x64-musl', 'linux-arm64-gnu', 'darwin-arm64'])
+    write(`node_modules/tokenizers/tokenizers.${name}.node`)
+  expect(filesOf('tokenizers')).toEqual(['tokenizers.linux-x64-gnu.node'])
   for (const name of ['uws_linux_x64_127', 'uws_linux_x64_120', 'uws_linux_arm64_127', 'uws_darwin_x64_127'])
     write(`node_modules/uWebSockets.js/dist/bin/${name}.node`)
   expect(filesOf('uWebSockets.js')).toEqual(['dist/bin/uws_linux_x64_127.node'])
@@ -100,6 +103,19 @@ test('a package without a licence text stops the build', () => {
     contents.licenceText(root, { path: `node_modules/${name}`, name, version: '1.0.0', licence: 'MIT' })
   expect(() => text('p')).toThrow('p has no licence text: add one to scripts/licences')
   expect(text('q')).toBe('q 1.0.0 (MIT)\n\nnode_modules/q/LICENSE\n\nnode_modules/q/NOTICE\n')
+})
+
+test('a package whose own licence text is not that of its licence gets both', () => {
+  write('node_modules/tokenizers/LICENSE', 'scripts/licences/Apache-2.0.txt')
+  const found = {
+    path: 'node_modules/tokenizers',
+    name: 'tokenizers',
+    version: '1.0.0',
+    licence: 'Apache-2.0',
+  }
+  expect(contents.licenceText(root, found)).toBe(
+    'tokenizers 1.0.0 (Apache-2.0)\n\nnode_modules/tokenizers/LICENSE\n\nscripts/licences/Apache-2.0.txt\n',
+  )
 })
 
 test('of the project, the build and what git tracks: a model or key that somebody has put there stays out', () => {

@@ -24,10 +24,13 @@ test('a text has the filled template, its tokens and the vector of the text enco
   const encodings = await encodeTexts(await readPackage(modelsDir, 'example-1'), records, options)
   const plan = textPlan()
   const program = await openTextProgram(plan, silentLog)
-  const tokenizer = openTokenizer(readFileSync(plan.tokenizer.file), plan)
-  expect(encodings.map(({ text }) => text)).toEqual(['오늘 진짜 대박\n사진 & 글', 'ok\n사진 & 글'])
-  for (const [index, { text, tokenIds, vector }] of encodings.entries()) {
-    expect(tokenIds).toEqual(tokenizer.encode(text ?? '').ids)
+  const tokenizer = await openTokenizer(readFileSync(plan.tokenizer.file), plan)
+  expect(encodings.map(({ tokenized }) => tokenized?.text)).toEqual([
+    '오늘 진짜 대박\n사진 & 글',
+    'ok\n사진 & 글',
+  ])
+  for (const [index, { tokenized, vector }] of encodings.entries()) {
+    expect(tokenized?.tokenIds).toEqual((await tokenizer.encode(tokenized?.text ?? '')).ids)
     const alone = await program.run({ items: [records[index] as Buffer], budgetMs: null })
     expect(vector).toEqual(alone.vectors)
   }

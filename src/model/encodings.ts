@@ -4,7 +4,7 @@
  */
 import { withRelease } from '../base/index.js'
 import { servingOptions } from './loaded-model.js'
-import { ModelError } from './model.js'
+import { ModelError, type TokenizedText } from './model.js'
 import { pixelStatistics, type PixelStatistics } from './image/pixel-statistics.js'
 import type { ModelPackage } from './package/read-package.js'
 import {
@@ -15,19 +15,14 @@ import {
   type TextPlan,
 } from './sessions/plans.js'
 import { openEncoderHost } from './sessions/session-host.js'
-import { openTextReader } from './text/text-reader.js'
 
 /** A vector, or why there is none. */
 export type Encoding =
   | { readonly vector: Float32Array; readonly problem: null }
   | { readonly vector: null; readonly problem: string }
 
-export type TextEncoding = Encoding & {
-  /** The filled template; null: the record cannot be read. */
-  readonly text: string | null
-  /** Special tokens are included; truncated to `tokens_max`. */
-  readonly tokenIds: readonly number[]
-}
+/** `tokenized` is null if the record cannot be read, or not be tokenized. */
+export type TextEncoding = Encoding & { readonly tokenized: TokenizedText | null }
 
 export type ImageEncoding = Encoding & {
   /** null: the image cannot be read. */
@@ -42,18 +37,8 @@ export async function encodeTexts(
 ): Promise<TextEncoding[]> {
   if (records.length === 0) return []
   const plan = required(planModel(modelPackage, options).text, modelPackage, 'text')
-  const reader = await openTextReader(plan)
-  const vectors = await encodeEach(plan, records, options)
-  return records.map((record, index) => {
-    const encoding = vectors[index]!
-    try {
-      const read = reader.read(record)
-      return { text: read?.text ?? null, tokenIds: read?.tokens.ids ?? [], ...encoding }
-    } catch {
-      // The encoder has failed for the same reason, and states it.
-      return { text: null, tokenIds: [], ...encoding }
-    }
-  })
+  const encoded = await encodeEach(plan, records, options)
+  return encoded.map(({ tokenized, encoding }) => ({ tokenized, ...encoding }))
 }
 
 /** Each image alone. `images`: normalised JPEGs. Rejects with a `ModelError` if the package has no image encoder, or it fails. */
@@ -67,10 +52,10 @@ export async function encodeImages(
   // Loading the library is slow, and most packages read no images.
   const { Preprocessor } = await import('./image/preprocess.js')
   const preprocessor = new Preprocessor(plan)
-  const vectors = await encodeEach(plan, images, options)
+  const encoded = await encodeEach(plan, images, options)
   return Promise.all(
     images.map(async (image, index) => {
-      const encoding = vectors[index]!
+      const { encoding } = encoded[index]!
       const tensor = await preprocessor.tensorOf(image).catch(() => null)
       return { pixels: tensor && pixelStatistics(tensor, plan), ...encoding }
     }),
@@ -82,21 +67,28 @@ function required<Plan>(plan: Plan | null, { manifest }: ModelPackage, encoder: 
   return plan
 }
 
+interface Encoded {
+  readonly tokenized: TokenizedText | null
+  readonly encoding: Encoding
+}
+
 /** Encodes one by one: padding to a longer text changes the last bits of a vector. */
 async function encodeEach(
   plan: TextPlan | ImagePlan,
   items: readonly Uint8Array[],
   options: LoadOptions,
-): Promise<Encoding[]> {
+): Promise<Encoded[]> {
   const host = await openEncoderHost(plan, servingOptions(options))
-  const encode = async (item: Uint8Array): Promise<Encoding> => {
-    const request = { items: [item], budgetMs: null }
-    const { vectors, encoded, failures } = await host.run(request, options.timeLimitMs ?? timeLimitMsDefault)
-    if (encoded[0] === 1) return { vector: vectors, problem: null }
-    return { vector: null, problem: failures?.[0]?.reason ?? 'it is empty' }
+  const encode = async (item: Uint8Array): Promise<Encoded> => {
+    const request = { items: [item], budgetMs: null, withTokens: true }
+    const reply = await host.run(request, options.timeLimitMs ?? timeLimitMsDefault)
+    const tokenized = reply.tokenized?.[0] ?? null
+    if (reply.encoded[0] === 1) return { tokenized, encoding: { vector: reply.vectors, problem: null } }
+    const problem = reply.failures?.[0]?.reason ?? 'it is empty'
+    return { tokenized, encoding: { vector: null, problem } }
   }
-  const encodings: Encoding[] = []
-  const encodeAll = async (): Promise<Encoding[]> => {
+  const encodings: Encoded[] = []
+  const encodeAll = async (): Promise<Encoded[]> => {
     for (const item of items) encodings.push(await encode(item))
     return encodings
   }

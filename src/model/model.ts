@@ -53,6 +53,15 @@ export interface Vectors {
   readonly encoded: Uint8Array
   /** Items that the encoder cannot encode, such as one on which its graph returns an error. Absent: none. */
   readonly failures?: readonly ItemFailure[]
+  /** By item, if the request asks for it; null: the record cannot be read, or not be tokenized. */
+  readonly tokenized?: readonly (TokenizedText | null)[]
+}
+
+export interface TokenizedText {
+  /** The filled template. Only the beginning of a long body is in it. */
+  readonly text: string
+  /** Special tokens are included; truncated to `tokens_max`. */
+  readonly tokenIds: readonly number[]
 }
 
 export interface ItemFailure {

@@ -179,7 +179,7 @@ async function lateTexts(texts: readonly Uint8Array[]): Promise<void> {
 }
 
 const native: Codec = loadCodec('auto').codec
-const tokenizer = openTokenizer(jsonBytes(exampleTokenizer()), {
+const tokenizer = await openTokenizer(jsonBytes(exampleTokenizer()), {
   tokens_max: 100_000,
   pad_token_id: null,
   golden_tokens: [],

@@ -34,7 +34,14 @@ test('prints the numbers that the service computes, of an image those of the cop
   const [image] = await encodeImages(modelPackage, [(await normaliseImage(jpeg)).normalised], options)
   expect(JSON.parse(stdout)).toEqual({
     version: 'example',
-    texts: [{ text: '글\n둘', token_ids: text?.tokenIds, vector: [...(text?.vector ?? [])], problem: null }],
+    texts: [
+      {
+        text: '글\n둘',
+        token_ids: text?.tokenized?.tokenIds,
+        vector: [...(text?.vector ?? [])],
+        problem: null,
+      },
+    ],
     images: [
       {
         file,

@@ -40,9 +40,9 @@ export async function embed(version: string, flags: EmbedFlags, context: Command
   )
   const result = {
     version,
-    texts: texts.map(({ text, tokenIds, ...encoding }) => ({
-      text,
-      token_ids: tokenIds,
+    texts: texts.map(({ tokenized, ...encoding }) => ({
+      text: tokenized?.text ?? null,
+      token_ids: tokenized?.tokenIds ?? [],
       ...encodingJson(encoding),
     })),
     images: encoded.map(({ pixels, ...encoding }, index) => ({

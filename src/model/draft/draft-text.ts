@@ -7,7 +7,7 @@ import { guess, read, type Findings, type Known } from './findings.js'
 import type { TextManifest } from '../package/manifest.js'
 import type { Port } from '../sessions/ports.js'
 import type { TrialInput, TrialOutput } from '../sessions/trial-runs.js'
-import { openTokenizer } from '../text/tokenizer.js'
+import { padTokenIdOf, parseTokenizerFile } from '../text/tokenizer-file.js'
 import { readBytes } from '../package/read-file.js'
 import { tryEncoder, type EncoderTrial } from './encoder-trial.js'
 import { takeBatch, type TrialGraph } from './trial-graph.js'
@@ -79,7 +79,7 @@ export async function draftText(
     ...(output.name === 'last_hidden_state' ? {} : { output: output.name }),
   }
   checkModules(configs, output, findings)
-  return { ...text, ...padTokenOf(configs, bytes, text, findings) }
+  return { ...text, ...padTokenOf(configs, bytes, findings) }
 }
 
 async function readConfigs(graph: string, inventory: Inventory, tokenizerFile: string): Promise<Configs> {
@@ -268,25 +268,13 @@ function moduleTypes(modules: readonly Json[]): string[] {
 function padTokenOf(
   { names, tokenizer, tokenizerFile, model }: Configs,
   bytes: Uint8Array,
-  text: TextManifest,
   findings: Findings,
 ): Pick<TextManifest, 'pad_token_id'> {
   const added = (tokenizerFile?.['added_tokens'] ?? []) as readonly { id: number; content: string }[]
   const content = textIn(tokenizer, 'pad_token')
   const token = added.find((each) => each.content === content)?.id
   const id = token ?? numberIn(model, 'pad_token_id')
-  try {
-    // An absent pre-tokenizer check: golden tokens come later.
-    const { padTokenId } = openTokenizer(bytes, {
-      tokens_max: text.tokens_max,
-      pad_token_id: null,
-      golden_tokens: [],
-    })
-    if (id === null || id === padTokenId) return {}
-  } catch (error) {
-    findings.need('text.golden_tokens', (error as Error).message)
-    if (id === null) return {}
-  }
+  if (id === null || id === padTokenIdOf(parseTokenizerFile(bytes))) return {}
   const source = token === undefined ? names.model : names.tokenizer
   return { pad_token_id: findings.take('text.pad_token_id', read(id, source ?? '')) }
 }

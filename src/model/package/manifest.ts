@@ -179,10 +179,7 @@ export interface TextManifest extends GraphManifest {
   missing_embedding?: MissingEmbedding
   /** Default: the value in `tokenizer.json`, else 0. */
   pad_token_id?: Index
-  /**
-   * Texts with the token ids of the tokenizer used in training. Required for pre-tokenizers that are known to split
-   * differently here: `Whitespace`, `Punctuation`, `Digits`, some kinds of `Split`.
-   */
+  /** Texts with the token ids of the tokenizer used in training. A package is refused if it gives others here. */
   golden_tokens?: GoldenTokens[] & tags.MinItems<1>
 }
 

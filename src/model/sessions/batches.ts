@@ -4,7 +4,7 @@
  *   heads     features, text, image, gallery indexes: float32 [count, width] each  →  float32 [count] for each head of the plan; or,
  *             in the header alone, the row for which a graph returns an error
  *   encoder   the bytes of each item  →  vectors, float32 [items, dim]; flags, one byte per item: 1 if it is encoded;
- *             in the header, the items that cannot be encoded, with reasons
+ *             in the header, the items that cannot be encoded, with reasons, and what was tokenized if the request asks for it
  */
 import { assert } from '../../contract/index.js'
 import { matrixNames, type MatrixName } from './head-ports.js'
@@ -42,6 +42,8 @@ export interface EncoderRequest {
   readonly items: readonly Uint8Array[]
   /** Texts that are not encoded by then are skipped; null: no time limit. */
   readonly budgetMs: number | null
+  /** Whether the reply states the filled template and the token ids of each text. Default: it does not. */
+  readonly withTokens?: boolean
 }
 
 export function headsOwnerFormat(plan: HeadsPlan): OwnerFormat<HeadRows, Float32Array[]> {
@@ -92,22 +94,25 @@ export function encoderOwnerFormat(role: 'text' | 'image'): OwnerFormat<EncoderR
   return {
     replyKind: 'done',
     describe: ({ items }) => `a batch of ${items.length} ${role}s`,
-    encodeRequest: ({ items, budgetMs }) => ({ header: { kind: 'batch', budgetMs }, parts: items }),
+    encodeRequest: ({ items, ...options }) => ({ header: { kind: 'batch', ...options }, parts: items }),
     decodeReply({ header, parts }) {
       const [vectors, encoded] = parts as [Uint8Array, Uint8Array]
-      const { failures } = header as { readonly failures: readonly ItemFailure[] }
-      return { vectors: floats(vectors), encoded, failures }
+      const { failures, tokenized } = header as Pick<Vectors, 'tokenized'> &
+        Required<Pick<Vectors, 'failures'>>
+      return {
+        vectors: floats(vectors),
+        encoded,
+        failures,
+        ...(tokenized === undefined ? {} : { tokenized }),
+      }
     },
   }
 }
 
 export const encoderChildFormat: ChildFormat<EncoderRequest, Vectors> = {
-  decodeRequest: ({ header, parts }) => ({
-    items: parts,
-    budgetMs: (header as { budgetMs: number | null }).budgetMs,
-  }),
-  encodeReply: ({ vectors, encoded, failures = [] }) => ({
-    header: { kind: 'done', failures },
+  decodeRequest: ({ header, parts }) => ({ ...(header as Omit<EncoderRequest, 'items'>), items: parts }),
+  encodeReply: ({ vectors, encoded, failures = [], tokenized }) => ({
+    header: { kind: 'done', failures, tokenized },
     parts: [vectors, encoded],
   }),
 }

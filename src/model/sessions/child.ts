@@ -77,6 +77,13 @@ async function open(plan: ProcessPlan): Promise<Opened> {
       }
       return openedChild(program, trialChildFormat)
     }
+    case 'tokenizer': {
+      const { openTextReader } = await import('../text/text-reader.js')
+      sendOpened()
+      await openTextReader(plan)
+      const reply = (): Promise<never> => Promise.reject(new Error('a tokenizer alone runs no batches'))
+      return { placements: [], ports: [], reply }
+    }
   }
 }
 

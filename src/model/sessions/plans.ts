@@ -68,6 +68,11 @@ export interface HeadsPlan {
 export type HeadGraphPlan = GraphPlan & HeadPorts
 export type TextPlan = Omit<TextSettings, 'tokenizer'> &
   GraphPlan & { readonly role: 'text'; readonly tokenizer: FilePlan }
+/** What the tokens of a text depend on. */
+export type TextReaderPlan = Pick<
+  TextPlan,
+  'tokenizer' | 'template' | 'tokens_max' | 'pad_token_id' | 'golden_tokens'
+>
 export type ImagePlan = ImageSettings & GraphPlan & { readonly role: 'image' }
 
 export interface PlanOptions {

@@ -4,14 +4,19 @@
  * `failed`. After that the reply to each `batch` is one `done`, or `failed`, after which the child cannot be used.
  */
 import type { Placement } from './placement.js'
-import type { GraphPlan, ServingPlan } from './plans.js'
+import type { GraphPlan, ServingPlan, TextReaderPlan } from './plans.js'
 import type { Ports } from './ports.js'
 
-export type ProcessPlan = ServingPlan | PortsPlan
+export type ProcessPlan = ServingPlan | PortsPlan | TokenizerPlan
 
 /** Opens a graph, reports its inputs and outputs, and makes trial runs. */
 export interface PortsPlan extends GraphPlan {
   readonly role: 'ports'
+}
+
+/** Opens the tokenizer of a text encoder alone, and compares its golden tokens. */
+export interface TokenizerPlan extends TextReaderPlan {
+  readonly role: 'tokenizer'
 }
 
 export interface OpenHeader {

@@ -4,7 +4,7 @@
  */
 import * as ort from 'onnxruntime-node'
 import { textOutputProblems, textPortProblems } from './text-ports.js'
-import type { ItemFailure, Vectors } from '../model.js'
+import type { ItemFailure, TokenizedText, Vectors } from '../model.js'
 import { notFinite, poolOutput, type EncoderOutput } from '../sessions/pooling.js'
 import type { TextPlan } from '../sessions/plans.js'
 import { openTextReader, type TextReader } from './text-reader.js'
@@ -35,7 +35,7 @@ const batchTokensMax = { cpu: 1024, device: 16_384 }
 const probeText = '가나다 한글 abc 123.'
 
 /** The vectors of a batch while it runs. */
-type Reply = Vectors & { readonly failures: ItemFailure[] }
+type Reply = Vectors & { readonly failures: ItemFailure[]; readonly tokenized?: (TokenizedText | null)[] }
 
 interface TextRow {
   /** Index into the request's records. */
@@ -84,15 +84,16 @@ class TextEncoding {
     this.#hasTypeIds = session.inputNames.includes(plan.inputs.token_type_ids)
   }
 
-  async run({ items: records, budgetMs }: EncoderRequest): Promise<Vectors> {
+  async run({ items: records, budgetMs, withTokens = false }: EncoderRequest): Promise<Vectors> {
     const endMs = performance.now() + (budgetMs ?? Infinity)
     const { dim } = this.#plan
     const reply: Reply = {
       vectors: new Float32Array(records.length * dim),
       encoded: new Uint8Array(records.length),
       failures: [],
+      ...(withTokens ? { tokenized: records.map(() => null) } : {}),
     }
-    const rows = this.#tokenise(records, endMs, reply)
+    const rows = await this.#tokenize(records, endMs, reply)
     const batches = planBatches(rows, ({ tokens }) => tokens.ids.length, this.#batchTokens, this.#plan.batch)
     for (const [number, batch] of batches.entries()) {
       // Always one batch: with a budget that is too short every time, nothing would ever be encoded.
@@ -109,7 +110,7 @@ class TextEncoding {
 
   /** Runs a row of tokens_max tokens. */
   async probe(): Promise<void> {
-    const tokens = this.#reader.tokenizer.encode(`${probeText} `.repeat(this.#plan.tokens_max))
+    const tokens = await this.#reader.tokenizer.encode(`${probeText} `.repeat(this.#plan.tokens_max))
     try {
       await this.#runBatch([{ record: 0, tokens }])
     } catch (cause) {
@@ -122,7 +123,7 @@ class TextEncoding {
   /** Runs two short rows: a graph may accept only one without declaring it. */
   async probeRows(): Promise<void> {
     if (this.#plan.batch === 1) return
-    const row = { record: 0, tokens: this.#reader.tokenizer.encode(probeText) }
+    const row = { record: 0, tokens: await this.#reader.tokenizer.encode(probeText) }
     try {
       await this.#runBatch([row, row])
     } catch (error) {
@@ -146,15 +147,22 @@ class TextEncoding {
   }
 
   /** Token rows of the records that can be read and are not empty; when time runs out, of the first ones. */
-  #tokenise(records: readonly Uint8Array[], endMs: number, { failures }: Reply): TextRow[] {
+  async #tokenize(
+    records: readonly Uint8Array[],
+    endMs: number,
+    { failures, tokenized }: Reply,
+  ): Promise<TextRow[]> {
     const rows: TextRow[] = []
     for (const [record, bytes] of records.entries()) {
       if (rows.length > 0 && performance.now() >= endMs) break
       try {
-        const tokens = this.#reader.read(bytes)?.tokens
-        if (tokens !== undefined && tokens.ids.length > 0) rows.push({ record, tokens })
+        const read = await this.#reader.read(bytes)
+        if (read === null) continue
+        const { text, tokens } = read
+        if (tokenized !== undefined) tokenized[record] = { text, tokenIds: tokens.ids }
+        if (tokens.ids.length > 0) rows.push({ record, tokens })
       } catch (error) {
-        // A text that the library cannot process, such as one very long word.
+        // A text that the library cannot process, such as a word that a vocabulary without an unknown token lacks.
         failures.push({ item: record, reason: `the tokenizer fails: ${reasonOf(error)}` })
       }
     }

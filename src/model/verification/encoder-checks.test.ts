@@ -5,29 +5,18 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { silentLog } from '../../base/index.js'
 import { exampleTokenizer, jsonBytes } from '../../../test/helpers/encoder-plans.js'
 import { temporaryModelsDir } from '../../../test/helpers/model-packages.js'
 import type { GoldenTokens, Manifest } from '../package/manifest.js'
 import { checkEncoder, checkTokenizer } from './encoder-checks.js'
 import type { TrialModel } from './trial-model.js'
 
-const unigram = {
-  ...exampleTokenizer(),
-  added_tokens: [],
-  normalizer: null,
-  post_processor: null,
-  pre_tokenizer: { type: 'Metaspace', replacement: '\u2581', prepend_scheme: 'always', split: true },
-  model: {
-    type: 'Unigram',
-    unk_id: 0,
-    vocab: [
-      ['<unk>', 0],
-      ['\u2581a', -1],
-    ],
-  },
-}
-
-async function check(tokenizer: object, golden_tokens: GoldenTokens[], kind: Manifest['kind'] = 'trained') {
+async function check(
+  tokenizer: object,
+  golden_tokens: GoldenTokens[],
+  { kind = 'trained', isLoaded = true }: { kind?: Manifest['kind']; isLoaded?: boolean } = {},
+) {
   const directory = temporaryModelsDir()
   const bytes = jsonBytes(tokenizer)
   writeFileSync(join(directory, 'tokenizer.json'), bytes)
@@ -46,25 +35,37 @@ async function check(tokenizer: object, golden_tokens: GoldenTokens[], kind: Man
       ...(golden_tokens.length === 0 ? {} : { golden_tokens }),
     },
   }
-  return checkTokenizer({ directory, manifest, features: [], files: [] })
+  return checkTokenizer({ directory, manifest, features: [], files: [] }, { isLoaded, log: silentLog })
 }
 
 test('a trained model without golden tokens gets a warning; a transport test has nothing to compare', async () => {
   expect(await check(exampleTokenizer(), [])).toMatchObject({ state: 'warn' })
-  expect(await check(exampleTokenizer(), [], 'transport-test')).toMatchObject({ state: 'skip' })
+  expect(await check(exampleTokenizer(), [], { kind: 'transport-test' })).toMatchObject({ state: 'skip' })
 })
 
-test('a Unigram vocabulary that merges unknown words gets a warning until golden tokens have an unknown one', async () => {
-  const known = { text: 'a', ids: [1] }
-  const { state, sentence } = await check(unigram, [known])
-  expect(state).toBe('warn')
-  expect(sentence).toMatch(
-    /has no piece \u2581, so unknown words that follow each other become one unknown token here/,
+test('the tokenizer of a model that does not load is opened alone, with its golden tokens', async () => {
+  const ids = [2, 595, 3]
+  const ofModelThatFails = { isLoaded: false }
+  expect(await check(exampleTokenizer(), [{ text: '오늘', ids }], ofModelThatFails)).toMatchObject({
+    state: 'pass',
+    sentence: '1 golden text give the token ids of the training.',
+  })
+  await expect(check(exampleTokenizer(), [{ text: '오늘', ids: [2] }], ofModelThatFails)).rejects.toThrow(
+    'golden_tokens: "오늘" has tokens 2 595 3 here, but 2 in training',
   )
-  expect(await check(unigram, [known, { text: 'x', ids: [0] }])).toMatchObject({ state: 'pass' })
-  await expect(check(unigram, [{ text: 'x y', ids: [0, 0] }])).rejects.toThrow(
-    /has tokens 0 here, but 0 0 in training/,
-  )
+})
+
+test('a regular expression that never comes to an end fails the check', async () => {
+  const pre_tokenizer = {
+    type: 'Split',
+    pattern: { Regex: '(a+)+b' },
+    behavior: 'Isolated',
+    invert: false,
+  }
+  const golden = { text: 'a'.repeat(60), ids: [2, 1, 3] }
+  await expect(
+    check({ ...exampleTokenizer(), pre_tokenizer }, [golden], { isLoaded: false }),
+  ).rejects.toThrow(/^the process of the tokenizer was ended by SIGABRT/)
 })
 
 test('vectors alone and together may differ by as much as heads, and always by what padding changes', async () => {

@@ -3,12 +3,12 @@
  * finite vectors, the same in each run, alone and in a batch.
  */
 import { join } from 'node:path'
+import { gibibyte, minuteMs, type Log } from '../../base/index.js'
 import type { ImageEncoder, TextEncoder } from '../model.js'
-import type { Manifest } from '../package/manifest.js'
-import { readHashed } from '../package/read-file.js'
-import { textSettings } from '../package/settings.js'
+import type { Manifest, TextManifest } from '../package/manifest.js'
 import type { ModelPackage } from '../package/read-package.js'
-import { mergesUnknownWords, openTokenizer } from '../text/tokenizer.js'
+import { textSettings } from '../package/settings.js'
+import { SessionProcess } from '../sessions/session-process.js'
 import { plural, fail, pass, skip, warn, type Outcome } from './report.js'
 import { figure, vectorDifference, type TrialModel } from './trial-model.js'
 
@@ -16,6 +16,8 @@ export type EncoderName = 'text' | 'image'
 
 /** Vectors of one text alone and among others: padding changes the order of sums. In half precision that matters more. */
 const vectorToleranceMin = 1e-4
+
+const tokenizerBytesMax = 4 * gibibyte
 
 const trialTexts: readonly { title: string; body_html?: string | null }[] = [
   { title: '안녕하세요 ㅋㅋㅋㅋ', body_html: '<p>오늘 있었던 일<br>사진 <img src="a.jpg"> 봐라</p>' },
@@ -26,14 +28,19 @@ const trialTexts: readonly { title: string; body_html?: string | null }[] = [
   { title: '긴 글', body_html: `<p>${'가나다라 마바사 '.repeat(3000)}</p>` },
 ]
 
-/** Opens the tokenizer as the encoder's process does, with the same checks. */
-export async function checkTokenizer({ directory, manifest }: ModelPackage): Promise<Outcome> {
-  if (manifest.text === undefined) return skip('The model reads no texts.')
-  const { tokenizer, ...settings } = textSettings(manifest.text)
-  const json = await readHashed(join(directory, tokenizer.file), tokenizer.sha256)
-  openTokenizer(json, settings)
-  const { length } = settings.golden_tokens
-  if (length === 0 && manifest.kind !== 'trained')
+/**
+ * The process of the text encoder has compared the golden tokens when a model is loaded. Of a model that does not load, the
+ * tokenizer is opened alone.
+ */
+export async function checkTokenizer(
+  modelPackage: ModelPackage,
+  { isLoaded, log }: { readonly isLoaded: boolean; readonly log: Log },
+): Promise<Outcome> {
+  const { text, kind } = modelPackage.manifest
+  if (text === undefined) return skip('The model reads no texts.')
+  if (!isLoaded) await openTokenizerAlone(modelPackage, text, log)
+  const length = text.golden_tokens?.length ?? 0
+  if (length === 0 && kind !== 'trained')
     return skip(
       'The manifest has no golden_tokens: the tokenizer was not compared with that of the training.',
     )
@@ -42,13 +49,18 @@ export async function checkTokenizer({ directory, manifest }: ModelPackage): Pro
       'The manifest has no golden_tokens, so nothing shows that texts have the token ids of the training: add texts with the ids ' +
         "of the training's tokenizer (docs/models.md).",
     )
-  const unknown = mergesUnknownWords(json)
-  if (unknown !== null && !settings.golden_tokens.some(({ ids }) => ids.includes(unknown)))
-    return warn(
-      'The Unigram vocabulary has no piece \u2581, so unknown words that follow each other become one unknown token here, and may become ' +
-        'several in training: add such a text to golden_tokens.',
-    )
   return pass(`${plural(length, 'golden text')} give the token ids of the training.`)
+}
+
+/** Rejects with a `ModelError` if the tokenizer cannot be used, has other golden tokens, or takes too long. */
+async function openTokenizerAlone({ directory }: ModelPackage, text: TextManifest, log: Log): Promise<void> {
+  const { tokenizer, ...settings } = textSettings(text)
+  const file = { ...tokenizer, file: join(directory, tokenizer.file) }
+  const plan = { ...settings, tokenizer: file, role: 'tokenizer' } as const
+  const options = { name: 'the tokenizer', plan, bytesMax: tokenizerBytesMax, warmUpMsMax: minuteMs, log }
+  const process = await SessionProcess.start(options)
+  await process.starting(() => process.open())
+  await process.stop()
 }
 
 export async function checkEncoder(

@@ -84,8 +84,10 @@ async function* checksOf(options: VerifyOptions, facts: Facts): AsyncGenerator<C
   const model = loading?.model ?? null
   try {
     const graphs = loading === null ? [] : graphChecks(modelPackage, model?.ports ?? null, options)
+    const tokenizer = (): Promise<Outcome> =>
+      checkTokenizer(modelPackage, { isLoaded: model !== null, log: options.log })
     let isSound = true
-    for (const check of [...graphs, ['tokenizer', () => checkTokenizer(modelPackage)] satisfies Check]) {
+    for (const check of [...graphs, ['tokenizer', tokenizer] satisfies Check]) {
       const line = await lineOf(check)
       isSound &&= line.state !== 'fail'
       yield line
