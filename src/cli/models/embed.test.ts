@@ -68,6 +68,13 @@ test('prints one block for each input as text, with everything', async () => {
   expect(stdout).toMatch(
     /^text {6}"제목\\n"\ntokens {4}\d+: 2 [\d ]+\nvector {4}32 values, of length 1: -?\d/,
   )
+  const vector = /^vector .*: ((?:\n? *[-\d.e]+)+) …$/m.exec(stdout)?.[1]?.trim().split(/\s+/)
+  expect(vector).toHaveLength(8)
+  const { texts } = JSON.parse(models('embed', 'example', '--text', '제목', '--json').stdout) as {
+    texts: { vector: number[] }[]
+  }
+  expect(texts[0]?.vector).toHaveLength(32)
+  texts[0]?.vector.slice(0, 8).forEach((value, at) => expect(Number(vector?.[at])).toBeCloseTo(value, 6))
   expect(stdout).toMatch(/\n\nimage {5}.*photo\.jpg, 40 × 30\ntensor {4}\[1, 3, 32, 32\]\nred {7}mean /)
   expect(status).toBe(0)
 })

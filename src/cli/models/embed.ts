@@ -15,6 +15,8 @@ import { labelledLines } from '../text-table.js'
 import { loadOptions } from './common.js'
 
 const labelCells = 10
+/** Of a vector, so many values are printed as text; `--json` has all. */
+const valuesMax = 8
 
 export interface EmbedFlags extends Flags {
   readonly text: readonly string[]
@@ -96,8 +98,9 @@ function textOf({ texts, images }: Result, cells: number | undefined): string {
   const vectorLines = ({ vector, problem }: EncodingJson): string => {
     if (vector === null) return line('vector', `none: ${problem ?? ''}`)
     const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
-    const values = vector.map(figure).join(' ')
-    return line('vector', `${count(vector.length)} values, of length ${figure(length)}: ${values}`)
+    const values = vector.slice(0, valuesMax).map(figure).join(' ')
+    const rest = vector.length > valuesMax ? ' …' : ''
+    return line('vector', `${count(vector.length)} values, of length ${figure(length)}: ${values}${rest}`)
   }
   const blocks = [
     ...texts.map(

@@ -6,9 +6,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { silentLog } from '../../base/index.js'
-import { exampleTokenizer, jsonBytes } from '../../../test/helpers/encoder-plans.js'
+import { exampleTokenizer, jsonBytes, textPlan } from '../../../test/helpers/encoder-plans.js'
 import { temporaryModelsDir } from '../../../test/helpers/model-packages.js'
 import type { GoldenTokens, Manifest } from '../package/manifest.js'
+import { openTextProgram } from '../text/text-program.js'
 import { checkEncoder, checkTokenizer } from './encoder-checks.js'
 import type { TrialModel } from './trial-model.js'
 
@@ -84,4 +85,30 @@ test('vectors alone and together may differ by as much as heads, and always by w
   expect(await check(5e-5, 1e-6)).toBe('pass')
   expect(await check(2e-4)).toBe('fail')
   expect(await check(2e-4, 1e-3)).toBe('pass')
+})
+
+test('a text without tokens has no vector, which is no failure; a model without any vector fails', async () => {
+  const bare = { ...exampleTokenizer(), post_processor: null }
+  const verified = async (tokenizer: object) => {
+    const plan = textPlan({ template: '{title}' }, { tokenizer: jsonBytes(tokenizer) })
+    const program = await openTextProgram(plan, silentLog)
+    const encode = (items: readonly Uint8Array[]) => program.run({ items, budgetMs: null })
+    const text = { hash: 'h', dim: plan.dim, encode }
+    return checkEncoder({ text } as unknown as TrialModel, 'text', {} as Manifest)
+  }
+  expect(await verified(bare)).toMatchObject({
+    state: 'pass',
+    sentence: expect.stringMatching(/^5 texts give the same finite vectors/) as string,
+  })
+  expect(await verified(exampleTokenizer())).toMatchObject({
+    state: 'pass',
+    sentence: expect.stringMatching(/^6 texts give/) as string,
+  })
+  const none = (items: readonly Uint8Array[]) =>
+    Promise.resolve({ vectors: new Float32Array(items.length), encoded: new Uint8Array(items.length) })
+  const silent = { text: { hash: 'h', dim: 1, encode: none } } as unknown as TrialModel
+  expect(await checkEncoder(silent, 'text', {} as Manifest)).toEqual({
+    state: 'fail',
+    sentence: 'No text of the check has a vector.',
+  })
 })

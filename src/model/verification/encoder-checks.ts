@@ -72,11 +72,11 @@ export async function checkEncoder(
   if (encoder === null) return skip(`The model reads no ${name}s.`)
   const items = await trialItems(name)
   const tolerance = Math.max(vectorToleranceMin, manifest.golden?.tolerance ?? 0)
-  const problem = await vectorProblem(encoder, name, items, tolerance)
+  const { problem, encodedCount } = await checkVectors(encoder, name, items, tolerance)
   if (problem !== null) return fail(problem)
   const batch = manifest[name]?.batch
   const cost = batch === undefined ? '' : ` ${await costOf(encoder, items, batch)}`
-  return pass(`${plural(items.length, name)} give the same finite vectors alone and together.${cost}`)
+  return pass(`${plural(encodedCount, name)} give the same finite vectors alone and together.${cost}`)
 }
 
 /** Vectors of the trial texts or images; null: the model has no such encoder. */
@@ -111,33 +111,42 @@ async function trialImage(width: number, height: number): Promise<Buffer> {
     .toBuffer()
 }
 
-async function vectorProblem(
+/** An item without a vector and without a reason is a text without tokens, such as an empty one without special tokens. */
+async function checkVectors(
   encoder: TextEncoder | ImageEncoder,
   noun: string,
   items: readonly Uint8Array[],
   tolerance: number,
-): Promise<string | null> {
+): Promise<{ readonly problem: string | null; readonly encodedCount: number }> {
   const { dim } = encoder
+  let encodedCount = 0
+  const failed = (problem: string) => ({ problem, encodedCount })
   const together = await encoder.encode(items)
   const again = await encoder.encode(items)
   for (const [index, item] of items.entries()) {
     const itemName = `${noun} ${index + 1} of the check`
     if (together.encoded[index] !== 1) {
-      const reason = together.failures?.find(({ item: failed }) => failed === index)?.reason
-      return `The ${itemName} was not encoded${reason === undefined ? '' : `: ${reason}`}.`
+      const reason = together.failures?.find((failure) => failure.item === index)?.reason
+      if (reason === undefined) continue
+      return failed(`The ${itemName} was not encoded: ${reason}.`)
     }
+    encodedCount++
     const vector = together.vectors.subarray(index * dim, (index + 1) * dim)
-    if (!vector.every(Number.isFinite)) return `The vector of ${itemName} is not finite.`
+    if (!vector.every(Number.isFinite)) return failed(`The vector of ${itemName} is not finite.`)
     const largest = vector.reduce((max, value) => Math.max(max, Math.abs(value)), 1)
     const repeated = vectorDifference(vector, again.vectors.subarray(index * dim, (index + 1) * dim))
     if (!(repeated <= vectorToleranceMin * largest))
-      return `The graph is not deterministic: the vector of ${itemName} differs by ${figure(repeated)} between two equal runs.`
+      return failed(
+        `The graph is not deterministic: the vector of ${itemName} differs by ${figure(repeated)} between two equal runs.`,
+      )
     const difference = vectorDifference(vector, (await encoder.encode([item])).vectors)
     if (!(difference <= tolerance * largest))
-      return (
+      return failed(
         `The vector of ${itemName} differs by ${figure(difference)} alone and together. A graph in half precision needs golden cases ` +
-        'with a larger tolerance, one with dynamic quantisation "batch": 1 in the manifest.'
+          'with a larger tolerance, one with dynamic quantisation "batch": 1 in the manifest.',
       )
   }
-  return null
+  return encodedCount === 0
+    ? failed(`No ${noun} of the check has a vector.`)
+    : { problem: null, encodedCount }
 }
