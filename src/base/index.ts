@@ -14,6 +14,7 @@ export { clipText } from './clip-text.js'
 export { codeOf, firstLineOf, messageOf, toError } from './errors.js'
 export { LockedError, openLocked } from './flock.js'
 export { endWithParent } from './end-with-parent.js'
+export { isPresent, writeFileDurably } from './durable-file.js'
 export { flushDirectory } from './flush-directory.js'
 export { PathTable, type PathMatch } from './path-table.js'
 export {

@@ -2,19 +2,8 @@
  * Creates the data directory before the server starts and checks its permissions. A path that cannot be a directory is a
  * usage error.
  */
-import {
-  accessSync,
-  closeSync,
-  constants,
-  fchmodSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
-import { dirname } from 'node:path'
-import { codeOf, flushDirectory } from '../base/index.js'
+import { accessSync, constants } from 'node:fs'
+import { codeOf, writeFileDurably } from '../base/index.js'
 import { makeDirectories, StoreError } from '../store/index.js'
 import { CommandError, messageLine, UsageError } from './failure.js'
 
@@ -54,29 +43,5 @@ export function replaceFile(file: string, content: string, mode?: number): void 
     writeFileDurably(file, content, mode)
   } catch (cause) {
     throw new CommandError(`cannot write ${file}: ${messageLine(cause)}`, { cause })
-  }
-}
-
-/**
- * Creates or replaces a file atomically and durably: after a power cut it has the old content or the new one. The umask
- * of the process does not apply to `mode`; it applies if no mode is given.
- */
-export function writeFileDurably(file: string, content: string, mode?: number): void {
-  const partial = `${file}.partial`
-  try {
-    rmSync(partial, { force: true })
-    const handle = openSync(partial, 'wx', mode)
-    try {
-      if (mode !== undefined) fchmodSync(handle, mode)
-      writeSync(handle, content)
-      fsyncSync(handle)
-    } finally {
-      closeSync(handle)
-    }
-    renameSync(partial, file)
-    flushDirectory(dirname(file))
-  } catch (error) {
-    rmSync(partial, { force: true })
-    throw error
   }
 }

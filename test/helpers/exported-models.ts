@@ -9,8 +9,12 @@ const exportsDir = fileURLToPath(new URL('../golden/exports/', import.meta.url))
 const shippedDir = fileURLToPath(new URL('../../models/', import.meta.url))
 
 /** Copies an export; returns its directory. */
-export function addExport(modelsDir: string, name: 'pipeline' | 'trees' | 'encoders'): string {
-  const directory = join(modelsDir, name)
+export function addExport(
+  modelsDir: string,
+  name: 'pipeline' | 'trees' | 'encoders',
+  version: string = name,
+): string {
+  const directory = join(modelsDir, version)
   cpSync(join(exportsDir, name), directory, { recursive: true })
   return directory
 }

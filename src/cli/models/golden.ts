@@ -3,9 +3,9 @@
  * computes here. Verification compares the outputs of other machines and providers with them.
  */
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { minuteMs, withRelease } from '../../base/index.js'
+import { isPresent, minuteMs, withRelease, writeFileDurably } from '../../base/index.js'
 import { loadCodec } from '../../codec/index.js'
 import { Quarantine } from '../../cycle/index.js'
 import {
@@ -33,6 +33,7 @@ import { settingsOf, type Flags } from '../read-settings.js'
 import { loadOptions, withStore } from './common.js'
 
 const goldenName = 'golden.json'
+const imagesName = 'golden'
 export const goldenCasesMax = 1000
 /** Upper limit for encoding the texts of all cases. */
 const encodeMsMax = 10 * minuteMs
@@ -53,8 +54,10 @@ export async function recordGoldenCases(
   const { printMessage } = context
   const modelPackage = await readPackage(settings.modelsDir, version)
   const file = join(modelPackage.directory, goldenName)
-  if (existsSync(file) && flags.force !== true)
-    throw new CommandError(`${file} exists; --force overwrites it`)
+  if (isPresent(file) && flags.force !== true) throw new CommandError(`${file} exists; --force overwrites it`)
+  const images = join(modelPackage.directory, imagesName)
+  if (lstatSync(images, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+    throw new CommandError(`${images} is a link: images would be written outside of the package`)
   await withStore(settings.dataDir, async (store) => {
     const position = positionOf(store, cycleId)
     const range = { from: position, to: position, codec: loadCodec(settings.codec).codec }
@@ -63,7 +66,7 @@ export async function recordGoldenCases(
       for await (const cycle of replayCycles(store, range)) {
         const golden = await record({ store, model, modelPackage, cycle, count, printMessage })
         const text = `${JSON.stringify(golden, null, 2)}\n`
-        writeFileSync(file, text)
+        writeFileDurably(file, text)
         const action = modelPackage.manifest.golden === undefined ? 'Add' : 'Replace'
         printMessage(
           `${golden.cases.length} cases of cycle ${cycleId} written to ${file}. ${action} this member of manifest.json:\n`,
@@ -114,9 +117,9 @@ function caseOf(
 ): RecordedRow {
   const slot = scoring.slots[row]!
   const images = (jpegs[index] ?? []).map((bytes, number) => {
-    const file = `golden/${index + 1}-${number + 1}.jpg`
-    mkdirSync(join(directory, 'golden'), { recursive: true })
-    writeFileSync(join(directory, file), bytes)
+    const file = `${imagesName}/${index + 1}-${number + 1}.jpg`
+    mkdirSync(join(directory, imagesName), { recursive: true })
+    writeFileDurably(join(directory, file), bytes)
     return { file, sha256: sha256(bytes) }
   })
   const name = `${cycle.cycleId} ${gallIdAt(next, slot)}/${next.postNo[slot]!}`

@@ -2,9 +2,19 @@
  * `understudy models init` as a process, on small exports of the libraries (test/golden/exports): what it drafts passes every check
  * of a server, with nothing edited.
  */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
 import { addExport, addWithoutManifest } from '../../../test/helpers/exported-models.js'
 import { changeManifest, models, modelsDir } from '../../../test/helpers/models-command.js'
 import { modelIdentity, type Manifest } from '../../model/index.js'
@@ -114,7 +124,7 @@ test('prints each member with its source, what is needed, and what comes next', 
   expect(stdout).toMatch(
     /\nNEEDED {2}features: the names of its 4 feature columns, in order: init again with --force --features and a file/,
   )
-  expect(stdout).toMatch(/\nNext: understudy models verify trees\n$/)
+  expect(stdout).not.toContain('Next: ')
   expect([stderr, status]).toEqual(['understudy: the draft needs features\n', 1])
   expect(models('verify', 'trees').stdout).toMatch(/features that the catalogue\s+lacks: column_1, column_2/)
   const given = models(
@@ -211,4 +221,66 @@ test('names what cannot be drafted', () => {
   rmSync(join(directory, 'head.onnx'))
   expect(models('init', directory).stderr).toContain('has no file that ends in .onnx')
   expect(models('init', 'nowhere').stderr).toMatch(/^understudy: nowhere is not a directory, and /)
+})
+
+describe('what is there already', () => {
+  test('is not written through: what a link of the package names stays as it is', () => {
+    const outside = dirname(modelsDir)
+    const victim = join(outside, 'victim')
+    writeFileSync(victim, 'precious')
+    const directory = addExport(modelsDir, 'pipeline')
+    rmSync(join(directory, 'predictions.csv'))
+    symlinkSync(victim, join(directory, 'golden_cases.py'))
+    expect(models('init', directory).stderr).toContain(
+      `${join(directory, 'golden_cases.py')} is kept: it differs`,
+    )
+
+    rmSync(join(directory, 'manifest.json'))
+    symlinkSync(join(outside, 'created'), join(directory, 'manifest.json'))
+    const refused = models('init', directory)
+    expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('manifest.json exists')])
+    expect(models('init', directory, '--force').status).toBe(0)
+    expect(lstatSync(join(directory, 'manifest.json')).isFile()).toBe(true)
+
+    const encoders = addExport(modelsDir, 'encoders')
+    symlinkSync(victim, join(encoders, 'golden.json'))
+    expect(models('init', encoders, '--golden', join(encoders, 'from-training.json')).status).toBe(0)
+    expect(lstatSync(join(encoders, 'golden.json')).isFile()).toBe(true)
+    expect(existsSync(join(outside, 'created'))).toBe(false)
+    expect(readFileSync(victim, 'utf8')).toBe('precious')
+  })
+
+  test('and was edited is kept; what is the same is not reported', () => {
+    const directory = addExport(modelsDir, 'pipeline')
+    rmSync(join(directory, 'predictions.csv'))
+    const script = join(directory, 'golden_cases.py')
+    writeFileSync(script, '# edited by the model team\n')
+    expect(models('init', directory).stderr).toContain(`${script} is kept`)
+    expect(models('init', directory, '--force').stderr).toContain(`${script} is kept`)
+    expect(readFileSync(script, 'utf8')).toBe('# edited by the model team\n')
+    rmSync(script)
+    expect(models('init', directory, '--force').stderr).toBe('')
+    expect(models('init', directory, '--force').stderr).toBe('')
+  })
+})
+
+test('the next commands can be pasted into a shell, and there are none while something is needed', () => {
+  const directory = join(modelsDir, 'my models', 'candidate-2')
+  mkdirSync(dirname(directory))
+  renameSync(addExport(modelsDir, 'pipeline', 'candidate-2'), directory)
+  rmSync(join(directory, 'predictions.csv'))
+  const { stdout, status } = models('init', directory)
+  expect(status).toBe(0)
+  const [next] = /(?<=^Next: ).*$/m.exec(stdout) ?? []
+  expect(next).toBe(`understudy models verify candidate-2 --models-dir '${dirname(directory)}'`)
+  expect(stdout).toMatch(/python3 '[^']*my models\/candidate-2\/golden_cases\.py' ROWS\.csv/)
+  expect(stdout).toMatch(/models init '[^']*my models\/candidate-2' --golden/)
+
+  const needing = join(modelsDir, 'my models', 'needing')
+  mkdirSync(needing)
+  copyFileSync(join(import.meta.dirname, '../../../models/demo-1/p_up.onnx'), join(needing, 'head.onnx'))
+  const lacking = models('init', needing)
+  expect(lacking.status).toBe(1)
+  expect(lacking.stdout).toContain('NEEDED')
+  expect(lacking.stdout).not.toContain('Next: ')
 })

@@ -2,8 +2,7 @@
  * `understudy models init`: drafts the manifest of a package from its files, prints where each member comes from, takes golden
  * cases, or writes the script that computes them in the training environment.
  */
-import { existsSync, statSync } from 'node:fs'
-import { copyFile, writeFile } from 'node:fs/promises'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
@@ -19,6 +18,8 @@ import {
   type Finding,
   type Manifest,
 } from '../../model/index.js'
+import { isPresent, writeFileDurably } from '../../base/index.js'
+import { shellWord } from '../../settings/index.js'
 import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageLine, UsageError } from '../failure.js'
 import { settingsOf, type Flags } from '../read-settings.js'
@@ -45,7 +46,7 @@ export async function init(given: string, flags: InitFlags, context: CommandCont
     )
   const file = join(directory, manifestName)
   const golden = flags.golden === undefined ? undefined : resolve(context.directory, flags.golden)
-  if (existsSync(file) && flags.force !== true) {
+  if (isPresent(file) && flags.force !== true) {
     if (golden === undefined)
       throw new CommandError(
         `${file} exists: --force drafts it again, and --golden takes golden cases into it`,
@@ -64,14 +65,20 @@ export async function init(given: string, flags: InitFlags, context: CommandCont
   const cases = golden ?? (existsSync(existing) ? existing : null)
   const hasHead = !findings.some(({ member, state }) => member === 'head' && state === 'needed')
   const script = cases === null && hasHead ? join(directory, scriptName) : null
-  if (script !== null) await copyFile(scriptFile, script)
-  await writeManifest(file, manifest)
+  if (script !== null) writeScript(script, context)
+  writeManifest(file, manifest)
   const result =
     cases === null ? draft : { ...draft, ...(await withGolden(directory, draft, cases, flags, context)) }
   printResult(context, flags, { ...result, script }, () => draftText(result, context))
-  if (flags.json !== true)
-    context.print(nextSteps(directory, modelsDir, { script, encoders: hasHead ? null : manifest }))
-  if (result.findings.some(({ state }) => state === 'needed')) throw neededError(result.findings)
+  const needed = result.findings.filter(({ state }) => state === 'needed')
+  const shown = { directory: context.directory, packageDir: directory, modelsDir }
+  if (flags.json !== true) {
+    context.print(writtenText(shown, script))
+    // Encoders without a head can be compared with the training.
+    if (needed.every(({ member }) => member === 'head'))
+      context.print(nextStep(shown, hasHead ? null : manifest))
+  }
+  if (needed.length > 0) throw neededError(result.findings)
 }
 
 /** Takes the cases, and lets them decide what was guessed. Cases that do not fit are one of the findings. */
@@ -86,11 +93,11 @@ async function withGolden(
   const modelsDir = dirname(directory)
   try {
     const taken = await takeGolden(directory, manifest!, cases)
-    await writeManifest(join(directory, manifestName), taken.manifest)
+    writeManifest(join(directory, manifestName), taken.manifest)
     const options = loadOptions(version, { ...settingsOf(flags, context), modelsDir }, context)
     const all = [...findings, goldenFinding(taken, cases)]
     const fit = await fitToGolden(await readPackage(modelsDir, version), all, options)
-    await writeManifest(join(directory, manifestName), fit.manifest)
+    writeManifest(join(directory, manifestName), fit.manifest)
     return fit
   } catch (error) {
     const need: Finding = { member: 'golden', state: 'needed', value: '', source: messageLine(error) }
@@ -134,8 +141,26 @@ async function addGolden(
   if (result.findings.some(({ state }) => state === 'needed')) throw neededError(result.findings)
 }
 
-async function writeManifest(file: string, manifest: Manifest): Promise<void> {
-  await writeFile(file, `${JSON.stringify(manifest, null, 2)}\n`)
+function writeManifest(file: string, manifest: Manifest): void {
+  writeFileDurably(file, `${JSON.stringify(manifest, null, 2)}\n`)
+}
+
+/** A script that somebody has edited, and whatever else has its name, is kept. */
+function writeScript(file: string, { printMessage }: CommandContext): void {
+  const script = readFileSync(scriptFile)
+  if (!isPresent(file)) writeFileDurably(file, script)
+  else if (!isCopy(file, script))
+    printMessage(
+      `understudy: ${file} is kept: it differs from the script of this program. Remove it to get that one.\n`,
+    )
+}
+
+function isCopy(file: string, script: Buffer): boolean {
+  try {
+    return readFileSync(file).equals(script)
+  } catch {
+    return false
+  }
 }
 
 function goldenFinding(
@@ -172,26 +197,34 @@ function draftText({ findings, unused }: Draft, context: CommandContext): string
   return `${table}${lines.length === 0 ? '' : `\n${lines.join('')}`}`
 }
 
-function nextSteps(
-  directory: string,
-  modelsDir: string,
-  { script, encoders }: { readonly script: string | null; readonly encoders: Manifest | null },
-): string {
-  const version = basename(directory)
-  const isVersionOf = resolve(modelsDir) === dirname(directory)
+/** Directories that the next commands name. */
+interface ShownDirectories {
+  /** Working directory. */
+  readonly directory: string
+  readonly packageDir: string
+  readonly modelsDir: string
+}
+
+/** `script`: where it is, if the package has no golden cases. */
+function writtenText({ directory, packageDir }: ShownDirectories, script: string | null): string {
+  const path = relative(directory, packageDir) || '.'
+  const golden =
+    script === null
+      ? ''
+      : `There are no golden cases. In the training environment: python3 ${shellWord(join(path, scriptName))} ROWS.csv\n` +
+        `Then here: understudy models init ${shellWord(path)} --golden from-training.json\n`
+  return `\n${join(path, manifestName)} written. Its member draft lists what was guessed.\n${golden}`
+}
+
+/** `encoders`: the manifest of a package without heads. */
+function nextStep({ packageDir, modelsDir }: ShownDirectories, encoders: Manifest | null): string {
   const command = encoders === null ? 'verify' : 'embed'
   const inputs =
     (encoders?.text === undefined ? '' : ' --text TEXT') +
     (encoders?.image === undefined ? '' : ' --image FILE')
-  const option = isVersionOf ? '' : ` --models-dir ${dirname(directory)}`
-  const next = `understudy models ${command} ${version}${option}${inputs}`
-  const path = relative(process.cwd(), directory) || '.'
-  const golden =
-    script === null
-      ? ''
-      : `There are no golden cases. In the training environment: python3 ${join(path, scriptName)} ROWS.csv\n` +
-        `Then here: understudy models init ${path} --golden from-training.json\n`
-  return `\n${join(path, manifestName)} written. Its member draft lists what was guessed.\n${golden}Next: ${next}\n`
+  const isVersionOf = resolve(modelsDir) === dirname(packageDir)
+  const option = isVersionOf ? '' : ` --models-dir ${shellWord(dirname(packageDir))}`
+  return `Next: understudy models ${command} ${shellWord(basename(packageDir))}${option}${inputs}\n`
 }
 
 function neededError(findings: readonly Finding[]): CommandError {

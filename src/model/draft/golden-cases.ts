@@ -2,9 +2,9 @@
  * Takes golden cases into a package: the cases become its `golden.json`, and golden tokens beside them members of its manifest.
  */
 import { hash } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import typia from 'typia'
+import { writeFileDurably } from '../../base/index.js'
 import { parseTyped } from '../package/parse-typed.js'
 import { readBytes } from '../package/read-file.js'
 import type { GoldenTokens, Manifest } from '../package/manifest.js'
@@ -38,7 +38,7 @@ export async function takeGolden(directory: string, drafted: Manifest, file: str
   const target = join(directory, goldenFileName)
   const isInPlace = resolve(file) === resolve(target) && tokens.length === 0
   const content = isInPlace ? bytes : `${JSON.stringify({ cases }, null, 1)}\n`
-  if (!isInPlace) await writeFile(target, content)
+  if (!isInPlace) writeFileDurably(target, content)
   const hasImages = cases.some(({ images = [] }) => images.length > 0)
   const { text, golden } = manifest
   return {
