@@ -23,7 +23,7 @@ const system = [
   'src/history/export/query.test.ts',
   'src/model/{loaded-model,sessions/model-process,sessions/session-host}.test.ts',
   'src/model/verification/verify.test.ts',
-  'src/store/journal/{damage,pgbouncer,postgres-journal,refusals,replica,takeover}.test.ts',
+  'src/store/journal/{connection,damage,pgbouncer,postgres-journal,refusals,replica,takeover}.test.ts',
   'src/store/transfer.test.ts',
   'src/store/lmdb/flush-order.test.ts',
 ]

@@ -30,6 +30,12 @@ export {
 export { isObject, parseJson } from './json.js'
 export { silentLog, type Log } from './log.js'
 export { nextTurn } from './next-turn.js'
+export {
+  AddressProblem,
+  readPostgresAddress,
+  type PostgresAddress,
+  type PostgresServer,
+} from './postgres-address.js'
 export { RecentBytes } from './recent-bytes.js'
 export { ignoringErrors, withRelease } from './release.js'
 export { fileSizeProblem, resourceLimit } from './resource-limits.js'

@@ -162,7 +162,9 @@ function readValue(name: SettingName, { label, value, isText, directory }: Origi
   if (read !== undefined) return read
   const shown = secret === true ? '' : `, not ${JSON.stringify(value)}`
   const rule = isText ? kind.rule : (kind.ruleInFile ?? kind.rule)
-  throw new UsageError(`${fileKeyOf(name)} (from ${label}) must be ${rule}${shown}`)
+  const problem = typeof value === 'string' ? (kind.problemOf?.(value) ?? null) : null
+  const detail = problem === null ? shown : `: ${problem}`
+  throw new UsageError(`${fileKeyOf(name)} (from ${label}) must be ${rule}${detail}`)
 }
 
 function checkTls(settings: Settings, origins: ReadonlyMap<SettingName, string>): void {

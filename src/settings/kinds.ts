@@ -3,7 +3,7 @@
  * returns undefined for a value that breaks the rule; the caller reports the error.
  */
 import { resolve } from 'node:path'
-import { parseJson } from '../base/index.js'
+import { AddressProblem, parseJson, readPostgresAddress } from '../base/index.js'
 import { checkWeights, type WeightsRequest } from '../contract/index.js'
 
 export interface SettingKind<Value> {
@@ -15,8 +15,12 @@ export interface SettingKind<Value> {
   readonly range?: string
   /** `directory`: the base of a relative path. */
   fromText(text: string, directory: string): Value | undefined
+  /** What exactly is wrong with a text, without a part that may be secret; null: nothing that is known. */
+  problemOf?(text: string): string | null
   fromJson(value: unknown, directory: string): Value | undefined
 }
+
+const addressCharsMax = 2000
 
 export function integer(minimum: number, maximum: number): SettingKind<number> {
   const check = (value: unknown): number | undefined =>
@@ -52,6 +56,24 @@ export function oneOf<const Word extends string>(words: readonly Word[]): Settin
 export const path: SettingKind<string> = ofText('a path', (value, directory) =>
   value === '' || value.includes('\0') ? undefined : resolve(directory, value),
 )
+
+/** The address of a PostgreSQL database, of which every part is known. */
+export const postgresAddress: SettingKind<string> = {
+  ...ofText('a postgres:// address', (value) =>
+    addressProblem(value) === null && value.length <= addressCharsMax ? value : undefined,
+  ),
+  problemOf: addressProblem,
+}
+
+function addressProblem(value: string): string | null {
+  try {
+    readPostgresAddress(value)
+    return null
+  } catch (error) {
+    if (error instanceof AddressProblem) return error.message
+    throw error
+  }
+}
 
 /** A list of words that `each` describes, without duplicates: separated by commas in text, an array in JSON. */
 export function listOf(each: string, pattern: RegExp): SettingKind<readonly string[]> {

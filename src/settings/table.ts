@@ -7,7 +7,17 @@ import { fileURLToPath } from 'node:url'
 import { gibibyte, hourMs, mebibyte } from '../base/index.js'
 import { pendingPostsMax } from '../contract/index.js'
 import { mostlyOnCpuModes, type ExecutionProvider } from '../model/index.js'
-import { integer, listOf, oneOf, path, portOrOff, text, weights, type SettingKind } from './kinds.js'
+import {
+  integer,
+  listOf,
+  oneOf,
+  path,
+  portOrOff,
+  postgresAddress,
+  text,
+  weights,
+  type SettingKind,
+} from './kinds.js'
 
 interface SettingRow {
   /** The key in the JSON file, if it differs from the name. Flag and variable derive from it. */
@@ -66,7 +76,7 @@ const rows = {
   },
   journal: {
     group: 'High availability',
-    kind: text('a postgres:// address', /^postgres(ql)?:\/\/\S{1,2000}$/),
+    kind: postgresAddress,
     description:
       'PostgreSQL database that holds the data, of which the data directory is then a view: `postgres://user@host1,host2/database`.',
     needsRestart: 'change',

@@ -4,7 +4,15 @@
  * leaves open what the statement did, the connection is dropped; nothing is ever cancelled.
  */
 import type { Client, ClientConfig } from 'pg'
-import { firstLineOf } from '../../base/index.js'
+import type { EventEmitter } from 'node:events'
+import { readFileSync } from 'node:fs'
+import {
+  AddressProblem,
+  firstLineOf,
+  readPostgresAddress,
+  type PostgresAddress,
+  type PostgresServer,
+} from '../../base/index.js'
 import { StoreError } from '../store-error.js'
 import { Refusal } from './journal.js'
 
@@ -102,14 +110,14 @@ export class JournalConnection {
    */
   static async open(url: string, options: ConnectionOptions): Promise<JournalConnection> {
     const problems: string[] = []
-    const servers = serversOf(url)
+    const address = readAddress(url)
+    const { servers } = address
     for (let i = 0; i < servers.length; i++) {
       const index = (i + (options.first ?? 0)) % servers.length
-      const [host, serverUrl] = servers[index]!
       try {
-        return await JournalConnection.#openServer(serverUrl, index, options)
+        return await JournalConnection.#openServer(address, index, options)
       } catch (error) {
-        problems.push(`${host}: ${firstLineOf(error)}`)
+        problems.push(`${servers[index]!.label}: ${firstLineOf(error)}`)
       }
     }
     throw new StoreError('failed', `the journal cannot be reached: ${problems.join('; ')}`)
@@ -117,10 +125,11 @@ export class JournalConnection {
 
   /** Queries the role of each server in `url`. */
   static servers(url: string, options: ConnectionOptions): Promise<JournalServer[]> {
+    const read = readAddress(url)
     return Promise.all(
-      serversOf(url).map(async ([address, serverUrl], index) => {
+      read.servers.map(async ({ label: address }, index) => {
         try {
-          const connection = await JournalConnection.#openServer(serverUrl, index, options)
+          const connection = await JournalConnection.#openServer(read, index, options)
           const [row] = await connection.query(
             `select ('x' || substring(pg_walfile_name(pg_current_wal_lsn()) for 8))::bit(32)::int as timeline`,
           )
@@ -134,27 +143,51 @@ export class JournalConnection {
   }
 
   static async #openServer(
-    url: string,
+    address: PostgresAddress,
     index: number,
     { msMax, applicationName }: ConnectionOptions,
   ): Promise<JournalConnection> {
     // Only processes with a journal load it.
     const { Client: PostgresClient } = await import('pg')
     const client = new PostgresClient({
-      connectionString: url,
+      ...configOf(address, address.servers[index]!),
       connectionTimeoutMillis: connectMsMax,
       keepAlive: true,
       keepAliveInitialDelayMillis: connectMsMax,
       application_name: applicationName,
     } satisfies ClientConfig)
     const connection = new JournalConnection(client, index, msMax)
+    const checkBinding = address.channelBinding === 'require' ? connection.#requireChannelBinding() : null
     try {
       await client.connect()
+      checkBinding?.()
       await connection.#checkServer()
       return connection
     } catch (error) {
-      connection.drop(error)
-      throw error
+      const { cause } = connection.drop(error)
+      throw cause instanceof StoreError ? cause : error
+    }
+  }
+
+  /**
+   * Drops the connection before a password is sent in another way than bound to the TLS connection, which a server in the middle
+   * cannot pass on. To be called before it connects; what it returns, after that.
+   */
+  #requireChannelBinding(): () => void {
+    let isBound = false
+    const refuse = (): void => {
+      this.drop(new StoreError('unusable', 'the server did not ask for a password with channel binding'))
+    }
+    const { connection } = this.#client as unknown as { connection: EventEmitter }
+    connection.on('authenticationCleartextPassword', refuse)
+    connection.on('authenticationMD5Password', refuse)
+    connection.on('authenticationSASL', ({ mechanisms }: { mechanisms: readonly string[] }) => {
+      isBound = mechanisms.includes('SCRAM-SHA-256-PLUS')
+      if (!isBound) refuse()
+    })
+    return () => {
+      if (!isBound) refuse()
+      if (this.#failure !== null) throw this.#failure
     }
   }
 
@@ -243,17 +276,40 @@ export class JournalConnection {
   }
 }
 
-/** A separate address for each server of the address. Throws a StoreError that repeats nothing of the address. */
-function serversOf(url: string): (readonly [host: string, url: string])[] {
-  const parts = /^(postgres(?:ql)?:\/\/(?:[^?]*@)?)([^/?@]*)(.*)$/s.exec(url)
-  if (parts === null) throw new StoreError('unusable', 'the address of the journal is not a postgres:// URL')
-  const [, start = '', hosts = '', rest = ''] = parts
-  const servers = hosts.split(',').map((host) => [host, `${start}${host}${rest}`] as const)
-  // Without a host, pg uses the one of the query, or a socket.
-  if (servers.some(([, serverUrl]) => !URL.canParse(serverUrl.replace('@/', '@host/'))))
-    throw new StoreError(
-      'unusable',
-      'the address of the journal is not a valid URL; special characters of a password must be percent-encoded',
-    )
-  return servers
+/** Throws a StoreError that repeats nothing of the address. */
+function readAddress(url: string): PostgresAddress {
+  try {
+    return readPostgresAddress(url)
+  } catch (error) {
+    if (error instanceof AddressProblem)
+      throw new StoreError('unusable', `the address of the journal cannot be used: ${error.message}`)
+    throw error
+  }
+}
+
+/** How one server of an address is connected to. The files of certificates are read again each time: they are renewed. */
+function configOf(address: PostgresAddress, { host, port }: PostgresServer): ClientConfig {
+  const { user, password, database, sslMode, sslRootCert, sslCert, sslKey, channelBinding } = address
+  const ssl = {
+    rejectUnauthorized: sslMode !== 'no-verify',
+    // As libpq has it: the certificates that the system trusts.
+    ...(sslRootCert === undefined || sslRootCert === 'system'
+      ? {}
+      : { ca: readPem('sslrootcert', sslRootCert) }),
+    ...(sslCert === undefined ? {} : { cert: readPem('sslcert', sslCert) }),
+    ...(sslKey === undefined ? {} : { key: readPem('sslkey', sslKey) }),
+  }
+  return {
+    ...{ host, port, user, password, database },
+    ssl: sslMode === 'disable' ? false : ssl,
+    enableChannelBinding: channelBinding !== 'disable',
+  }
+}
+
+function readPem(parameter: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new StoreError('unusable', `${parameter} cannot be read: ${firstLineOf(cause)}`, { cause })
+  }
 }
