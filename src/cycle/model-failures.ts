@@ -1,19 +1,8 @@
 /**
  * The failures of the model that scores: consecutive cycles that failed because of it, since the last one that it scored.
- * Health is degraded from the first of them until the model scores a cycle, also while its process restarts. If the process
- * has ended, the post that ends it is searched in the background.
+ * Health is degraded from the first of them until the model scores a cycle, also while its process restarts.
  */
-import { inBackground, type Log } from '../base/index.js'
-import {
-  ModelDownError,
-  ModelRowError,
-  type EmbeddingColumn,
-  type Model,
-  type ModelAbsence,
-  type ModelInputs,
-} from '../model/index.js'
-import { findFailingRow } from './failing-row.js'
-import { placedFailure, type ScoringAttempt } from './model-failure.js'
+import { ModelDownError, type Model, type ModelAbsence } from '../model/index.js'
 
 export interface ModelFailure {
   readonly version: string
@@ -26,16 +15,6 @@ export interface ModelFailure {
 export interface ModelFailuresParts {
   /** The model that would score now, also while its process restarts; null: none is loaded. */
   readonly model: () => Model | null
-  /** True while cycles are scored. */
-  readonly isBusy: () => boolean
-  /** True once the service is closing. */
-  readonly ended: () => boolean
-  readonly log: Log
-}
-
-export interface FailedPrediction {
-  readonly inputs: ModelInputs
-  readonly attempt: ScoringAttempt
 }
 
 interface Failure extends ModelFailure {
@@ -52,7 +31,6 @@ export class ModelFailures {
   #failure: Failure | null = null
   /** The last cycle that failed. */
   #lastCycle: string | null = null
-  #searchedModel: Model | null = null
 
   constructor(parts: ModelFailuresParts) {
     this.#parts = parts
@@ -98,34 +76,6 @@ export class ModelFailures {
     this.#count(cycleId, { model: null, version, reason, isUnloaded: !isRestarting }, true)
   }
 
-  /** Searches, in the background, the post that ends the process of the model. Vectors are copied before this returns. */
-  search(model: Model, error: unknown, { inputs, attempt }: FailedPrediction): void {
-    if (error instanceof ModelRowError || error instanceof ModelDownError) return
-    if (this.#searchedModel !== null) return
-    this.#searchedModel = model
-    const copies = { ...inputs, text: copyOf(inputs.text), image: copyOf(inputs.image) }
-    inBackground('model failure', this.#search(model, copies, attempt))
-  }
-
-  async #search(model: Model, inputs: ModelInputs, attempt: ScoringAttempt): Promise<void> {
-    try {
-      await this.#findPost(model, inputs, attempt)
-    } finally {
-      this.#searchedModel = null
-    }
-  }
-
-  async #findPost(model: Model, inputs: ModelInputs, attempt: ScoringAttempt): Promise<void> {
-    const isOver = (): boolean => this.#parts.ended() || this.#failure?.model !== model
-    const failingRow = await findFailingRow(model, inputs, { isBusy: this.#parts.isBusy, isOver })
-    const failure = this.#failure
-    if (failingRow === null || failure?.model !== model) return
-    const rowError = new ModelRowError(failingRow.error.message, failingRow.row)
-    const { message: reason } = placedFailure(rowError, attempt)
-    this.#failure = { ...failure, reason }
-    this.#parts.log.error({ model_version: model.version, problem: reason }, 'the model fails on this post')
-  }
-
   #count(cycleId: string, failed: Omit<Failure, 'cycleCount'>, isDown: boolean): void {
     const last = this.#failure
     const isSame =
@@ -139,11 +89,6 @@ export class ModelFailures {
     this.#failure = { ...failed, model, reason, cycleCount: (before?.cycleCount ?? 0) + 1 }
     for (const listener of this.#listeners) listener(this.#failure)
   }
-}
-
-/** Later cycles write other vectors into the rows. Everything else that a model reads of a cycle never changes. */
-function copyOf(column: EmbeddingColumn | null): EmbeddingColumn | null {
-  return column && { ...column, vectors: column.vectors.slice() }
 }
 
 function isDown(error: Error): boolean {

@@ -165,12 +165,8 @@ export class CyclePipeline {
     const recordOf = cycleRecordOf({ cycle, plan, weights, available, warnings })
     const heads = await predicting.catch((error: unknown) => {
       if (!(error instanceof ModelError)) throw error
-      const attempt = { version: model.version, what: `cycle ${cycle.cycleId}`, plan }
-      const placed = placedFailure(error, attempt)
+      const placed = placedFailure(error, { version: model.version, what: `cycle ${cycle.cycleId}`, plan })
       failures.failed(cycle.cycleId, model, placed)
-      // Read again: the vectors may have changed during the prediction.
-      const current = { ...modelInputs, ...embeddings.inputs(model, next, imagesStored) }
-      failures.search(model, error, { inputs: current, attempt })
       throw placed
     })
     if (scoring.count > 0) failures.scored(model)

@@ -104,8 +104,7 @@ export class CycleService {
     const images = new ImageCounts(store)
     const embeddings = new Embeddings(parts)
     const ended = (): boolean => this.#closing
-    const isBusy = (): boolean => queue.count('cycle') > 0
-    const failures = new ModelFailures({ model: parts.model, isBusy, ended, log })
+    const failures = new ModelFailures({ model: parts.model })
     const pipeline = new CyclePipeline(
       { codec, store, clock, limits: parts.limits, weights, images, embeddings, failures, log },
       pool,

@@ -81,6 +81,19 @@ describe('a loaded model', () => {
     expectClose((await model.predictRows(rows)).p_views, expectedViews([8, 0]))
   })
 
+  test('reads its inputs when it is called, also behind other batches', async () => {
+    const model = await load(packaged(sigmoidGraph))
+    const batches = [[0, 8], [998], [8, 8, 8], [0]]
+    const replies = batches.map((views) => {
+      const inputs = postsWithViews(views)
+      const reply = model.predict(inputs)
+      inputs.engagement.views.fill(7)
+      return reply
+    })
+    for (const [index, reply] of replies.entries())
+      expectClose((await reply).p_views, expectedViews(batches[index]!))
+  })
+
   test('serves batches of any size, and concurrent calls each with their own rows', async () => {
     const model = await load(packaged(sigmoidGraph))
     const batches = [1, 3000, 0, 2, 700].map((count) =>

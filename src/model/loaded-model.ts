@@ -20,7 +20,7 @@ import {
   type FeatureRows,
   type Vectors,
 } from './model.js'
-import { featureNames, missingEmbeddings } from './package/parse-manifest.js'
+import { missingEmbeddings } from './package/parse-manifest.js'
 import { imageEncoderHash, modelIdentity, textEncoderHash } from './package/identity.js'
 import { PackageFiles } from './package/package-files.js'
 import { readPackage, type ModelPackage } from './package/read-package.js'
@@ -35,7 +35,6 @@ import {
 } from './sessions/plans.js'
 import { providersOf, type Placement } from './sessions/placement.js'
 import type { Ports } from './sessions/ports.js'
-import { withCause } from './sessions/row-failure.js'
 import {
   openEncoderHost,
   openHeadsHost,
@@ -173,14 +172,7 @@ function assemble(
       columns.length === heads.length && columns.every(({ length }) => length === count),
       'the reply to a batch has one value per row and head',
     )
-    try {
-      clampHeads(heads, columns)
-    } catch (error) {
-      if (!(error instanceof ModelRowError)) throw error
-      const run = (some: HeadRows): Promise<Float32Array[]> => hosts.heads.run(some, timeLimitMs)
-      const { widths } = plan
-      throw await withCause(error, { widths, featureNames: featureNames(manifest), rows, columns, run })
-    }
+    clampHeads(heads, columns)
     return byName(heads, columns)
   }
   return {
@@ -215,11 +207,7 @@ function assemble(
     image: imageEncoder(manifest, hosts.image, timeLimitMs),
     galleries: manifest.galleries ?? [],
     predict: (inputs, limitMs) => {
-      const { text, image } = inputs
-      // Behind another batch, the request is written later: by then, other posts may have these places in the vectors.
-      const embeddings = hosts.heads.isBusy ? structuredClone({ text, image }) : { text, image }
-      const read = { ...inputs, ...embeddings }
-      const fill = (matrices: Matrices): void => fillMatrices(matrices, read, fillers)
+      const fill = (matrices: Matrices): void => fillMatrices(matrices, inputs, fillers)
       return predict({ count: inputs.count, fill }, limitMs)
     },
     predictRows: (rows) => {

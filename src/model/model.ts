@@ -17,8 +17,8 @@ export interface Model {
   readonly image: ImageEncoder | null
   /**
    * One batch for all rows. Heads come as `inputs.count` float32 values each, finite and in 0..1. Rejects with a
-   * `ModelError` when the model fails or a head is outside that range. When this function returns, the features are
-   * computed and sent to the process of the model, unless other batches wait. `timeLimitMs`: default that of the model.
+   * `ModelError` when the model fails or a head is outside that range. When this function returns, the inputs have been
+   * read: they may change. `timeLimitMs`: default that of the model.
    */
   predict(inputs: ModelInputs, timeLimitMs?: number): Promise<HeadColumns>
 }

@@ -14,10 +14,8 @@ export class FakeModel implements Model {
   failing = false
   /** A row with a prediction that is not a share. */
   wrongRow: number | null = null
-  /** A row with as many views ends the process; the next batch finds none. */
-  crashingViews: number | null = null
+  /** The next batch ends the process; the one after it finds none. */
   crashesOnce = false
-  crashCount = 0
   isDown = false
   /** Inputs of the batches so far. */
   readonly seen: ScoringInputs[] = []
@@ -31,11 +29,9 @@ export class FakeModel implements Model {
       this.isDown = false
       throw new ModelDownError('the model is down')
     }
-    const { engagement, readings } = inputs
-    if (this.crashesOnce || readings.some((row) => engagement.views[row] === this.crashingViews)) {
+    if (this.crashesOnce) {
       this.crashesOnce = false
       this.isDown = true
-      this.crashCount++
       throw new ModelError('the process of the model has crashed')
     }
     if (this.wrongRow !== null) throw new ModelRowError('head p_up: row', this.wrongRow)

@@ -27,7 +27,7 @@ export function byMatrix(make: (name: MatrixName) => Float32Array): Matrices {
 /** The parent's request: a number of rows, and a function that writes their matrices. */
 export interface HeadRows {
   readonly count: number
-  /** Must write every value: the memory is reused. */
+  /** Must write every value: the memory is reused. Called once, before the call that gets the rows returns. */
   readonly fill: (matrices: Matrices) => void
 }
 

@@ -8,7 +8,7 @@ import { ModelDownError, ModelError, type Vectors } from '../model.js'
 import { placementText, providersOf, type Placement } from './placement.js'
 import type { HeadsPlan, ImagePlan, Role, ServingPlan, TextPlan } from './plans.js'
 import { encoderOwnerFormat, headsOwnerFormat, type EncoderRequest, type HeadRows } from './batches.js'
-import type { OwnerFormat } from './messages.js'
+import type { OutgoingMessage, OwnerFormat } from './messages.js'
 import type { Ports } from './ports.js'
 import type { ReadyHeader } from './protocol.js'
 import { SessionProcess, startMsMax, type ProcessOptions } from './session-process.js'
@@ -85,15 +85,10 @@ export class SessionHost<Request, Reply> {
     return this.#process?.pid ?? null
   }
 
-  /** A batch is in progress: another one would wait. */
-  get isBusy(): boolean {
-    return this.#batchesWaiting > 0
-  }
-
   /**
    * Runs one batch; calls wait for those before them. Rejects with a `ModelDownError` while there is no process, and
-   * with a `ModelError` when the batch fails or its time limit has passed. If no other batch waits, the process has the
-   * whole request when this returns its promise.
+   * with a `ModelError` when the batch fails or its time limit has passed. The request has been read when this returns
+   * its promise.
    */
   async run(request: Request, timeLimitMs: number): Promise<Reply> {
     const { name, format } = this.#options
@@ -104,10 +99,12 @@ export class SessionHost<Request, Reply> {
     this.#lastBatch = batch.promise
     this.#batchesWaiting++
     try {
+      // By its turn, what the request reads may have changed: other posts may have these places in the vectors.
+      const message = turn === null ? undefined : copyOf(format.encodeRequest(request))
       if (turn !== null) await turn
       if (this.#process === null)
         throw new ModelDownError(`${name} is down: ${this.#absence.message}`, { cause: this.#absence })
-      const reply = await this.#process.run(format, request, timeLimitMs)
+      const reply = await this.#process.run(format, request, timeLimitMs, message)
       this.#restartMs = restartMsMin
       return reply
     } finally {
@@ -201,6 +198,12 @@ export function openEncoderHost(plan: TextPlan | ImagePlan, options: ServingOpti
     plan,
     format: encoderOwnerFormat(plan.role),
   })
+}
+
+/** The memory of the parts is used again for the next request. */
+function copyOf({ header, parts }: OutgoingMessage): OutgoingMessage {
+  const copies = parts.map((part) => new Uint8Array(part.buffer, part.byteOffset, part.byteLength).slice())
+  return { header, parts: copies }
 }
 
 function asModelError(error: unknown): ModelError {

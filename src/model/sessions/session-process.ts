@@ -126,20 +126,21 @@ export class SessionProcess {
   }
 
   /**
-   * Sends a request and resolves with the reply; the next request may begin then. The child has the request when this
+   * Sends a request, `encoded` if it was encoded before, and resolves with the reply; the next request may begin then. The child has the request when this
    * returns its promise. Rejects with a `ModelError`; if the request was sent, the process has ended then.
    */
   async run<Request, Reply>(
     format: OwnerFormat<Request, Reply>,
     request: Request,
     timeLimitMs: number,
+    encoded?: OutgoingMessage,
   ): Promise<Reply> {
     if (this.#endReason !== null) throw this.#endReason
     assert(this.#waiter === null, 'a process handles one request at a time')
     const waiter = Promise.withResolvers<Message>()
     let message: OutgoingMessage
     try {
-      message = format.encodeRequest(request)
+      message = encoded ?? format.encodeRequest(request)
       this.#child.payloads.write(message.parts)
     } catch (cause) {
       if (cause instanceof ModelError) throw cause
