@@ -12,6 +12,7 @@
         "src/codec/native/text_measures.cc",
         "src/codec/native/addon.cc",
         "src/base/native/descriptors.cc",
+        "src/base/native/process.cc",
         "src/model/image/native/js_weighted_means.cc",
         "src/model/image/native/weighted_means.cc",
         "src/codec/native/column_program.cc",

@@ -19,6 +19,7 @@ export { flushDirectory } from './flush-directory.js'
 export { PathTable, type PathMatch } from './path-table.js'
 export {
   areDescriptorsPrivate,
+  endProcess,
   nodeFlags,
   publicEnvironment,
   startProcess,

@@ -1,5 +1,5 @@
 /**
- * Child processes. Apart from the client and flock.ts, which run in other programs, only this file starts them, so that none inherits
+ * Child processes, and the end of this one. Apart from the client and flock.ts, which run in other programs, only this file starts them, so that none inherits
  * what it does not need: LMDB opens its file without close-on-exec, and a child could write to the database through the descriptor; the
  * environment may hold secrets; and SIGUSR1 would open the debugger of a Node process to every user of the machine.
  */
@@ -23,6 +23,8 @@ export const nodeFlags: readonly string[] = ['--disable-sigusr1']
 interface ProcessAddon {
   /** Marks the descriptors of this process: a child gets only those that its start names. */
   closeOnExec?: () => void
+  /** Ends this process without waiting for its threads. */
+  endProcess?: (code: number) => void
 }
 
 let addon: ProcessAddon | undefined
@@ -42,6 +44,18 @@ function loadAddon(): ProcessAddon {
 export function areDescriptorsPrivate(): boolean {
   addon ??= loadAddon()
   return addon.closeOnExec !== undefined
+}
+
+/**
+ * Ends this process, also while a thread reads from a volume that does not respond: `process.exit` alone waits for it, unless
+ * the addon is there.
+ */
+export function endProcess(code: number): never {
+  addon ??= loadAddon()
+  const { endProcess: end } = addon
+  // After all other listeners.
+  if (end !== undefined) process.once('exit', () => end(code))
+  process.exit(code)
 }
 
 /** Runs `spawn`. The child gets the descriptors of `stdio` and no others. */

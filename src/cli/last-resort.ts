@@ -3,6 +3,7 @@
  * the process ends, on purpose and with a line in the log, and its service manager starts it again. What was acknowledged
  * is on disk.
  */
+import { endProcess } from '../base/index.js'
 import { exitCode } from './failure.js'
 
 /** `report` must write before it returns. */
@@ -11,7 +12,7 @@ export function endOnUnexpectedError(report: (error: unknown) => void): void {
     try {
       report(error)
     } finally {
-      process.exit(exitCode.failure)
+      endProcess(exitCode.failure)
     }
   }
   process.on('uncaughtException', end)

@@ -3,6 +3,7 @@
  * runs this file.
  */
 import { Command, CommanderError } from 'commander'
+import { endProcess } from '../base/index.js'
 import { addCommands } from './commands.js'
 import { processContext, type CommandContext } from './context.js'
 import { exitCode, messageLine, reportFailure } from './failure.js'
@@ -70,5 +71,5 @@ const [outputError] = outputErrors
 if (outputError !== undefined)
   context.printMessage(`understudy: the output cannot be written: ${messageLine(outputError)}\n`)
 const isIncomplete = outputError !== undefined && code === exitCode.ok
-// Explicit exit: threads and sockets that a command left open must not keep the process alive.
-process.exit(isIncomplete ? exitCode.failure : code)
+// Explicit exit: threads and sockets that a command left open must not keep the process alive, nor a volume that does not respond.
+endProcess(isIncomplete ? exitCode.failure : code)

@@ -4,7 +4,7 @@
  */
 import { setFlagsFromString } from 'node:v8'
 import type { Command } from 'commander'
-import { areDescriptorsPrivate, inBackground } from '../base/index.js'
+import { areDescriptorsPrivate, endProcess, inBackground } from '../base/index.js'
 import { lockDirectory } from '../store/index.js'
 import { adminStarter, adminWarnings, ensureAdminToken, refuseKeyAsToken } from './admin-listener.js'
 import { ensureGeneratedKey } from './api-keys.js'
@@ -148,5 +148,5 @@ function warn(warnings: readonly string[], printMessage: PrintMessage): void {
 
 function exitAfterTimeout(printMessage: PrintMessage): never {
   printMessage('understudy: the server did not stop in time\n')
-  process.exit(exitCode.failure)
+  return endProcess(exitCode.failure)
 }

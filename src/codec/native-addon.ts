@@ -85,7 +85,7 @@ export interface LineWeights {
 export type WeightedMeans = (image: RgbPixels, columns: LineWeights, rows: LineWeights) => Uint8Array
 
 /** Increment here and in native/addon.cc with every change of `NativeAddon`, so that an older addon is not loaded. */
-const interfaceVersion = 8
+const interfaceVersion = 9
 
 /** Identifies the contract that the native decoder's table must have been generated from. */
 export const shapeHash = createHash('sha256').update(JSON.stringify(cycleShape)).digest('hex')
@@ -105,6 +105,8 @@ export interface NativeAddon {
   readonly textMeasureNames: readonly string[]
   /** Only src/base uses it. */
   readonly closeOnExec: () => void
+  /** Only src/base uses it. */
+  readonly endProcess: (code: number) => never
   /** Only src/model/image uses it. */
   readonly weightedMeans: WeightedMeans
   readonly bodyPaddingBytes: number

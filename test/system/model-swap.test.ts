@@ -9,14 +9,15 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { silentLog } from '../../src/base/index.js'
 import { makePackage } from '../../models/make-transport-test.js'
 import { referenceCodec } from '../../src/codec/index.js'
-import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
+import type { CycleRequest, CycleResponse, Models } from '../../src/contract/index.js'
 import { Quarantine } from '../../src/cycle/index.js'
 import { replayCycles, replayedInputs } from '../../src/history/index.js'
 import { loadModel, type LoadedModel } from '../../src/model/index.js'
 import { scoreRows } from '../../src/pool/index.js'
 import { databasePath, openSnapshot, type Store } from '../../src/store/index.js'
+import { adminTokenOf, callAdmin } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import { executable, projectDir, type ServerProcess } from '../helpers/server-process.js'
+import { executable, freePort, projectDir, type ServerProcess } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 // A swap starts processes, which takes long on a busy machine.
@@ -391,3 +392,26 @@ test('the two versions of these tests differ', () => {
     ).head.sha256
   expect(hash('a')).not.toBe(hash('b'))
 })
+
+test.runIf(process.platform === 'linux')(
+  'a models directory that does not respond delays neither cycles, nor the page, nor the end of the server',
+  async () => {
+    const port = await freePort()
+    server = await started({ UNDERSTUDY_MODELS_DIR: modelsDir, UNDERSTUDY_ADMIN_PORT: String(port) })
+    const files = ['ACTIVE', 'b/manifest.json'].map((name) => join(modelsDir, name))
+    for (const file of files) rmSync(file)
+    // Reads of them do not end, as those of files on a volume that does not respond.
+    expect(spawnSync('mkfifo', files).status).toBe(0)
+    const headers = { authorization: `Bearer ${adminTokenOf(server)}` }
+    const page = await callAdmin({ port, path: '/api/models', headers })
+    const noResponse = /its volume has not responded for 5 s/
+    expect((JSON.parse(page.text) as Models).models).toMatchObject([
+      { version: 'a', problem: null },
+      { version: 'b', problem: expect.stringMatching(noResponse) as string },
+    ])
+    await server.logged(noResponse)
+    expect((await server.postCycle(cycle(0))).status).toBe(200)
+    expect(await server.kill('SIGTERM')).toBe(0)
+    expect(server.log.trimEnd().split('\n').at(-1)).toContain('"msg":"stopped"')
+  },
+)

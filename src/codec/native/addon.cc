@@ -8,6 +8,7 @@
 #include "js_response_rows.h"
 #include "js_weighted_means.h"
 #include "napi.h"
+#include "process.h"
 #include "text_measures.h"
 
 namespace understudy {
@@ -23,7 +24,7 @@ Napi::Array texts(Napi::Env env, const char* const (&list)[count]) {
 
 Napi::Object start(Napi::Env env, Napi::Object exports) {
   // Changes with every change of this list, in native-addon.ts as well.
-  exports.Set("interfaceVersion", Napi::Number::New(env, 8));
+  exports.Set("interfaceVersion", Napi::Number::New(env, 9));
   exports.Set("shapeHash", Napi::String::New(env, cycle_shape_hash));
   exports.Set("decodeColumns", decode_columns(env));
   exports.Set("Decoder", js_decoder::define(env));
@@ -33,6 +34,7 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   exports.Set("textMeasureNames", texts(env, text_measure_names));
   // Used by src/base and src/model/image.
   exports.Set("closeOnExec", Napi::Function::New<close_on_exec>(env));
+  exports.Set("endProcess", Napi::Function::New<end_process>(env));
   exports.Set("weightedMeans", Napi::Function::New<js_weighted_means>(env));
   exports.Set("bodyPaddingBytes", Napi::Number::New(env, body_padding_bytes));
   return exports;

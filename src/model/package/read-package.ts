@@ -2,14 +2,14 @@
  * Reads a package from disk: `<models>/<model_version>/manifest.json` and the files that it names. Every error is a
  * `ModelError` that names a path.
  */
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findFeature, nearestFeature } from '../features/catalogue.js'
 import type { Feature } from '../features/feature.js'
 import { ModelError } from '../model.js'
 import type { Manifest } from './manifest.js'
 import { featureNames, namedFiles, parseEncoders, parseManifest } from './parse-manifest.js'
-import { accessFile, readBytes } from './read-file.js'
+import { accessPromptly } from './read-file.js'
 
 export const manifestName = 'manifest.json'
 const versionPattern = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
@@ -49,7 +49,7 @@ export async function readPackage(
   const files = await Promise.all(
     namedFiles(manifest).map(async ({ member, file, sha256 }) => {
       const path = join(directory, file)
-      const stats = await accessFile(path, () => stat(path))
+      const stats = await accessPromptly(path, () => stat(path))
       if (!stats.isFile()) throw new ModelError(`${path} is not a file`)
       return { member, file, path, sha256, bytes: stats.size }
     }),
@@ -71,7 +71,10 @@ export async function readManifest(
   checkVersion(version)
   const directory = join(modelsDir, version)
   const manifestFile = join(directory, manifestName)
-  const manifest = parse((await readBytes(manifestFile)).toString('utf8'), manifestFile)
+  const manifest = parse(
+    await accessPromptly(manifestFile, () => readFile(manifestFile, 'utf8')),
+    manifestFile,
+  )
   if (manifest.model_version !== version) {
     throw new ModelError(
       `${manifestFile}: model_version is ${manifest.model_version}, but the directory is named ${version}`,

@@ -6,7 +6,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codeOf } from '../../base/index.js'
 import { ModelError } from '../model.js'
-import { accessFile, readBytes } from './read-file.js'
+import { accessPromptly } from './read-file.js'
 import { isVersion, manifestName } from './read-package.js'
 
 const activeName = 'ACTIVE'
@@ -16,12 +16,14 @@ export const shadowCountMax = 8
 
 /** Versions that have a manifest, sorted by name. `readPackage` checks whether a package is valid. */
 export async function listModels(modelsDir: string): Promise<string[]> {
-  const entries = await accessFile(modelsDir, () => readdir(modelsDir, { withFileTypes: true }))
+  const entries = await accessPromptly(modelsDir, () => readdir(modelsDir, { withFileTypes: true }))
   const names = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map((e) => e.name)
   const hasManifest = await Promise.all(
-    names.map(async (name) =>
-      (await readdir(join(modelsDir, name)).catch((): string[] => [])).includes(manifestName),
-    ),
+    names.map(async (name) => {
+      const directory = join(modelsDir, name)
+      const files = await accessPromptly(directory, () => readdir(directory)).catch((): string[] => [])
+      return files.includes(manifestName)
+    }),
   )
   return names.filter((name, index) => isVersion(name) && hasManifest[index]).sort()
 }
@@ -30,8 +32,8 @@ export async function listModels(modelsDir: string): Promise<string[]> {
 export async function activeVersion(modelsDir: string): Promise<string> {
   const file = join(modelsDir, activeName)
   const absence = 'does not exist; `understudy models activate <version>` writes it'
-  const bytes = await readBytes(file, absence).catch(async (error: unknown) => {
-    await accessFile(`the models directory ${modelsDir}`, () => stat(modelsDir))
+  const bytes = await accessPromptly(file, () => readFile(file), absence).catch(async (error: unknown) => {
+    await accessPromptly(`the models directory ${modelsDir}`, () => stat(modelsDir))
     throw error
   })
   const version = bytes.toString('utf8').trim()
@@ -41,16 +43,17 @@ export async function activeVersion(modelsDir: string): Promise<string> {
 
 /** Changes whenever `ACTIVE` is written, also with the same version; null if it cannot be read. */
 export async function activeStamp(modelsDir: string): Promise<string | null> {
-  const stats = await stat(join(modelsDir, activeName), { bigint: true }).catch(() => null)
+  const file = join(modelsDir, activeName)
+  const stats = await accessPromptly(file, () => stat(file, { bigint: true })).catch(() => null)
   return stats === null ? null : String(stats.mtimeNs)
 }
 
 /** The versions that `SHADOW` names, one per line, in its order; none if the file does not exist. */
 export async function shadowVersions(modelsDir: string): Promise<string[]> {
   const file = join(modelsDir, shadowName)
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    if (codeOf(cause) === 'ENOENT') return ''
-    throw new ModelError(`${file} cannot be read: ${(cause as Error).message}`, { cause })
+  const text = await accessPromptly(file, () => readFile(file, 'utf8')).catch((error: unknown) => {
+    if (error instanceof ModelError && codeOf(error.cause) === 'ENOENT') return ''
+    throw error
   })
   const versions = text
     .split('\n')
