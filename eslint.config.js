@@ -186,8 +186,8 @@ export default defineConfig(
         },
         {
           selector:
-            'ImportDeclaration[importKind!="type"][source.value=/contract.(?!health|refusals|sentences|warnings)/]',
-          message: 'The page imports only types and sentences of the contract.',
+            'ImportDeclaration[importKind!="type"][source.value=/contract.(?!health|page-facts|refusals|sentences|warnings)/]',
+          message: 'The page imports only types, sentences and page-facts of the contract.',
         },
       ],
     },

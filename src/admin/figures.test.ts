@@ -15,7 +15,7 @@ import type { EventStreams } from './event-streams.js'
 import type { JobLimiter } from './routes.js'
 import { ServiceMetrics } from './metrics/metrics.js'
 import type { Observer, ObserverEvents } from './observer.js'
-import { now } from './page-data/now.js'
+import { nextCycle, now } from './page-data/now.js'
 
 const nowMs = Date.parse('2026-03-02T04:00:10.000Z')
 const newestCycleMs = Date.parse('2026-03-02T03:50:00.000Z')
@@ -153,10 +153,34 @@ test('/api/now has each figure under its name', async () => {
     last_cycle: pointFixture(0),
     last_cycle_id: '20260302T1255',
     last_cycle_received_at: '2026-03-02T03:55:30.000Z',
-    next_cycle_due_at: '2026-03-02T03:55:00.000Z',
+    next_cycle: { due_at: '2026-03-02T03:55:00.000Z', overdue_from: '2026-03-02T03:56:00.000Z' },
     first_scores: firstScores,
     queue: { cycles: 2, cycles_max: 5, texts: 71, images: 72 },
     storage: { size_bytes: 3 * 2 ** 30, free_bytes: 5 * 2 ** 30 },
+  })
+})
+
+describe('the next cycle', () => {
+  const dueMs = newestCycleMs + 5 * 60_000
+  const halfHour = 30 * 60_000
+
+  test('is due five minutes after the newest one, and overdue a minute later', () => {
+    expect(nextCycle(newestCycleMs, newestCycleMs)).toEqual({
+      due_at: '2026-03-02T03:55:00.000Z',
+      overdue_from: '2026-03-02T03:56:00.000Z',
+    })
+  })
+
+  test.each([-halfHour, -halfHour + 1, halfHour - 1, halfHour])(
+    'is never overdue if the last one arrived half an hour from it, or more: %d ms',
+    (ms) => {
+      const isOverdueLater = nextCycle(newestCycleMs, dueMs + ms)?.overdue_from !== null
+      expect(isOverdueLater).toBe(Math.abs(ms) < halfHour)
+    },
+  )
+
+  test('is unknown before the first cycle', () => {
+    expect(nextCycle(-Infinity, newestCycleMs)).toBeNull()
   })
 })
 

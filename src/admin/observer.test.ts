@@ -5,6 +5,7 @@ import { endedRequest as request, observed } from '../../test/helpers/observed-c
 import { formatInstant, type CycleRequest } from '../contract/index.js'
 import { RequestBody, StageClock } from '../cycle/index.js'
 import type { EndedRequest } from '../server/index.js'
+import { Observer } from './observer.js'
 import { picks, picksQuery } from './page-data/picks.js'
 import type { Entry, Titles } from './page-data/titles.js'
 
@@ -18,6 +19,7 @@ const untitled = noTitles as unknown as Titles
 const query = picksQuery(new URLSearchParams())
 const gone = new AbortController().signal
 
+const decided = (ms: number) => ({ decided_at: formatInstant(ms) })
 const extracted = (ms: number) => ({ extracted_at: formatInstant(ms) })
 
 test('a first score within two cycles is on time, one after that is late, one that never comes is never', async () => {
@@ -27,10 +29,11 @@ test('a first score within two cycles is on time, one after that is late, one th
   await post(cycleBody(0, { candidates, engagement: [at(0, 1)] }))
   expect(observer.points.last?.first_scores).toEqual({ on_time: 1, late: 0, never: 0, overdue: 0 })
   await post(cycleBody(1, { engagement: [at(1, 2)] }))
-  expect(observer.points.last?.first_scores).toEqual({ on_time: 1, late: 0, never: 0, overdue: 0 })
+  // The cycle of the deadline has not scored two.
+  expect(observer.points.last?.first_scores).toEqual({ on_time: 1, late: 0, never: 0, overdue: 2 })
   await post(cycleBody(2, { engagement: [at(2, 3)] }))
   expect(observer.points.last?.first_scores).toEqual({ on_time: 0, late: 1, never: 0, overdue: 1 })
-  await post(cycleBody(3, { removals: [removal('g', 4)] }))
+  await post(cycleBody(3, { removals: [removal('g', 4, decided(cycleMs(3)))] }))
   expect(observer.points.last?.first_scores).toEqual({ on_time: 0, late: 0, never: 1, overdue: 0 })
   expect(observer.firstScores(cycleMs(100))).toMatchObject({ on_time: 2, late: 1, never: 1, share: 0.5 })
 })
@@ -47,13 +50,70 @@ test('the total of a cycle is the sum of its stages without the sending, which w
   expect(ms).toBe(Object.values(others).reduce((sum, stage) => sum + stage))
 })
 
-test('a post that leaves without a score counts only if it leaves after its deadline', async () => {
+test('a post that leaves without a score counts only if it was decided after its deadline, whenever that is reported', async () => {
   const { observer, post } = await observed()
-  const candidates = [1, 2].map((n) => candidate('g', n, extracted(cycleMs(0) - 1000)))
+  // The deadline is that of cycle 1.
+  const candidates = [1, 2, 3, 4].map((n) => candidate('g', n, extracted(cycleMs(0) - 1000)))
   await post(cycleBody(0, { candidates }))
-  await post(cycleBody(1, { removals: [removal('g', 1)] }))
-  await post(cycleBody(2, { removals: [removal('g', 2)] }))
+  await post(cycleBody(1, { removals: [removal('g', 1, decided(cycleMs(1)))] }))
+  const late = [cycleMs(1) - 1, cycleMs(1), cycleMs(1) + 1]
+  const removals = late.map((ms, index) => removal('g', index + 2, decided(ms)))
+  // The client was down meanwhile.
+  await post(cycleBody(9, { removals }))
   expect(observer.points.items.map(({ first_scores }) => first_scores.never)).toEqual([0, 0, 1])
+})
+
+test('posts with equal scores share their average rank: among the picks, in the timeline and among the saves', async () => {
+  const { sources, observer, post } = await observed()
+  const candidates = [1, 2, 3, 4].map((n) => candidate('g', n))
+  const engagement = [50, 70, 50, 50].map((views, i) => reading('g', i + 1, cycleMs(0), { views }))
+  await post(cycleBody(0, { candidates, engagement }))
+  const read = () => picks({ sources, observer, titles: untitled }, query, gone)
+  expect((await read()).picks.map(({ post_no, rank }) => [post_no, rank])).toEqual([
+    [2, 1],
+    [1, 3],
+    [3, 3],
+    [4, 3],
+  ])
+  await post(
+    cycleBody(1, { removals: [1, 2].map((n) => removal('g', n, { reason: 'saved', tier: 'light' })) }),
+  )
+  expect((await read()).saves.map(({ post_no, rank, of }) => [post_no, rank, of])).toEqual([
+    [2, 1, 4],
+    [1, 3, 4],
+  ])
+})
+
+test('after a restart, the picks have the stored status and reason of each post', async () => {
+  const { sources, observer, post } = await observed()
+  const candidates = [
+    candidate('g', 1),
+    candidate('g', 2),
+    candidate('g', 3),
+    candidate('g', 4, { title: '' }),
+    candidate('g', 5),
+    candidate('g', 6, { created_at: null }),
+  ]
+  const unavailable = {
+    status: 'missing',
+    views: null,
+    up: null,
+    down: null,
+    comment_cnt: null,
+    rtb_vote: null,
+  } as const
+  const engagement = [1, 2, 4, 6].map((n) => reading('g', n, cycleMs(0)))
+  engagement.push(reading('g', 5, cycleMs(0), unavailable), reading('h', 99, cycleMs(0)))
+  await post(cycleBody(0, { candidates, engagement }))
+  const shown = async (of: Observer) => {
+    const all = await picks({ sources, observer: of, titles: untitled }, query, gone)
+    return all.picks.map(({ post_no, status, reason, rank }) => [post_no, status, reason, rank])
+  }
+  const before = await shown(observer)
+  expect(new Set(before.map(([, , reason]) => reason))).toEqual(
+    new Set([null, 'missing_title', 'missing_clock', 'post_unavailable']),
+  )
+  expect(await shown(new Observer(sources))).toEqual(before)
 })
 
 test('first scores are those of the last 24 hours: none if all cycles are older, also no post that was overdue', async () => {

@@ -6,8 +6,10 @@
 import { randomUUID } from 'node:crypto'
 import { clipText, dayMs } from '../base/index.js'
 import {
+  cyclesOperation,
   firstScoreTarget,
   outcomeCodes,
+  recordedCallsMax,
   removalReasonCodes,
   tierCodes,
   type CallRecord,
@@ -41,15 +43,11 @@ export interface ObserverEvents {
   readonly onCall?: (call: CallRecord) => void
 }
 
-const callCountMax = 1000
-/** Of the other operations, and of calls without a valid key: thousands of them would push the cycles out of the recorder. */
-const otherCallCountMax = 200
 /** Twice the cycles of a day at the usual interval. */
 const pointCountMax = 600
 const saveCountMax = 200
 /** In a warning. */
 const detailCharsMax = 300
-const cyclesOperation = 'POST /v1/cycles'
 export const unauthorizedCode: ErrorKind = 'unauthorized'
 /** For cycles whose response takes longer to send. */
 const processMsMax = 1000
@@ -61,8 +59,8 @@ export class Observer {
   readonly instance = randomUUID()
   /** Points of the 24 hours before the newest one. */
   readonly points = new Ring<CyclePoint>(pointCountMax)
-  readonly calls = new Ring<CallRecord>(callCountMax)
-  readonly otherCalls = new Ring<CallRecord>(otherCallCountMax)
+  readonly calls = new Ring<CallRecord>(recordedCallsMax.calls)
+  readonly otherCalls = new Ring<CallRecord>(recordedCallsMax.other)
   readonly saves = new Ring<ObservedSave>(saveCountMax)
   readonly tracks = new ScoreTracks()
   readonly #sources: ServerSources
@@ -154,7 +152,7 @@ export class Observer {
     const { plan, call } = event
     this.#addSaves(event)
     this.tracks.add(trackOf(event))
-    const first_scores = this.#firstScores.observe(plan, call.cycle.cycleAt.ms)
+    const first_scores = this.#firstScores.observe(plan, call.cycle)
     const point = { ...pointOf(event), first_scores }
     this.points.add(point)
     this.points.dropWhile(

@@ -5,9 +5,11 @@
  */
 import {
   assert,
+  averageRank,
+  countsInSorted,
   GalleryTable,
   headNames,
-  outcome,
+  outcomeCodeOf,
   type CounterName,
   type CycleResponse,
   type HeadColumns,
@@ -36,7 +38,7 @@ interface TrackParts {
 }
 
 export interface Rank {
-  /** 1 is the highest score, equal scores share a rank; null: the post has no score. */
+  /** 1 is the highest score, equal scores share their average rank; null: the post has no score. */
   readonly rank: number | null
   /** Posts that have a score. */
   readonly of: number
@@ -119,13 +121,7 @@ export class Track {
     const score = this.scoreAt(slot)
     const of = this.#ascending.length
     if (score === null) return { rank: null, of }
-    let [low, high] = [0, of]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.#ascending[middle]! <= score) low = middle + 1
-      else high = middle
-    }
-    return { rank: of - low + 1, of }
+    return { rank: averageRank(countsInSorted(this.#ascending, score)), of }
   }
 
   #valueAt(column: Float32Array | null, slot: number): number | null {
@@ -211,9 +207,7 @@ export function trackOfResponse(response: CycleResponse): Track {
     modelVersion: response.model_version,
     weightsVersion: response.weights_version,
     keys: { ...keys, index: new SlotIndex(keys) },
-    outcomes: Uint8Array.from(pending, ({ status }) =>
-      status === 'scored' ? outcome.scored : outcome.waiting,
-    ),
+    outcomes: Uint8Array.from(pending, outcomeCodeOf),
     scoredSlots,
     scores: column('score'),
     heads: Object.fromEntries(headNames.map((name) => [name, column(name)])) as Record<

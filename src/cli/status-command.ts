@@ -26,10 +26,6 @@ const settingFlags: readonly SettingName[] = [
 ]
 const watchMs = 2000
 const responseMsMax = 5000
-/** A cycle may take a moment to arrive after it is due. */
-const graceMs = 60_000
-/** Limits the time from the arrival of a cycle until the next one is due. */
-const delayMsMax = 30 * minuteMs
 const clearScreen = '\x1b[H\x1b[2J'
 
 export function addStatusCommand(program: Command, context: CommandContext): void {
@@ -207,12 +203,11 @@ function modelText({ model, loading_version }: Now): string {
   return loading_version === null ? serving : `${serving}; ${loading_version} is being loaded`
 }
 
-/** Same as on the page. A cycle that arrives far from its time is of a simulated or repeated past: none is overdue. */
-function dueText({ time, next_cycle_due_at: due, last_cycle_received_at: received }: Now): string {
-  if (due === null) return 'unknown'
-  const isLive = received !== null && Math.abs(Date.parse(received) - Date.parse(due)) < delayMsMax
-  const lateMs = Date.parse(time) - Date.parse(due)
-  return `${kstClock(due)}${isLive && lateMs > graceMs ? `, ${spanText(lateMs)} overdue` : ''}`
+function dueText({ time, next_cycle: next }: Now): string {
+  if (next === null) return 'unknown'
+  const { due_at, overdue_from } = next
+  const isOverdue = overdue_from !== null && Date.parse(time) > Date.parse(overdue_from)
+  return `${kstClock(due_at)}${isOverdue ? `, ${spanText(Date.parse(time) - Date.parse(due_at))} overdue` : ''}`
 }
 
 /** Such as `75 s` or `12 min`. */

@@ -18,7 +18,7 @@ const ready: Now = {
   last_cycle: null,
   last_cycle_id: '20260302T0900',
   last_cycle_received_at: '2026-03-02T00:00:01.000Z',
-  next_cycle_due_at: '2026-03-02T00:05:00.000Z',
+  next_cycle: { due_at: '2026-03-02T00:05:00.000Z', overdue_from: '2026-03-02T00:06:00.000Z' },
   first_scores: { on_time: 0, late: 0, never: 0, overdue: 0, share: null, target: 0.99 },
   queue: { cycles: 0, cycles_max: 5, texts: 0, images: 0 },
   storage: { size_bytes: null, free_bytes: null },
@@ -49,15 +49,17 @@ test('times are in KST', () => {
 
 test.each([
   ['59 s after the cycle is due', '2026-03-02T00:05:59.000Z', '2026-03-02 09:05:00 KST'],
+  ['60 s after it', '2026-03-02T00:06:00.000Z', '2026-03-02 09:05:00 KST'],
   ['61 s after it', '2026-03-02T00:06:01.000Z', '2026-03-02 09:05:00 KST, 61 s overdue'],
   ['20 minutes after it', '2026-03-02T00:25:00.000Z', '2026-03-02 09:05:00 KST, 20 min overdue'],
 ])('%s: the next cycle is shown as the page shows it', (_, time, text) => {
   expect(shown({ ...ready, time }, 'next cycle due')).toBe(text)
 })
 
-test('no cycle of a repeated past is overdue', () => {
-  const past = { ...ready, next_cycle_due_at: '2026-02-01T00:05:00.000Z' }
-  expect(shown(past, 'next cycle due')).toBe('2026-02-01 09:05:00 KST')
+test('no cycle of a repeated past is overdue, and none is due before the first', () => {
+  const next_cycle = { due_at: '2026-02-01T00:05:00.000Z', overdue_from: null }
+  expect(shown({ ...ready, next_cycle }, 'next cycle due')).toBe('2026-02-01 09:05:00 KST')
+  expect(shown({ ...ready, next_cycle: null }, 'next cycle due')).toBe('unknown')
 })
 
 test('a service that loads its first model is loading; with another problem, or after a failure, it is degraded', () => {

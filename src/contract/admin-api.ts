@@ -19,9 +19,9 @@ export interface Check {
 export interface FirstScores {
   readonly on_time: number
   readonly late: number
-  /** They left after the deadline without one. */
+  /** They were decided after the deadline without one. */
   readonly never: number
-  /** Posts that are pending without a score although their deadline has passed. */
+  /** Posts that are pending without a score although the cycle of their deadline has come. */
   readonly overdue: number
 }
 
@@ -77,6 +77,13 @@ export interface FailedVersion {
   readonly at: string
 }
 
+/** The cycle after the newest one. */
+export interface NextCycle {
+  readonly due_at: string
+  /** After it, the cycle is overdue; null: cycles arrive far from their times, of a simulated or repeated past. */
+  readonly overdue_from: string | null
+}
+
 /** `/api/now` */
 export interface Now {
   readonly time: string
@@ -95,7 +102,8 @@ export interface Now {
   readonly last_cycle: CyclePoint | null
   readonly last_cycle_id: string | null
   readonly last_cycle_received_at: string | null
-  readonly next_cycle_due_at: string | null
+  /** Null: no cycle has come, so that none is due. */
+  readonly next_cycle: NextCycle | null
   /** Counts of the last 24 hours. `share` is the share in time; null if there is none. */
   readonly first_scores: FirstScores & { readonly share: number | null; readonly target: number }
   readonly queue: {

@@ -7,7 +7,7 @@ import { assert } from './assert.js'
 import type { GalleryIds } from './gallery-table.js'
 import { cycleShape, rowShape } from './shape.js'
 import type { Instant } from './time.js'
-import type { EngagementRow, CandidateScoreRow } from './wire.js'
+import type { CandidateScoreRow, EngagementRow, ResultRow } from './wire.js'
 
 // ---- enums as codes: the position in the wire type's list
 
@@ -206,6 +206,11 @@ export const outcome = {
   postUnavailable: 4,
   unknownPost: 5,
 } as const
+
+/** Index of a result in `outcomeCodes`. */
+export function outcomeCodeOf({ status, reason }: ResultRow): number {
+  return outcomeCodes.findIndex((code) => code.status === status && code.reason === (reason ?? null))
+}
 
 export const headNames = ['p_views', 'p_comments', 'p_up', 'downvote_share'] as const
 export type HeadName = (typeof headNames)[number]

@@ -17,14 +17,6 @@ export interface Instant {
 export const kstOffsetMs = 9 * hourMs
 export const cycleBoundaryMs = 5 * minuteMs
 
-/** The target of the contract: the share of posts that have their first score by `firstScoreDeadline`. */
-export const firstScoreTarget = 0.99
-
-/** Two cycles: the second five-minute boundary at or after `extracted_at`, milliseconds since 1970. */
-export function firstScoreDeadline(extractedMs: number): number {
-  return (Math.ceil(extractedMs / cycleBoundaryMs) + 1) * cycleBoundaryMs
-}
-
 /** The form of a `cycle_id`: `YYYYMMDDTHHMM`. */
 export const cycleIdPattern = /^\d{8}T\d{4}$/
 

@@ -19,11 +19,11 @@ import { createMemoryContents, memoryStore, type MemoryContents } from '../../te
 import '../../test/helpers/poisoned-memory.js'
 import { nextTurn } from '../base/index.js'
 import { loadCodec } from '../codec/index.js'
-import type { CycleRequest } from '../contract/index.js'
+import type { CycleRequest, StageName } from '../contract/index.js'
 import type { PoolState } from '../pool/index.js'
 import { StoreError } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
-import { StageClock, type StageName } from './stage-clock.js'
+import { StageClock } from './stage-clock.js'
 import { RequestBody } from './request-body.js'
 
 let contents: MemoryContents

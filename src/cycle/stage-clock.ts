@@ -3,20 +3,7 @@
  * counts once.
  */
 import type { ResponseColumns } from '../codec/index.js'
-
-/** The stages in order. `wait` is the serial queue. `encode` includes the rest of the compression of the request. */
-export const stageNames = [
-  'receive',
-  'decode',
-  'wait',
-  'plan',
-  'features',
-  'infer',
-  'encode',
-  'commit',
-  'send',
-] as const
-export type StageName = (typeof stageNames)[number]
+import type { StageName } from '../contract/index.js'
 
 /** The response to a new cycle, without its results. */
 export type CycleSummary = Omit<ResponseColumns, 'results'>

@@ -1,7 +1,7 @@
 /**
  * The recorded request and response of a cycle, and where its record contains a post.
  */
-import { outcomeCodes, type CycleHash, type CycleResponse, type ResultRow } from '../contract/index.js'
+import type { CycleHash, CycleResponse, ResultRow } from '../contract/index.js'
 import { readCycleTable } from '../records/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 
@@ -27,11 +27,6 @@ export function readResponse(store: Store, cycleId: string): CycleResponse {
 /** The results of pending posts, in order of entry. */
 export function pendingResults({ results }: CycleResponse): ResultRow[] {
   return results.filter(({ reason }) => reason !== 'unknown_post')
-}
-
-/** Index of a result in `outcomeCodes`. */
-export function outcomeCodeOf({ status, reason }: ResultRow): number {
-  return outcomeCodes.findIndex((code) => code.status === status && code.reason === (reason ?? null))
 }
 
 /** Rows, by name, of the candidates of the cycle at `position`; none if its record has expired. */

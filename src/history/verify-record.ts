@@ -1,11 +1,17 @@
 /**
  * Verifies the record of a cycle against its response, and against the plan of its request.
  */
-import { headNames, warningText, type CycleColumns, type CycleResponse } from '../contract/index.js'
+import {
+  headNames,
+  outcomeCodeOf,
+  warningText,
+  type CycleColumns,
+  type CycleResponse,
+} from '../contract/index.js'
 import { plannedTables } from '../cycle/index.js'
 import { scoreRows, type CyclePlan } from '../pool/index.js'
 import { readCycleHeader, readCycleTable, tookEffect, type CycleRows } from '../records/index.js'
-import { outcomeCodeOf, pendingResults, postName } from './records.js'
+import { pendingResults, postName } from './records.js'
 
 export interface RecordChecks {
   /** Null if it cannot be read. */

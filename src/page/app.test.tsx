@@ -60,7 +60,7 @@ test('an overdue cycle is a warning, although each check of the service is ok', 
   setServerTime(Date.parse('2026-03-02T04:07:00Z'))
   expect(state('ok', 'ok', 'ok', 'ok')).toEqual([
     ['warn warning'],
-    'warning last cycle: the next is 7 min overdue; arrived 11 min agoconnecting',
+    'warning next cycle: 7 min overdueconnecting',
   ])
 })
 

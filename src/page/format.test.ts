@@ -143,3 +143,13 @@ test('Korean has its own dates, units and large numbers', () => {
   ]).toEqual(['3시간 5분', '1.23만', '98.7%', '-5.0%p'])
   expect(format.counted(1234, t.units.cycles)).toBe('cycle 1,234개')
 })
+
+test.each([
+  [1, '1'],
+  [2.5, '2.5'],
+  [1200, '1,200'],
+  [1200.5, '1,200.5'],
+  [null, '–'],
+])('the rank %s is %s: half ranks are those of equal scores', (value, text) => {
+  expect(format.rank(value)).toBe(text)
+})

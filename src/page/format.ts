@@ -138,6 +138,11 @@ export function integer(value: number | null | undefined): string {
   return value === null || value === undefined ? dash : fixed(value, 0)
 }
 
+/** `7`, and `2.5` for equal scores, which share their average rank. */
+export function rank(value: number | null | undefined): string {
+  return value === null || value === undefined ? dash : fixed(value, Number.isInteger(value) ? 0 : 1)
+}
+
 /** Three significant digits from 10,000 on: `12.3K`, `1.23M`; `1.23만`, `123만`. */
 export function compact(value: number | null | undefined): string {
   if (value === null || value === undefined) return dash

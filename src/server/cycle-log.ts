@@ -3,7 +3,8 @@
  * nor other texts of a body.
  */
 import type { Log } from '../base/index.js'
-import { StageClock, type StageName } from '../cycle/index.js'
+import type { StageName } from '../contract/index.js'
+import { StageClock } from '../cycle/index.js'
 
 export class CycleLog extends StageClock {
   #cycleId: string | null = null

@@ -95,7 +95,7 @@ export const nowFixture: Now = {
   last_cycle: pointFixture(0),
   last_cycle_id: '20260302T1255',
   last_cycle_received_at: '2026-03-02T03:55:30.000Z',
-  next_cycle_due_at: '2026-03-02T04:00:00.000Z',
+  next_cycle: { due_at: '2026-03-02T04:00:00.000Z', overdue_from: '2026-03-02T04:01:00.000Z' },
   first_scores: { on_time: 1950, late: 21, never: 12, overdue: 17, share: 0.975, target: 0.99 },
   queue: { cycles: 2, cycles_max: 5, texts: 31, images: 1 },
   storage: { size_bytes: 3 * 2 ** 30, free_bytes: 5 * 2 ** 30 },

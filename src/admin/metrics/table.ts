@@ -5,8 +5,7 @@
  * the rest.
  */
 import { backgroundWorkNames } from '../../base/index.js'
-import { operations, outcomeCodes, warningCodes } from '../../contract/index.js'
-import { stageNames } from '../../cycle/index.js'
+import { operations, outcomeCodes, stageNames, warningCodes } from '../../contract/index.js'
 import { heldBytesKinds, heldCallsKinds } from '../../server/index.js'
 import { checkNames } from '../checks.js'
 

@@ -2,13 +2,10 @@
  * `/api/posts/{gall_id}/{post_no}/images/{position}`: the normalised JPEG of an image. Its address on the page contains its
  * SHA-256, so a browser caches it without revalidation.
  */
-import { ServiceError, type ImageFacts } from '../../contract/index.js'
+import { ServiceError, shownHashChars, type ImageFacts } from '../../contract/index.js'
 import type { ServerSources } from '../../server/index.js'
 import type { ImageKey } from '../../store/index.js'
 import type { Reply } from '../routes.js'
-
-/** Part of the hash in the page's addresses: enough to tell apart what was ever stored at one position. */
-const hashChars = 16
 
 /** The stored images of a post, at most `countMax`. */
 export function imagesOf(
@@ -38,5 +35,5 @@ export function image({ store }: ServerSources, key: ImageKey, sha256: string | 
 }
 
 function hexOf(hash: Uint8Array): string {
-  return Buffer.from(hash).toString('hex').slice(0, hashChars)
+  return Buffer.from(hash).toString('hex').slice(0, shownHashChars)
 }

@@ -1,13 +1,25 @@
 /**
  * `/api/now`: the state of the service in one object.
  */
-import { cycleBoundaryMs, type FailedVersion, type Now } from '../../contract/index.js'
+import { minuteMs } from '../../base/index.js'
+import {
+  cycleBoundaryMs,
+  formatInstant,
+  type FailedVersion,
+  type NextCycle,
+  type Now,
+} from '../../contract/index.js'
 import { lastCycleOf, type ServerSources } from '../../server/index.js'
 import type { Settings } from '../../settings/index.js'
 import type { HealthChecks } from '../checks.js'
 import { failedVersions } from '../failed-versions.js'
 import { modelCommands } from '../model-commands.js'
 import type { Observer } from '../observer.js'
+
+/** A cycle may take a moment to arrive after it is due. */
+const graceMs = minuteMs
+/** A cycle that arrives further from the time of the next one is of a simulated or repeated past. */
+const delayMsMax = 30 * minuteMs
 
 export interface NowParts {
   readonly sources: ServerSources
@@ -53,14 +65,20 @@ export async function now({ sources, observer, checks, version }: NowParts): Pro
     last_cycle: observer.points.last ?? null,
     last_cycle_id: last?.cycleId ?? null,
     last_cycle_received_at: last?.receivedAt ?? null,
-    next_cycle_due_at: Number.isFinite(newestCycleMs)
-      ? new Date(newestCycleMs + cycleBoundaryMs).toISOString()
-      : null,
+    next_cycle: last === undefined ? null : nextCycle(newestCycleMs, Date.parse(last.receivedAt)),
     first_scores: observer.firstScores(nowMs),
     queue: { cycles: cycles.queuedCount, cycles_max: settings().cyclesWaitingMax + 1, texts, images },
     storage: { size_bytes, free_bytes },
     memory: { resident_bytes: rss, heap_used_bytes: heapUsed },
   }
+}
+
+/** `newestCycleMs`: -Infinity for none. */
+export function nextCycle(newestCycleMs: number, lastReceivedMs: number): NextCycle | null {
+  if (!Number.isFinite(newestCycleMs)) return null
+  const dueMs = newestCycleMs + cycleBoundaryMs
+  const isLive = Math.abs(lastReceivedMs - dueMs) < delayMsMax
+  return { due_at: formatInstant(dueMs), overdue_from: isLive ? formatInstant(dueMs + graceMs) : null }
 }
 
 /** What shows every check of the version; and for the active one, what keeps the version that serves. */

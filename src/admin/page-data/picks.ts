@@ -3,7 +3,9 @@
  */
 import { hourMs } from '../../base/index.js'
 import {
+  averageRank,
   counterNames,
+  countsInSorted,
   headNames,
   outcomeCodes,
   ServiceError,
@@ -116,7 +118,7 @@ export async function picks(
 
 function rankedSave({ scores, entry, ...save }: ObservedSave, titles: Titles): Save {
   const { score } = save
-  const rank = score === null ? null : scores.filter((other) => other > score).length + 1
+  const rank = score === null ? null : averageRank(countsInSorted(scores.slice().sort(), score))
   const title = entry === null ? null : titles.at(entry)
   return { ...save, title, rank, of: scores.length }
 }

@@ -4,6 +4,7 @@
  */
 import { minuteMs } from '../../base/index.js'
 import {
+  firstScore,
   firstScoreDeadline,
   firstScoreTarget,
   formatInstant,
@@ -70,22 +71,4 @@ function longestFirst(a: LateVisit, b: LateVisit): number {
     b.minutes_late - a.minutes_late ||
     (first < second ? -1 : first > second ? 1 : (a.post_no ?? 0) - (b.post_no ?? 0))
   )
-}
-
-/**
- * The rules are tried in order. `extractedMs`: NaN for null. `firstMs`: the first cycle that scored the visit, NaN for none.
- * `decidedMs`: Infinity while open.
- */
-export function firstScore(visit: {
-  readonly extractedMs: number
-  readonly firstMs: number
-  readonly decidedMs: number
-  readonly windowEndMs: number
-}): FirstScore {
-  const { extractedMs, firstMs, decidedMs, windowEndMs } = visit
-  if (Number.isNaN(extractedMs)) return 'excluded'
-  const deadline = firstScoreDeadline(extractedMs)
-  if (firstMs <= deadline) return 'on_time'
-  if (deadline > windowEndMs || decidedMs <= deadline) return 'excluded'
-  return Number.isNaN(firstMs) ? 'never' : 'late'
 }

@@ -2,6 +2,7 @@
  * One post in the stored cycles: its result in each cycle of a visit, its last counters, its images and its outcomes.
  */
 import {
+  averageRank,
   formatInstant,
   headNames,
   type CycleRequest,
@@ -52,7 +53,7 @@ function cycleSummary(store: Store, cycle: StoredCycle, { gall_id, post_no }: Po
     status: result.status,
     reason: result.reason ?? null,
     score: result.score,
-    rank: result.status === 'scored' ? above + (tied + 1) / 2 : null,
+    rank: result.status === 'scored' ? averageRank({ above, tied }) : null,
     scored,
     heads: Object.fromEntries(heads) as CycleSummary['heads'],
     weights_version: cycle.weightsVersion,

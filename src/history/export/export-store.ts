@@ -7,6 +7,7 @@ import type { Codec } from '../../codec/index.js'
 import {
   counterNames,
   headNames,
+  outcomeCodeOf,
   snapshotNames,
   type CycleHash,
   type CycleColumns,
@@ -19,7 +20,7 @@ import { readBody } from '../../cycle/index.js'
 import type { Feature } from '../../model/index.js'
 import { readCycleTable } from '../../records/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
-import { hashOf, outcomeCodeOf, readResponse, recordAt } from '../records.js'
+import { hashOf, readResponse, recordAt } from '../records.js'
 import { StoredVisits } from '../stored-visits.js'
 import { shadowHeads, weightedScores, weightsOf } from '../version-scores.js'
 import { ExportedFeatures } from './export-features.js'

@@ -67,6 +67,7 @@ export const words = {
   service: 'service',
   storage: 'storage',
   last_cycle: 'last cycle',
+  next_cycle: 'next cycle',
   clock: 'clock',
   disk: 'disk',
   ok: 'ok',

@@ -148,7 +148,6 @@ export const en = {
     checkSays: (_check: string, _status: string, reason: string) => reason,
     lastCycleNone: 'no cycle has arrived yet',
     lastCycleArrived: (ago: string) => `arrived ${ago}`,
-    overdueArrived: (overdue: string, arrived: string) => `the next is ${overdue} overdue; ${arrived}`,
     diskFree: (bytes: string) => `${bytes} free`,
     lastCycle: 'Last cycle',
     noneYet: 'none yet',

@@ -60,6 +60,7 @@ export const words: typeof english = {
   service: '서비스',
   storage: '저장소',
   last_cycle: '최근 cycle',
+  next_cycle: '다음 cycle',
   clock: '시계',
   disk: '디스크',
   ok: '정상',

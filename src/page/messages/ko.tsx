@@ -155,7 +155,6 @@ export const ko: Messages = {
     },
     lastCycleNone: '받은 cycle 없음',
     lastCycleArrived: (ago) => `${ago} 도착`,
-    overdueArrived: (overdue, arrived) => `다음 cycle ${overdue} 지연 (${arrived})`,
     diskFree: (bytes) => `여유 ${bytes}`,
     lastCycle: '최근 cycle',
     noneYet: '아직 없음',

@@ -1,4 +1,5 @@
 /** A small image of a post; an empty frame if the service has none. */
+import { shownHashChars } from '../../contract/page-facts.js'
 import { postPath, type ImageFacts } from '../service/api.js'
 
 interface ThumbnailProps {
@@ -14,10 +15,7 @@ export function Thumbnail({ gallId, postNo, image }: ThumbnailProps) {
   )
 }
 
-/** The service compares as many digits of the hash. */
-const hashChars = 16
-
 /** Each content has a separate address: browsers keep it. */
 export function imageAddress(gallId: string, postNo: number, { position, sha256 }: ImageFacts): string {
-  return `${postPath(gallId, postNo)}/images/${position}?sha256=${sha256.slice(0, hashChars)}`
+  return `${postPath(gallId, postNo)}/images/${position}?sha256=${sha256.slice(0, shownHashChars)}`
 }

@@ -1,14 +1,12 @@
 /** The calls of the flight recorder: what has been read of them, and each call as it happens. */
 import { useCallback, useEffect, useState } from 'preact/hooks'
+import { cyclesOperation, recordedCallsMax } from '../../contract/page-facts.js'
 import { getJson, type ApiError, type Call, type ListPage } from './api.js'
 import { useEvent, type Events } from './connection.js'
 import { useQuery } from './query.js'
 
-const cyclesOperation = 'POST /v1/cycles'
 const pageSize = 200
-/** The service keeps as many, of cycles and of other operations. */
-const countMax = { calls: 1000, other: 200 }
-export type CallList = keyof typeof countMax
+export type CallList = keyof typeof recordedCallsMax
 
 /** Newest first. */
 export type Recorded = Pick<ListPage<Call>, 'instance' | 'items'>
@@ -22,7 +20,7 @@ export function useCalls(list: CallList): RecordedCalls {
   const { data, error } = useQuery<Recorded>(`/api/cycles?list=${list}`, { read: readAll })
   const [known, setKnown] = useState<Recorded>({ instance: '', items: [] })
   const add = useCallback(
-    (change: Recorded) => setKnown((before) => mergedCalls(before, change, countMax[list])),
+    (change: Recorded) => setKnown((before) => mergedCalls(before, change, recordedCallsMax[list])),
     [list],
   )
   useEffect(() => {

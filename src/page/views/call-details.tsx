@@ -1,6 +1,7 @@
 /** One call of the flight recorder, or one stored cycle, with everything that is known of it. */
 import type { ComponentChildren } from 'preact'
 import type { Counts } from '../../contract/index.js'
+import { stageNames } from '../../contract/page-facts.js'
 import { callProblemText } from '../../contract/refusals.js'
 import { sentenceOf } from '../../contract/sentences.js'
 import { warningLine } from '../../contract/warnings.js'
@@ -12,9 +13,6 @@ import { Bar, Facts, Missing, Swatch, Text, type BarPart, type Fact } from '../p
 import { Icon } from '../parts/icon.js'
 import { useKeys } from '../parts/keys.js'
 
-/** Ordered as in a cycle. */
-export const stages = ['receive', 'decode', 'wait', 'plan', 'features', 'infer', 'encode', 'commit', 'send']
-
 /** Ends when the response is durable, as on Now. Sending it takes as long as the client reads. */
 export function tookMs({ ms, stages_ms }: Call): number {
   const stagesBeforeSend = Object.entries(stages_ms).filter(([stage]) => stage !== 'send')
@@ -23,13 +21,13 @@ export function tookMs({ ms, stages_ms }: Call): number {
 
 /** Each stage has a colour of its own, here and in the charts. */
 export function colorOfStage(stage: string): number {
-  return stages.indexOf(stage) + 1
+  return stageNames.findIndex((name) => name === stage) + 1
 }
 
 export function StageLegend() {
   return (
     <ul class="legend" aria-label={t.cycles.stages}>
-      {stages.map((stage) => (
+      {stageNames.map((stage) => (
         <li key={stage}>
           <Swatch color={colorOfStage(stage)} /> {word(stage)}
         </li>

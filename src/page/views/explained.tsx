@@ -1,7 +1,7 @@
 /** The stored past of one post: its visits, the scores of a visit, and what moves the last score. */
 import { useMemo } from 'preact/hooks'
 import type { CycleSummary, ExplainedInput, Explanation, VisitSummary } from '../../contract/index.js'
-import { counted, cycleLabel, dayClock, formatSigned, integer, percent, score } from '../format.js'
+import { counted, cycleLabel, dayClock, formatSigned, integer, percent, rank, score } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Badge, colorOf, Panel, Text, type Tone } from '../parts/common.js'
 import { Sparkline } from '../parts/sparkline.js'
@@ -73,7 +73,7 @@ const cycleColumns = (): readonly Column<CycleSummary>[] => [
   {
     title: t.post.rank,
     kind: 'number',
-    cell: ({ rank, scored }) => t.units.ofCount(integer(rank), integer(scored)),
+    cell: (cycle) => t.units.ofCount(rank(cycle.rank), integer(cycle.scored)),
   },
   { title: t.post.model, isWideOnly: true, cell: ({ model_version }) => <Text>{model_version}</Text> },
   { title: t.post.weights, isWideOnly: true, cell: ({ weights_version }) => <Text>{weights_version}</Text> },

@@ -1,64 +1,41 @@
 /**
- * The health checks as readers see them: in their language, the disk in the units of the tiles, and the last cycle together with
- * the next one, so that nothing is green while a cycle is overdue.
+ * The health checks as readers see them: in their language, the disk in the units of the tiles. While a cycle is overdue, that
+ * is a check of the page's own, `next_cycle`: the service's check `last_cycle` warns only of an old one (docs/page.md).
  */
-import { minuteMs } from '../../base/units.js'
 import { reasonsText } from '../../contract/health.js'
 import { ago, bytes, duration } from '../format.js'
 import { t, word } from '../messages/index.js'
 import type { Check, Now } from '../service/api.js'
 
-/** A cycle may take a moment to arrive after it is due. */
-const graceMs = minuteMs
-/** A cycle that arrives further from its time is of a simulated or repeated past: the next one is not overdue. */
-const delayMsMax = 30 * minuteMs
-
-export interface NextCycle {
-  readonly dueMs: number
-  /** Cycles arrive at about their time. */
-  readonly isLive: boolean
-  /** null: it is not overdue. */
-  readonly overdueMs: number | null
-}
-
-/** Null: no cycle has come, so that none is due. */
-export function nextCycle(
-  { next_cycle_due_at, last_cycle_received_at }: Now,
-  nowMs: number,
-): NextCycle | null {
-  if (next_cycle_due_at === null || last_cycle_received_at === null) return null
-  const dueMs = Date.parse(next_cycle_due_at)
-  const isLive = Math.abs(Date.parse(last_cycle_received_at) - dueMs) < delayMsMax
-  return { dueMs, isLive, overdueMs: isLive && nowMs > dueMs + graceMs ? nowMs - dueMs : null }
+/** Null: the next cycle is not overdue. */
+export function overdueMs({ next_cycle: next }: Now, nowMs: number): number | null {
+  if (next === null || next.overdue_from === null || nowMs <= Date.parse(next.overdue_from)) return null
+  return nowMs - Date.parse(next.due_at)
 }
 
 export interface ShownCheck {
-  readonly check: Check['check']
+  readonly check: Check['check'] | 'next_cycle'
   readonly status: Check['status']
   readonly text: string
 }
 
 export function shownChecks(now: Now, nowMs: number): ShownCheck[] {
-  return now.checks.map(({ check, status, reasons }) => {
-    if (check === 'last_cycle') return lastCycleCheck(now, status, nowMs)
+  const lateMs = overdueMs(now, nowMs)
+  const next: ShownCheck[] =
+    lateMs === null ? [] : [{ check: 'next_cycle', status: 'warn', text: t.now.overdue(duration(lateMs)) }]
+  return now.checks.flatMap(({ check, status, reasons }): ShownCheck[] => {
+    if (check === 'last_cycle') return [{ check, status, text: arrivedText(now, nowMs) }, ...next]
     const { free_bytes } = now.storage
     const text =
       check === 'disk' && free_bytes !== null
         ? t.now.diskFree(bytes(free_bytes))
         : t.now.checkSays(check, status, reasonsText(reasons, t.health))
-    return { check, status, text }
+    return [{ check, status, text }]
   })
 }
 
-function lastCycleCheck(now: Now, status: Check['status'], nowMs: number): ShownCheck {
-  const overdueMs = nextCycle(now, nowMs)?.overdueMs ?? null
-  const { last_cycle_received_at: at } = now
-  const arrived = at === null ? t.now.lastCycleNone : t.now.lastCycleArrived(ago(at, nowMs))
-  return {
-    check: 'last_cycle',
-    status: overdueMs !== null && status === 'ok' ? 'warn' : status,
-    text: overdueMs === null ? arrived : t.now.overdueArrived(duration(overdueMs), arrived),
-  }
+function arrivedText({ last_cycle_received_at: at }: Now, nowMs: number): string {
+  return at === null ? t.now.lastCycleNone : t.now.lastCycleArrived(ago(at, nowMs))
 }
 
 /** The worst of all checks; the first one of several that are equally bad. */

@@ -1,6 +1,6 @@
 /** A post that is no longer pending, as the stored cycles have it. */
 import type { Explanation } from '../../contract/index.js'
-import { counted, dayClock, duration, integer, score } from '../format.js'
+import { counted, dayClock, duration, integer, rank, score } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Tile } from '../parts/common.js'
 import { CountersTile, Images, PostText } from './post-content.js'
@@ -28,7 +28,7 @@ export function LeftTiles({ explanation }: LeftProps) {
       <Tile
         title={t.post.lastScore}
         value={score(last?.score)}
-        unit={last && t.units.rankOf(integer(last.rank), integer(last.scored))}
+        unit={last && t.units.rankOf(rank(last.rank), integer(last.scored))}
         facts={[[t.post.scoredIn, counted(scored.length, t.units.cycles)]]}
       />
       {reading !== null && (

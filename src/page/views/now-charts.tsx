@@ -2,12 +2,13 @@
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks'
 import type { ApiError, CyclePoint, Series } from '../service/api.js'
 import { useEvent } from '../service/connection.js'
+import { stageNames } from '../../contract/page-facts.js'
 import { useQuery } from '../service/query.js'
 import { counted, duration, integer, milliseconds, percent, score } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Chart, seriesOf, type ChartSeries } from '../parts/chart.js'
 import { Missing, Since } from '../parts/common.js'
-import { colorOfStage, stages } from './call-details.js'
+import { colorOfStage } from './call-details.js'
 
 /** More than the service keeps at the usual interval: a page that is left open does not grow. */
 const pointCountMax = 1000
@@ -93,7 +94,7 @@ function linesOf(
     results.find((one) => one.status === status && one.reason === reason)?.count ?? 0
   return {
     // Omits sending: it ends after the point is recorded.
-    stages: stages
+    stages: stageNames
       .slice(0, -1)
       .map((stage) => line(word(stage), colorOfStage(stage), ({ stages_ms }) => stages_ms[stage] ?? 0)),
     rows: [

@@ -18,7 +18,7 @@ import {
 } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Badge, Bar, Command, Missing, Text, Tile } from '../parts/common.js'
-import { nextCycle, shownChecks } from './health.js'
+import { overdueMs, shownChecks } from './health.js'
 import { NowCharts } from './now-charts.js'
 
 export function NowView({ query: { data, error } }: { readonly query: Query<Now> }) {
@@ -96,13 +96,13 @@ function LastCycle({ now }: { readonly now: Now }) {
   const { last_cycle, last_cycle_id, last_cycle_received_at } = now
   if (last_cycle_id === null || last_cycle_received_at === null)
     return <Tile title={t.now.lastCycle} value={<span class="muted">{t.now.noneYet}</span>} />
-  const next = nextCycle(now, nowMs)
   const dueText = (): string => {
-    if (next === null) return '–'
-    return next.isLive ? t.now.dueAt(clock(next.dueMs), ago(next.dueMs, nowMs)) : clock(next.dueMs)
+    if (now.next_cycle === null) return '–'
+    const { due_at, overdue_from } = now.next_cycle
+    return overdue_from === null ? clock(due_at) : t.now.dueAt(clock(due_at), ago(due_at, nowMs))
   }
-  const overdueMs = next?.overdueMs ?? null
-  const due = overdueMs === null ? dueText() : <Badge tone="warn">{t.now.overdue(duration(overdueMs))}</Badge>
+  const lateMs = overdueMs(now, nowMs)
+  const due = lateMs === null ? dueText() : <Badge tone="warn">{t.now.overdue(duration(lateMs))}</Badge>
   return (
     <Tile
       title={t.now.lastCycle}

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { CounterName, HeadName } from '../../contract/index.js'
 import type { Pick, Picks as PickList, PostFacts } from '../service/api.js'
-import { age, compact, cycleLabel, integer, rate, score } from '../format.js'
+import { age, compact, cycleLabel, integer, rank, rate, score } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Badge, colorOf, Missing, Swatch, Text } from '../parts/common.js'
 import { ListView } from '../parts/list-view.js'
@@ -29,7 +29,7 @@ const searchDelayMs = 250
 let kept = { search: '', gallery: '' }
 
 const columnsOf = (): readonly VirtualColumn<Pick>[] => [
-  { title: t.picks.rank, class: 'rank number muted', width: '36px', cell: ({ rank }) => integer(rank) },
+  { title: t.picks.rank, class: 'rank number muted', width: '44px', cell: (pick) => rank(pick.rank) },
   {
     title: t.picks.post,
     class: 'post',

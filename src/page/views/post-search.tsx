@@ -1,6 +1,6 @@
 /** Post, before one is chosen: a search over titles, galleries and numbers, of pending posts and of those that left last. */
 import { useState } from 'preact/hooks'
-import { ago, cycleLabel, integer, score } from '../format.js'
+import { ago, cycleLabel, integer, rank, score } from '../format.js'
 import { t, word } from '../messages/index.js'
 import type { LeftPosts, Picks } from '../service/api.js'
 import { useNowMs } from '../service/clock.js'
@@ -78,7 +78,7 @@ function PendingPosts({ search }: { readonly search: string }) {
               title: t.post.extracted,
               cell: ({ extracted_at }) => (extracted_at === null ? '–' : ago(extracted_at, nowMs)),
             },
-            { title: t.picks.rank, kind: 'number', cell: ({ rank }) => integer(rank) },
+            { title: t.picks.rank, kind: 'number', cell: (pick) => rank(pick.rank) },
             {
               title: t.picks.score,
               kind: 'number',

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks'
 import { postPath, type Post, type TimelineEntry } from '../service/api.js'
 import type { Explanation } from '../../contract/index.js'
 import { useQuery } from '../service/query.js'
-import { compact, counted, dayClock, decimal, duration, integer, score } from '../format.js'
+import { compact, counted, dayClock, decimal, duration, integer, rank, score } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Chart, seriesOf } from '../parts/chart.js'
 import { Badge, Missing, Text, Tile, type Fact } from '../parts/common.js'
@@ -78,7 +78,7 @@ function PendingTiles({ post }: { readonly post: Post }) {
       <Tile
         title={t.post.score}
         value={score(post.score)}
-        unit={newest?.rank ? t.units.rankOf(integer(newest.rank), integer(newest.of)) : null}
+        unit={newest?.rank ? t.units.rankOf(rank(newest.rank), integer(newest.of)) : null}
         facts={[
           [t.post.status, post.score === null ? unscoredText(post) : null],
           ...heads.map(({ name }): Fact => [
@@ -137,7 +137,7 @@ function Timeline({ entries }: { readonly entries: readonly TimelineEntry[] }) {
         title={t.post.rank}
         times={chart.times}
         series={chart.ranks}
-        format={integer}
+        format={rank}
         min={1}
         isUpsideDown
         isCount

@@ -1,6 +1,6 @@
 /** What the operators saved last, with the rank that the model had given it one cycle before. */
 import type { Save } from '../service/api.js'
-import { cycleLabel, integer, score } from '../format.js'
+import { cycleLabel, integer, rank, score } from '../format.js'
 import { t } from '../messages/index.js'
 import { Badge, Since } from '../parts/common.js'
 import { Table, type Column } from '../parts/table.js'
@@ -58,7 +58,7 @@ const columnsOf = (): readonly Column<Save>[] => [
   {
     title: t.picks.rank,
     kind: 'number',
-    cell: ({ rank, of }) => t.units.ofCount(integer(rank), integer(of)),
+    cell: (save) => t.units.ofCount(rank(save.rank), integer(save.of)),
   },
   { title: t.picks.score, kind: 'number', cell: (save) => score(save.score) },
 ]

@@ -1,9 +1,8 @@
-/** The first-score ledger, rule by rule. */
+/** First scores, rule by rule. */
 import { describe, expect, it } from 'vitest'
-import { firstScoreDeadline } from '../../contract/index.js'
-import { firstScore } from './first-score-ledger.js'
+import { firstScore, firstScoreDeadline } from './first-score.js'
 
-describe('the first-score ledger', () => {
+describe('a first score', () => {
   const minute = 60_000
   const visit = { extractedMs: 2 * minute, firstMs: NaN, decidedMs: Infinity, windowEndMs: 60 * minute }
 
