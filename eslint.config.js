@@ -41,7 +41,7 @@ const onlyFrom = {
 const singleFiles = {
   client: 'base/(errors|flock|flush-directory|json|units)\\.js$|contract/(errors|operations|wire)\\.js$|',
   contract: 'base/(json|units)\\.js$|',
-  page: 'base/units\\.js$|contract/(health|refusals|sentences|warnings)\\.js$|',
+  page: 'base/units\\.js$|contract/(health|page-facts|refusals|sentences|warnings)\\.js$|',
 }
 
 /** Packages that one folder alone may import: what it wraps can then be replaced in one place. */
