@@ -43,7 +43,8 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       }
       await migrate()
       ;(await cluster()).sql(`update understudy.schema_version set version = ${version}`, undefined, database)
-      const refusal = `the journal has schema version ${version}; this program supports ${journalSchemaVersion}`
+      const way = version === 4 ? 'A preview of 26 to 28 November 2026 wrote it' : 'A newer program wrote it'
+      const refusal = `the journal has schema version ${version}; this program supports ${journalSchemaVersion}. ${way}`
       await expect(PostgresJournal.open({ url, environment: 'e', create: true })).rejects.toThrow(refusal)
       await expect(migrate()).rejects.toThrow(refusal)
     })

@@ -8,6 +8,7 @@
  *   record       the records of the store (src/store/records), in parts of at most 1 MiB, each with the entry that wrote it
  *                last. A removed record stays as part 0 without a value, as long as the entry that removed it
  */
+import { schemaProblem } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import type { JournalConnection } from './connection.js'
 import { beginWriting } from './statements.js'
@@ -102,8 +103,5 @@ export async function checkSchemaVersion(connection: JournalConnection): Promise
 /** 0: there is no schema yet. */
 function checkSupported(version: number): void {
   if (version > journalSchemaVersion || (version > 0 && version < schemaVersionMin))
-    throw new StoreError(
-      'unusable',
-      `the journal has schema version ${version}; this program supports ${journalSchemaVersion}`,
-    )
+    throw new StoreError('unusable', `the journal ${schemaProblem('journal', version, journalSchemaVersion)}`)
 }

@@ -9,7 +9,8 @@ import { firstLineOf, kibibyte, viewOf } from '../../base/index.js'
 import {
   databaseTable,
   packBytes,
-  readBytes,
+  schemaKey,
+  schemaProblemOf,
   schemaVersion,
   type DatabaseName,
   type Databases,
@@ -23,7 +24,6 @@ export interface FileDatabases extends Databases {
 }
 
 const databaseCountMax = 24
-const schemaKey = Buffer.from('schema_version')
 
 export const databaseName = 'understudy.mdb'
 
@@ -37,10 +37,9 @@ export async function openDatabases(dataDir: string, mapBytesMax: number): Promi
   let root: Root | undefined
   try {
     root = openEnvironment(path, mapBytesMax)
-    prepareMeta(root, path)
-    const databases = { root, ...openNamed(root) }
-    checkSchema(databases, path)
-    return databases
+    // Before the other databases are opened, which creates missing ones.
+    checkSchema({ meta: prepareMeta(root, path) }, path)
+    return { root, ...openNamed(root) }
   } catch (error) {
     await root?.close()
     if (error instanceof StoreError) throw error
@@ -97,31 +96,28 @@ function openEnvironment(path: string, mapBytesMax: number): Root {
   })
 }
 
-/** Checks the schema version; writes it first when the file is new. */
-function prepareMeta(root: Root, path: string): void {
+/** Writes the schema version when the file is new. */
+function prepareMeta(root: Root, path: string): Databases['meta'] {
   const names = [...root.getKeys({})].map((name) => Buffer.from(name).toString('utf8').replace(/\0$/, ''))
   if (names.length > 0 && !names.includes('meta'))
     throw new StoreError('unusable', `${path} is a database of another program`)
   const meta = openOne(root, 'meta')
-  if (meta.doesExist(schemaKey)) return
+  if (meta.doesExist(schemaKey)) return meta
   if (names.some((name) => name !== 'meta')) throw new StoreError('unusable', `${path} has no schema version`)
   root.transactionSync(() => {
     const value = new Uint8Array(4)
     viewOf(value).setUint32(0, schemaVersion, true)
     meta.putSync(schemaKey, packBytes(value))
   })
+  return meta
 }
 
 /** Throws a StoreError `unusable` for a file of another program or schema version. */
 export function checkSchema({ meta }: Pick<Databases, 'meta'>, path: string): void {
-  const version = meta.getBinary(schemaKey)
-  if (version === undefined) throw new StoreError('unusable', `${path} is a database of another program`)
-  const storedVersion = viewOf(readBytes(version, 'schema version')).getUint32(0, true)
-  if (storedVersion !== schemaVersion)
-    throw new StoreError(
-      'unusable',
-      `${path} has schema version ${storedVersion}; this program supports ${schemaVersion}`,
-    )
+  const record = meta.getBinary(schemaKey)
+  if (record === undefined) throw new StoreError('unusable', `${path} is a database of another program`)
+  const problem = schemaProblemOf(record)
+  if (problem !== null) throw new StoreError('unusable', `${path} ${problem}`)
 }
 
 /**

@@ -4,14 +4,24 @@
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, open as openFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import {
+  mkdir,
+  mkdtemp,
+  open as openFile,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { open as openLmdb } from 'lmdb'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { builtFile } from '../../base/index.js'
-import { packRecord } from '../records/index.js'
+import { packRecord, schemaVersion } from '../records/index.js'
 import { databasePath, pageBytes, type FileDatabases } from './environment.js'
 import { openLmdbParts } from './open-lmdb-store.js'
 import { openLmdbStore, type Store, type StoreError } from '../index.js'
@@ -185,20 +195,44 @@ describe('a data directory that cannot be used is refused in one line', () => {
     await withStore(() => undefined)
   })
 
-  test('when its schema version is not known', async () => {
-    await withStore(() => undefined)
-    const root = openLmdb<Uint8Array, Uint8Array>({
-      path: databasePath(dataDir),
-      noSubdir: true,
-      encoding: 'binary',
-    })
-    const meta = root.openDB<Uint8Array, Uint8Array>('meta', { encoding: 'binary', keyEncoding: 'binary' })
-    await meta.put(Buffer.from('schema_version'), packRecord(0, [bytesOf(77, 0, 0, 0)]))
-    await root.close()
-    const { code, message } = await openError()
-    expect(code).toBe('unusable')
-    expect(message).toMatch(/schema version 77; this program supports 5$/)
-  })
+  test.each([
+    [1, 'A preview of 21 to 26 November 2026 wrote it'],
+    [schemaVersion - 1, 'A preview of'],
+    [schemaVersion + 1, 'A newer program wrote it: start that one'],
+    [77, 'A newer program wrote it: start that one'],
+  ])(
+    'when its schema version is %i, with the way out, and the file stays as it was',
+    async (version, words) => {
+      await mkdir(dataDir, { recursive: true })
+      // With databases that this program lacks, and without some that it has.
+      for (const other of ['keys', 'weights']) {
+        const root = openLmdb<Uint8Array, Uint8Array>({
+          path: databasePath(dataDir),
+          noSubdir: true,
+          encoding: 'binary',
+          pageSize: pageBytes,
+        })
+        for (const name of ['meta', other]) {
+          const database = root.openDB<Uint8Array, Uint8Array>(name, {
+            encoding: 'binary',
+            keyEncoding: 'binary',
+          })
+          await database.put(Buffer.from('schema_version'), packRecord(0, [bytesOf(version, 0, 0, 0)]))
+        }
+        await root.close()
+        const before = await readFile(databasePath(dataDir))
+        const { code, message } = await openError()
+        expect(code).toBe('unusable')
+        expect(message).toContain(
+          `understudy.mdb has schema version ${version}; this program supports ${schemaVersion}. ${words}`,
+        )
+        if (version < schemaVersion)
+          expect(message).toMatch(/`understudy export`.*sends all pending posts again/)
+        expect(await readFile(databasePath(dataDir))).toEqual(before)
+        await rm(databasePath(dataDir))
+      }
+    },
+  )
 
   test('when the database is of another program', async () => {
     await withStore(() => undefined)
@@ -358,7 +392,7 @@ describe('a store without free space', () => {
         console.log(JSON.stringify(outcomes))`
       const args = ['--input-type=module', '-e', child, built('index.js'), samples, dataDir]
       const output = execFileSync(process.execPath, args, { encoding: 'utf8', stdio: 'pipe' })
-      expect(JSON.parse(output)).toEqual(['failed', 'failed', 'failed', 1, 3, true, 2, 3, 3, 5])
+      expect(JSON.parse(output)).toEqual(['full', 'full', 'full', 1, 3, true, 2, 3, 3, 5])
     },
   )
 })

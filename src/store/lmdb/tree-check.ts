@@ -7,6 +7,7 @@
  */
 import { fstatSync } from 'node:fs'
 import { viewOf } from '../../base/index.js'
+import { schemaKey, schemaProblemOf } from '../records/index.js'
 import {
   dataBytesOf,
   headBytes,
@@ -154,6 +155,8 @@ class TreeWalk {
   readonly #large: { readonly page: number; readonly pageCount: number }[] = []
 
   readonly #names: string[] = []
+  /** The record with the schema version. */
+  #schema: Uint8Array | null = null
 
   constructor(file: number, meta: Meta) {
     this.#file = file
@@ -168,11 +171,13 @@ class TreeWalk {
     this.#checkTree(this.#meta.databases, 'the list of databases', (node) => this.#checkDatabase(node))
     // Under a damaged name, the old database would be opened as an empty one. Without `meta` it is another program's file.
     const unknown = this.#names.find((name) => !names.includes(name))
-    if (unknown !== undefined && this.#names.includes('meta'))
-      return (
-        `has a database ${JSON.stringify(unknown)}, which this program does not know: a newer one may have made it. ` +
-        'Start the newer program, or restore a backup that this one made'
+    if (unknown !== undefined && this.#names.includes('meta')) {
+      const problem = this.#schema && schemaProblemOf(this.#schema)
+      if (problem !== null) return problem
+      throw new Damage(
+        `it has a database ${JSON.stringify(unknown)}, which no file of its schema version has`,
       )
+    }
     const freeLists: Uint8Array[] = []
     this.#checkTree(this.#meta.free, 'the list of free pages', (node, page) => {
       if (node.key.length !== 8 || viewOf(node.key).getBigUint64(0, true) > this.#meta.transaction)
@@ -189,7 +194,9 @@ class TreeWalk {
     if (flags !== nodeFlag.tree || data.length !== treeBytes)
       throw new Damage(`the entry of the database ${JSON.stringify(name)} is invalid`)
     this.#names.push(name)
-    this.#checkTree(readTree(data), name, () => undefined)
+    this.#checkTree(readTree(data), name, (node) => {
+      if (name === 'meta' && schemaKey.equals(node.key)) this.#schema = Uint8Array.from(node.data)
+    })
   }
 
   #checkTree(tree: Tree, name: string, onLeafNode: (node: Node, page: Uint8Array) => void): void {

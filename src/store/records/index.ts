@@ -31,6 +31,7 @@ export {
 } from './payloads.js'
 export { lastPosition } from './cycles.js'
 export { bytesOf, readRecord, type RecordStoreParts } from './record-access.js'
+export { schemaKey, schemaProblem, schemaProblemOf } from './schema.js'
 export { createRecordStore } from './record-store.js'
 export {
   isViewOfJournal,
