@@ -118,7 +118,7 @@ describe('a graph that states its batch runs with so many rows', () => {
   test('and is refused with another number, with the way out', async () => {
     await expect(predict(of([2, 1], 3), 5, { features })).rejects.toThrow(
       'input features must be float32, float64 or float16 [3, 1], but is float32 [2, 1]: set batch to 2 for this graph in the ' +
-        'manifest, or free its batch size: `python3 models/rewrite_graph.py free-batch IN.onnx OUT.onnx`',
+        'manifest, or export its first dimension as dynamic',
     )
   })
 

@@ -73,18 +73,10 @@ export function isFree(size: Size): boolean {
   return typeof size !== 'number'
 }
 
-/**
- * How to serve a graph with a fixed batch size. `argument` is for graphs that a script of this project can rewrite; '' if the first size
- * is no number.
- */
+/** How to serve a graph with a fixed batch size; '' if the first size is no number. */
 export function batchRemedy(size: Size): string {
   if (typeof size !== 'number') return ''
-  return `set batch to ${size} for this graph in the manifest, or free its batch size: ${rewriteCommand('free-batch')}`
-}
-
-/** The command that rewrites a graph. */
-function rewriteCommand(how: string): string {
-  return `\`python3 models/rewrite_graph.py ${how} IN.onnx OUT.onnx\``
+  return `set batch to ${size} for this graph in the manifest, or export its first dimension as dynamic`
 }
 
 /** A size that a batch may have, or `expected`. */

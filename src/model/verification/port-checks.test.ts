@@ -121,8 +121,7 @@ describe('the graph of heads', () => {
       'takes one row only',
       withInput(port('text', [1, 8])),
       'input text must be float32, float64 or float16 [N, 8], but is float32 [1, 8]: set batch to 1 for this graph in the ' +
-        'manifest, or free its batch size: ' +
-        '`python3 models/rewrite_graph.py free-batch IN.onnx OUT.onnx`',
+        'manifest, or export its first dimension as dynamic',
     ],
     [
       'takes integers as a matrix',
@@ -343,8 +342,7 @@ describe('the graph of an image encoder', () => {
       manifest,
       { ...imageFile, inputs: [port('pixels', [1, 3, 24, 32])] },
       'input pixels must be float32, float64, float16 or uint8 [N, 3, 24, 32], but is float32 [1, 3, 24, 32]: ' +
-        'set batch to 1 for this graph in the manifest, or free its batch size: ' +
-        '`python3 models/rewrite_graph.py free-batch IN.onnx OUT.onnx`',
+        'set batch to 1 for this graph in the manifest, or export its first dimension as dynamic',
     ],
     [
       'takes bytes, and the manifest normalises them',
