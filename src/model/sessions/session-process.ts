@@ -5,6 +5,7 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
 import { inBackground, type Log, minuteMs, sizeText } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { ModelDownError, ModelError } from '../model.js'
@@ -18,7 +19,6 @@ import {
   type OwnerFormat,
 } from './messages.js'
 import { reasonOf } from './onnx-errors.js'
-import { OutputLines } from './output-lines.js'
 import { watchMemory } from './process-memory.js'
 import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protocol.js'
 
@@ -26,6 +26,11 @@ import type { ChildHeader, OpenHeader, ProcessPlan, ReadyHeader } from './protoc
 export const startMsMax = 10 * minuteMs
 /** A killed process ends immediately, unless a driver holds it. A shutdown does not wait longer. */
 const stopMsMax = 2000
+
+/** Of each chunk that a process prints, and of chunks per period. The rest is counted: logs must not grow with it. */
+const outputLineBytesMax = 1000
+const outputLinesMax = 50
+const outputPeriodMs = 10_000
 
 /** Published when output of a process was dropped, for the metrics. */
 export interface OutputDropped {
@@ -89,7 +94,7 @@ export class SessionProcess {
       const limit = sizeText(options.bytesMax)
       this.#fail(new ModelError(`${this.#name} uses ${sizeText(bytes)} of memory; the limit is ${limit}`))
     })
-    for (const output of outputs) this.#logLines(output)
+    for (const output of outputs) this.#logOutput(output)
     headers.on('data', (chunk: Buffer) => this.#receive(chunk))
   }
 
@@ -212,17 +217,29 @@ export class SessionProcess {
     this.#ended.resolve(reason)
   }
 
-  /** Native libraries print to the standard streams. */
-  #logLines(output: Readable): void {
+  /** Native libraries print to the standard streams whatever they like: it is logged as it arrives, up to a limit. */
+  #logOutput(output: Readable): void {
     const { name, log } = this.#options
-    const lines = new OutputLines({
-      onLine: (line) => log.warn({ pid: this.pid }, `${name}: ${line}`),
-      onDropped: (bytes) => {
-        log.warn({ pid: this.pid, bytes }, `${name}: some of its output was dropped`)
-        outputDroppedChannel.publish({ bytes } satisfies OutputDropped)
-      },
+    let periodEndMs = -Infinity
+    let linesLeft = 0
+    let isDropReported = false
+    output.on('data', (chunk: Buffer) => {
+      const now = performance.now()
+      if (now >= periodEndMs) {
+        periodEndMs = now + outputPeriodMs
+        linesLeft = outputLinesMax
+        isDropReported = false
+      }
+      const loggedBytes = linesLeft > 0 ? Math.min(chunk.length, outputLineBytesMax) : 0
+      linesLeft--
+      const text = stripVTControlCharacters(chunk.toString('utf8', 0, loggedBytes)).trim()
+      if (text !== '') log.warn({ pid: this.pid }, `${name}: ${text}`)
+      const bytes = chunk.length - loggedBytes
+      if (bytes === 0) return
+      outputDroppedChannel.publish({ bytes } satisfies OutputDropped)
+      if (!isDropReported) log.warn({ pid: this.pid }, `${name}: some of its output was dropped`)
+      isDropReported = true
     })
-    output.on('data', (chunk: Buffer) => lines.take(chunk)).on('end', () => lines.end())
   }
 }
 
