@@ -2,7 +2,6 @@
  * Reference decoder: a cycle body to columns by JSON.parse, typia and plain TypeScript. It defines what a body means;
  * the native decoder must give the same columns, and leaves every error to this one.
  */
-import { clipText } from '../base/index.js'
 import {
   absentCode,
   assert,
@@ -14,7 +13,6 @@ import {
   GalleryTable,
   parseInstant,
   removalReasonCodes,
-  rowShape,
   snapshotNames,
   sourceCodes,
   tierCodes,
@@ -35,6 +33,7 @@ import { asBuffer } from './body-buffer.js'
 import { parseJson } from './json-text.js'
 import { sliceRows, type RowSlices } from './row-slices.js'
 import { allocateTextColumns, measureText } from './text-measures.js'
+import { rowLists, unknownFields } from './unknown-fields.js'
 
 /**
  * Columns of a cycle body. Throws `bad_request`: without fields when the body does not parse (UTF-8, JSON, its bounds),
@@ -64,13 +63,12 @@ function columnsOf(request: CycleRequest, slices: RowSlices): CycleColumns {
     engagement: engagementColumns(request.engagement, galleries),
     candidateScores: candidateScoreColumns(request.candidate_scores, galleries),
     removals: removalColumns(request.removals, galleries),
-    unknownFields: unknownFields(request),
+    unknownFields: unknownFields([[request], ...rowLists.map((list) => request[list])]),
     galleries: galleries.ids,
   }
 }
 
 const knownMembers = new Set(cycleShape.members.map((member) => member.name))
-const rowLists = ['candidates', 'engagement', 'candidate_scores', 'removals'] as const
 
 function isRowList(name: string): name is (typeof rowLists)[number] {
   return (rowLists as readonly string[]).includes(name)
@@ -188,26 +186,4 @@ function positionsFingerprint(positions: readonly number[]): number {
       (Math.imul(fingerprint, 0x01000193) + (position % 4294967296) + Math.floor(position / 4294967296)) >>> 0
   }
   return fingerprint
-}
-
-/** Longest part of an unknown name that a warning repeats. */
-const unknownNameCharsMax = 200
-/** More than a response lists; a body with millions of distinct names must not fill the memory. */
-const unknownNameCountMax = 100
-
-function unknownFields(request: CycleRequest): string[] {
-  const unknownNames = new Set<string>()
-  const note = (name: string): void => {
-    if (unknownNames.size < unknownNameCountMax) unknownNames.add(name)
-  }
-  for (const name of Object.keys(request))
-    if (!knownMembers.has(name)) note(clipText(name, unknownNameCharsMax))
-  for (const list of rowLists) {
-    const known = new Set(rowShape(cycleShape, list).members.map((member) => member.name))
-    for (const row of request[list]) {
-      for (const name of Object.keys(row))
-        if (!known.has(name)) note(`${list}[].${clipText(name, unknownNameCharsMax)}`)
-    }
-  }
-  return [...unknownNames]
 }

@@ -63,6 +63,13 @@ function bodyOfTexts(random: Random, count: number): Buffer {
   return Buffer.from(JSON.stringify({ ...cycle, candidates }))
 }
 
+function randomJson(random: Random, depth = 0): unknown {
+  const scalars = [null, true, 0, -1.5e300, 9007199254740992, 'a"\\\n한\ud800', '', '{', ']']
+  if (depth > 3 || random.chance(0.6)) return random.pick(scalars)
+  const values = Array.from({ length: random.below(4) }, () => randomJson(random, depth + 1))
+  return random.chance(0.5) ? values : Object.fromEntries(values.map((value, index) => [`k${index}`, value]))
+}
+
 describe.skipIf(addonOrNull === null)('native decoder (skipped when the addon is not built)', () => {
   test(
     'every valid cycle is decoded natively, with the columns of the reference',
@@ -148,7 +155,26 @@ describe.skipIf(addonOrNull === null)('native decoder (skipped when the addon is
       ['title', '"\\ud83d\\ude00"', true],
       ['title', '"\\ude00"', false],
       ['title', '"\\ud83d"', false],
-      ['title', '"a","x":1', false],
+      ['title', '"a","x":1', true],
+      ['title', '"a","x":{"y":[1,{}]}', true],
+      ['title', '"a","":0,"__proto__":{},"7":1', true],
+      ['title', '"a","x":[1,2', false],
+      ['title', '"a","x":[1}', false],
+      ['title', '"a","x":{"y"}', false],
+      ['title', '"a","x":{1:2}', false],
+      ['title', '"a","x":tru', false],
+      ['title', '"a","x":01', false],
+      ['title', '"a","x":"\\q"', false],
+      ['title', '"a","x":', false],
+      ['title', '"a","x"', false],
+      ['title', '"a",', false],
+      ['title', '"a","x":1 2', false],
+      ['title', '"a","x"::1', false],
+      ['title', '"a","x":}', false],
+      // It may be the name of a known member.
+      ['title', '"a","\\u0078":1', false],
+      ['title', `"a","x":${'['.repeat(16)}${']'.repeat(16)}`, true],
+      ['title', `"a","x":${'['.repeat(17)}${']'.repeat(17)}`, false],
     ]
     for (const [member, json, isNative] of cases) {
       const body = withMember(member, json)
@@ -156,6 +182,47 @@ describe.skipIf(addonOrNull === null)('native decoder (skipped when the addon is
       const columns = decode(body)
       expect(columns !== null, `${member}: ${json}`).toBe(isNative)
       if (columns !== null) expect(columns).toEqual(decodeCycle(body))
+    }
+  })
+
+  test('unknown members in any place of a valid cycle are decoded natively, with the columns of the reference', () => {
+    const decode = createNativeDecode(addon)
+    for (let seed = firstSeed; seed < firstSeed + caseCount / 8; seed++) {
+      const random = new Random(seed)
+      const cycle = JSON.parse(validBody(random).toString()) as Record<string, unknown>
+      const names = ['mood', 'm', '한글', '10', '9', '__proto__', 'gall_idx', 'post', '']
+      const withUnknown = (row: object): object => {
+        const members = Object.entries(row)
+        for (let count = random.below(4); count > 0; count--)
+          members.splice(random.below(members.length + 1), 0, [random.pick(names), randomJson(random)])
+        // A name that comes twice is one member: the last value wins.
+        return Object.fromEntries(members)
+      }
+      for (const list of ['candidates', 'engagement', 'candidate_scores', 'removals'])
+        cycle[list] = (cycle[list] as object[]).map((row) => (random.chance(0.5) ? withUnknown(row) : row))
+      const body = Buffer.from(JSON.stringify(withUnknown(cycle), null, random.below(2)))
+      const columns = decode(body)
+      if (columns === null)
+        throw new Error(`seed ${seed}: left to the reference: ${body.toString().slice(0, 2000)}`)
+      if (!isDeepStrictEqual(columns, decodeCycle(body))) throw new Error(`seed ${seed}: other columns`)
+    }
+  })
+
+  test('a body whose unknown members are large or many is left to the reference, and has its result', () => {
+    const decode = createNativeDecode(addon)
+    const bodyOf = (extra: object): Buffer => Buffer.from(JSON.stringify({ ...cycleBody(0), ...extra }))
+    const cases: [extra: object, isNative: boolean][] = [
+      [{ x: 'a'.repeat(1_000_000) }, true],
+      [{ x: 'a'.repeat(1_048_576) }, false],
+      [{ x: Array.from({ length: 19_999 }, () => []) }, true],
+      [{ x: Array.from({ length: 20_000 }, () => []) }, false],
+    ]
+    for (const [extra, isNative] of cases) {
+      const columns = decode(bodyOf(extra))
+      expect(columns !== null).toBe(isNative)
+      expect(nativeCodec(addon).decodeCycle(bodyOf(extra))).toEqual(decodeCycle(bodyOf(extra)))
+      // What one body has does not count for the next.
+      expect(decode(bodyOf({ x: 1 }))).not.toBeNull()
     }
   })
 

@@ -18,6 +18,11 @@ export interface NativeFindings {
   readonly keys: readonly string[]
   /** Texts that are measured without markup, in their order in the body. */
   readonly texts: readonly string[]
+  /**
+   * For each object the text of a JSON array: its rows that have members which the table lacks, with only these members; ''
+   * without such a row. Not checked to be JSON. Absent: no row has any.
+   */
+  readonly unknown?: readonly string[]
   /** The columns in the order of `decodeColumns`, each from a multiple of 8 bytes on. */
   readonly block: Uint8Array<ArrayBuffer>
 }

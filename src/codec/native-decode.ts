@@ -12,6 +12,7 @@ import {
   type RemovalColumns,
 } from '../contract/index.js'
 import { asBuffer, pad } from './body-buffer.js'
+import { unknownFields } from './unknown-fields.js'
 import { shapeHash, type DecodeColumn, type NativeAddon, type NativeFindings } from './native-addon.js'
 
 /** Decodes a body, or returns null for a body that the reference decoder has to examine. */
@@ -28,7 +29,9 @@ export function createNativeDecode(addon: NativeAddon): NativeDecode {
   return (body) => {
     const padded = pad(body)
     const findings = decoder.decode(padded)
-    return findings === null ? null : cycleColumns(padded, columnGroups(columns, findings), findings)
+    if (findings === null) return null
+    const unknown = unknownRows(findings)
+    return unknown === null ? null : cycleColumns(padded, columnGroups(columns, findings), findings, unknown)
   }
 }
 
@@ -36,6 +39,7 @@ function cycleColumns(
   body: Uint8Array,
   [root, candidates, engagement, candidateScores, removals]: ColumnGroup[],
   { memberOrder, keys, texts }: NativeFindings,
+  unknown: readonly (readonly object[])[],
 ): CycleColumns {
   const { cycleIdStart, cycleIdEnd, cycleTimeStart, cycleTimeEnd, cycleAtMs, cycleAtFraction } =
     root as unknown as RootColumns
@@ -52,9 +56,17 @@ function cycleColumns(
     engagement: engagement as unknown as EngagementColumns,
     candidateScores: candidateScores as unknown as CandidateScoreColumns,
     removals: removals as unknown as RemovalColumns,
-    // A body with unknown members is left to the reference decoder.
-    unknownFields: [],
+    unknownFields: unknownFields(unknown),
     galleries: keys,
+  }
+}
+
+/** Null if an unknown member is not JSON. */
+function unknownRows({ unknown = [] }: NativeFindings): (readonly object[])[] | null {
+  try {
+    return unknown.map((text) => (text === '' ? [] : (JSON.parse(text) as object[])))
+  } catch {
+    return null
   }
 }
 

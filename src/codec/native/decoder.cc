@@ -16,6 +16,12 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 constexpr uint32_t no_member = ~uint32_t{0};
 
+/// Of the unknown members of a body, which JavaScript parses on the event loop; and what the reference decoder never refuses:
+/// fewer levels than `jsonDepthMax` below a row, and fewer arrays and objects than `jsonContainerCountMax` less those of rows.
+constexpr uint64_t unknown_bytes_max = uint64_t{1} << 20;
+constexpr uint32_t unknown_depth_max = 16;
+constexpr uint32_t unknown_containers_max = 20'000;
+
 /// `YYYYMMDDTHHMM`; `0` is any digit.
 constexpr std::string_view cycle_id_form = "00000000T0000";
 
@@ -72,6 +78,9 @@ bool decoder::decode(padded_bytes body, column_set columns) {
   keys_.clear();
   findings_.member_order.clear();
   findings_.texts.clear();
+  findings_.unknown_members.clear();
+  unknown_bytes_ = 0;
+  unknown_containers_ = 0;
   unescaped_texts_.clear();
   std::fill(findings_.row_counts.begin(), findings_.row_counts.end(), 0);
 
@@ -104,15 +113,18 @@ const uint32_t* decoder::decode_object(object_plan& plan, uint32_t object, uint3
     const uint8_t* name = body + at[0];
     uint32_t index = *guess;
     if (!members[index].quoted_name.is_at(name)) index = find_member(plan, name);
-    if (index == no_member) return nullptr;
-    member_plan& member = members[index];
-    const uint64_t bit = uint64_t{1} << index;
-    if ((seen & bit) != 0) return nullptr;
-    seen |= bit;
-    if (*guess != index) *guess = index;
-    guess = &member.successor;
-    if (object == 0) findings_.member_order.push_back(index);
-    at = decode_member(member, row, at);
+    if (index == no_member) {
+      at = note_unknown(object, row, at);
+    } else {
+      member_plan& member = members[index];
+      const uint64_t bit = uint64_t{1} << index;
+      if ((seen & bit) != 0) return nullptr;
+      seen |= bit;
+      if (*guess != index) *guess = index;
+      guess = &member.successor;
+      if (object == 0) findings_.member_order.push_back(index);
+      at = decode_member(member, row, at);
+    }
     if (at == nullptr || at == end) return nullptr;
     const uint8_t separator = body[*at++];
     if (separator != ',' && separator != '}') return nullptr;
@@ -127,6 +139,31 @@ inline const uint32_t* decoder::decode_member(member_plan& member, uint32_t row,
   if (member.kind == value_kind::rows) return decode_rows(member.object, at + 2);
   if (member.kind == value_kind::distinct_integers) return decode_integers(member, row, at + 2);
   return decode_scalar(member, row, body_.data + at[2], body_.data + at[3]) ? at + 3 : nullptr;
+}
+
+const uint32_t* decoder::note_unknown(uint32_t object, uint32_t row, const uint32_t* at) {
+  const uint8_t* const body = body_.data;
+  const uint32_t start = at[0];
+  // A name with an escape may be that of a known member.
+  const uint8_t* const close = body[start] == '"' ? closing_quote(body + start, body + at[1]) : nullptr;
+  if (close == nullptr || has_escape(body + start, close) || body[at[1]] != ':') return nullptr;
+  at += 2;
+  uint32_t depth = 0;
+  do {
+    if (at == end_) return nullptr;
+    // Without this bit, `{` and `[` are equal, and `}` and `]`.
+    const uint8_t bracket = body[*at++] | 0x20;
+    if (bracket == '{') {
+      if (++depth > unknown_depth_max || ++unknown_containers_ > unknown_containers_max) return nullptr;
+    } else if (bracket == '}' && depth-- == 0) {
+      return nullptr;
+    }
+  } while (depth > 0);
+  if (at == end_) return nullptr;
+  unknown_bytes_ += *at - start;
+  if (unknown_bytes_ > unknown_bytes_max) return nullptr;
+  findings_.unknown_members.push_back({object, row, start, *at});
+  return at;
 }
 
 inline bool decoder::decode_integer(const member_plan& member, uint32_t row, const uint8_t* token,

@@ -1,6 +1,7 @@
 // The decoder: one pass over the tokens of a body, straight into columns. It accepts a body only if the reference
-// decoder accepts it, with the same columns. It refuses all other and all unusual bodies, and the reference decides about
-// them: names and short texts with escapes, unknown and repeated members, half surrogate pairs, numbers with an exponent.
+// decoder accepts it, with the same columns, and if the unknown members, which it only notes, are JSON. It refuses all other
+// and all unusual bodies, and the reference decides about them: names and short texts with escapes, repeated members, half
+// surrogate pairs, numbers with an exponent, unknown members that are large or nested deep.
 // It does not use N-API, so that it can be fuzzed alone.
 #pragma once
 
@@ -28,6 +29,14 @@ struct column_set {
   const uint32_t* row_capacities;
 };
 
+/// A member that the table lacks: its name, colon and value are at `start` to `end` of the body. Not checked but for its brackets.
+struct unknown_member {
+  uint32_t object;
+  uint32_t row;
+  uint32_t start;
+  uint32_t end;
+};
+
 /// The result of a decode besides the columns. Texts are views into the body or the decoder.
 struct decode_findings {
   /// Rows of each object.
@@ -38,6 +47,8 @@ struct decode_findings {
   std::vector<std::string_view> keys;
   /// Texts of the kind `measured_text`, without escapes, in their order in the body.
   std::vector<std::string_view> texts;
+  /// In their order in the body.
+  std::vector<unknown_member> unknown_members;
 };
 
 /// The last short date-time of a member: the rows of a cycle often have the same.
@@ -92,6 +103,7 @@ class decoder {
   const uint32_t* decode_object(object_plan& plan, uint32_t object, uint32_t row, const uint32_t* at);
   const uint32_t* decode_member(member_plan& member, uint32_t row, const uint32_t* at);
   const uint32_t* decode_rows(uint32_t object, const uint32_t* at);
+  const uint32_t* note_unknown(uint32_t object, uint32_t row, const uint32_t* at);
   const uint32_t* decode_integers(const member_plan& member, uint32_t row, const uint32_t* at);
 
   // Values of one token at `token`; `next` is the token after it. False if they refuse the body.
@@ -123,6 +135,9 @@ class decoder {
   /// Those of `findings_.texts` that have escapes in the body. A deque does not move them.
   std::deque<std::string> unescaped_texts_;
   std::vector<uint64_t> integers_;
+  /// Bytes, arrays and objects of `findings_.unknown_members`.
+  uint64_t unknown_bytes_ = 0;
+  uint32_t unknown_containers_ = 0;
   padded_bytes body_ = {};
   column_set columns_ = {};
   const uint32_t* end_ = nullptr;

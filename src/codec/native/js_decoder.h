@@ -19,7 +19,7 @@ class js_decoder : public Napi::ObjectWrap<js_decoder> {
   /// `decode(body)` as `NativeDecoder` of native-addon.ts describes it.
   Napi::Value decode(const Napi::CallbackInfo& info);
 
-  Napi::Object findings(Napi::Env env) const;
+  Napi::Object findings(Napi::Env env, padded_bytes body) const;
 
   decoder decoder_;
   column_memory memory_;
