@@ -6,28 +6,6 @@ import { dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectDir } from './helpers/project.js'
 
-/** Lines of each folder of src without tests: what it has, up to the next fifty. Growth is a decision. */
-const folderLinesMax: Readonly<Record<string, number>> = {
-  admin: 3520,
-  base: 700,
-  cli: 5800,
-  client: 1200,
-  codec: 4580,
-  contract: 3190,
-  cycle: 5130,
-  history: 5720,
-  images: 660,
-  model: 11900,
-  page: 7765,
-  pool: 1450,
-  records: 640,
-  server: 2970,
-  settings: 500,
-  simulator: 2400,
-  store: 6650,
-}
-const fileLinesMax = 400
-
 const sourcePattern = /\.(tsx?|css|mjs|js|cc|h)$/
 const testPattern = /\.test\.tsx?$/
 
@@ -42,28 +20,7 @@ function read(file: string): string {
   return readFileSync(join(projectDir, file), 'utf8')
 }
 
-function lineCount(file: string): number {
-  return read(file).split('\n').length - 1
-}
-
 const srcFiles = filesOf('src').filter((file) => !testPattern.test(file))
-const allFiles = ['src', 'test', 'bench', 'scripts'].flatMap(filesOf)
-
-test(`no file has more than ${fileLinesMax} lines`, () => {
-  expect(allFiles.filter((file) => lineCount(file) > fileLinesMax)).toEqual([])
-})
-
-test('no folder of src has more lines than its cap', () => {
-  const lines = new Map<string, number>()
-  for (const name of readdirSync(join(projectDir, 'src'), { recursive: true, encoding: 'utf8' })) {
-    const file = join('src', name)
-    if (testPattern.test(file) || !statSync(join(projectDir, file)).isFile()) continue
-    const folder = name.split('/', 1)[0]!
-    lines.set(folder, (lines.get(folder) ?? 0) + lineCount(file))
-  }
-  expect([...lines.keys()].sort()).toEqual(Object.keys(folderLinesMax).sort())
-  expect([...lines].filter(([folder, count]) => count > (folderLinesMax[folder] ?? 0))).toEqual([])
-})
 
 test('every file of src begins with a comment that describes its contents', () => {
   expect(srcFiles.filter((file) => !/^(\/\*\*?[\s\n]|\/\/ )/.test(read(file)))).toEqual([])
