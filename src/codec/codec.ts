@@ -78,6 +78,7 @@ export function nativeCodec(addon: NativeAddon): Codec {
 
 /**
  * Larger bodies are decoded in a worker thread; a full cycle is smaller. Native code takes at most about 20 ms of the
- * event loop for any body of this size; for 16 MiB of brackets it took 45 ms, and 220 ms with new memory for the index.
+ * event loop for any body of this size: `<>` repeated in a text took 18 ms, ASCII and `<a>b` 11, Hangul 6; for 16 MiB of
+ * brackets it took 45 ms, and 220 ms with new memory for the index.
  */
 const nativeBytesMax = 8 * mebibyte

@@ -1,5 +1,5 @@
 // Measures of a title or a body, as codec/text-measures.ts defines them: how many code points of which kind,
-// words, markup, and a fingerprint. Bodies are half of the bytes of a large cycle, so counting uses SIMD.
+// words, markup, and a fingerprint.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ struct text_measures {
   }
 };
 
-/// Readable bytes that a text needs after its end; one is read before its start as well.
-inline constexpr size_t text_padding_bytes = 40;
+/// Readable bytes that a text needs after its end.
+inline constexpr size_t text_padding_bytes = 16;
 
 /// Measures valid UTF-8. `html`: text between `<` and `>` is markup.
 [[nodiscard]] text_measures measure_text(const uint8_t* text, size_t bytes, bool html) noexcept;
