@@ -10,7 +10,6 @@ import { createMemoryContents, memoryStore, type MemoryContents } from '../../..
 import '../../../test/helpers/poisoned-memory.js'
 import { nextTurn } from '../../base/index.js'
 import type { CycleResponse } from '../../contract/index.js'
-import { ModelError } from '../../model/index.js'
 import { openLmdbStore, StoreError, type FollowedChanges, type Store } from '../../store/index.js'
 import { CycleService } from '../service.js'
 
@@ -186,23 +185,6 @@ describe('an image', () => {
       Float32Array.of(0.2),
       Float32Array.of(0),
     ])
-  })
-
-  test('that is removed while the post on which a model fails is searched is in every batch of the search', async () => {
-    await submit(cycle(0, [1, 2], [1, 2]))
-    for (const post of [1, 2]) await put(post, 1, 51)
-    await encodedCount(1)
-    const read: (number | undefined)[] = []
-    vi.spyOn(model, 'predict').mockImplementation(async ({ image: column, slots }) => {
-      read.push(column?.vectors[column.row[slots[0]!]! * column.dim])
-      // The second batch is the first of the search.
-      if (read.length === 2) await removeAll()
-      throw new ModelError('the model fails on purpose')
-    })
-    await expect(submit(cycle(1, [], [1, 2]))).rejects.toThrow('the model failed')
-    await vi.waitUntil(() => service.failures.current?.reason.includes('post g/') === true, patience)
-    expect(read.length).toBeGreaterThan(2)
-    expect(new Set(read)).toEqual(new Set([Math.fround(0.2)]))
   })
 
   test('that arrived before its post is used when the post enters', async () => {

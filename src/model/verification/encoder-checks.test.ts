@@ -109,6 +109,6 @@ test('a text without tokens has no vector, which is no failure; a model without 
   const silent = { text: { hash: 'h', dim: 1, encode: none } } as unknown as TrialModel
   expect(await checkEncoder(silent, 'text', {} as Manifest)).toEqual({
     state: 'fail',
-    sentence: 'No text of the check has a vector.',
+    sentence: 'The text 1 of the check was not encoded.',
   })
 })

@@ -111,7 +111,11 @@ async function trialImage(width: number, height: number): Promise<Buffer> {
     .toBuffer()
 }
 
-/** An item without a vector and without a reason is a text without tokens, such as an empty one without special tokens. */
+/** Without a title, and in a template of the body alone without a body, a text may have no token, and then has no vector. */
+function lacksText({ title, body_html: body }: (typeof trialTexts)[number]): boolean {
+  return title === '' || body === undefined || body === null
+}
+
 async function checkVectors(
   encoder: TextEncoder | ImageEncoder,
   noun: string,
@@ -127,8 +131,8 @@ async function checkVectors(
     const itemName = `${noun} ${index + 1} of the check`
     if (together.encoded[index] !== 1) {
       const reason = together.failures?.find((failure) => failure.item === index)?.reason
-      if (reason === undefined) continue
-      return failed(`The ${itemName} was not encoded: ${reason}.`)
+      if (reason === undefined && noun === 'text' && lacksText(trialTexts[index]!)) continue
+      return failed(`The ${itemName} was not encoded${reason === undefined ? '' : `: ${reason}`}.`)
     }
     encodedCount++
     const vector = together.vectors.subarray(index * dim, (index + 1) * dim)
@@ -146,7 +150,5 @@ async function checkVectors(
           'with a larger tolerance, one with dynamic quantisation "batch": 1 in the manifest.',
       )
   }
-  return encodedCount === 0
-    ? failed(`No ${noun} of the check has a vector.`)
-    : { problem: null, encodedCount }
+  return { problem: null, encodedCount }
 }
