@@ -121,6 +121,7 @@ describe('the tables', () => {
       posts: String(n + 1),
       saved: String(n + 2),
       picks: String(n + 3),
+      'picks saved': String(n + 4),
       'ranked below a saved post': figures[0],
       found: figures[1],
       'decided picks saved': figures[2],

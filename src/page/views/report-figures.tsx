@@ -137,7 +137,7 @@ function GroupTable({ kind, groups }: { readonly kind: GroupKind; readonly group
             <Text>
               {value === null
                 ? word('unknown')
-                : kind.startsWith('source') || kind === 'gallery_type'
+                : kind === 'source' || kind === 'gallery_type'
                   ? word(value)
                   : value}
             </Text>
