@@ -94,23 +94,6 @@ export async function openReplica(options: ReplicaOptions = {}): Promise<Journal
   return store
 }
 
-/** A journal with some calls replaced. */
-export function withCalls(journal: Journal, replaced: Partial<Journal>): Journal {
-  return {
-    environment: journal.environment,
-    id: journal.id,
-    append: (entry) => journal.append(entry),
-    renew: (epoch) => journal.renew(epoch),
-    acquire: (node) => journal.acquire(node),
-    release: (epoch) => journal.release(epoch),
-    state: () => journal.state(),
-    follow: (from, apply, partial) => journal.follow(from, apply, partial),
-    prune: (epoch, olderThanMs) => journal.prune(epoch, olderThanMs),
-    close: () => journal.close(),
-    ...replaced,
-  }
-}
-
 /** Resolves when the process of the store is the owner. */
 export function isOwner(store: JournalStore): Promise<void> {
   return until(() => store.role === 'owner')

@@ -2,7 +2,9 @@
  * The journal on a real PostgreSQL: the schema, fencing, what a reader gets, and commits of which the outcome is unknown.
  */
 import { randomUUID } from 'node:crypto'
-import { describe, expect, test, vi } from 'vitest'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { entry, lease, newJournal, pool, read, record } from '../../../test/helpers/journal-entries.js'
 import {
   cluster,
@@ -56,6 +58,39 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       expect(failure).toContain('127.0.0.1:1: ')
       expect(failure).toContain('database "none" does not exist')
       expect(failure).not.toContain('hush')
+    })
+
+    test('after a lost connection, the next server of the address is tried first', async () => {
+      const url = await journalUrl()
+      const { port } = (await cluster()).primary
+      const sockets: Socket[] = []
+      let count = 0
+      const proxy = createServer((socket) => {
+        count++
+        const server = connect(port, '127.0.0.1')
+        for (const each of [socket, server]) {
+          sockets.push(each)
+          each.on('error', () => undefined)
+        }
+        socket.pipe(server).pipe(socket)
+      })
+      await once(proxy.listen(0, '127.0.0.1'), 'listening')
+      onTestFinished(() => void proxy.close())
+      const first = (proxy.address() as AddressInfo).port
+      const hosts = `127.0.0.1:${first},127.0.0.1:${port}`
+      const environment = newEnvironment()
+      const journal = await PostgresJournal.open({
+        url: url.replace(/@[^/]*/, `@${hosts}`),
+        environment,
+        create: true,
+      })
+      onTestFinished(() => journal.close())
+      expect(count).toBe(1)
+      // It accepts connections again at once, as a server does that was replaced.
+      for (const socket of sockets) socket.destroy()
+      await journal.state().catch(() => undefined)
+      expect((await journal.state()).head.number).toBe(0)
+      expect(count).toBe(1)
     })
 
     test.each([

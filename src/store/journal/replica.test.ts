@@ -10,8 +10,8 @@ import {
   openReplica,
   postgresBin,
   until,
-  withCalls,
 } from '../../../test/helpers/journals.js'
+import { withCalls } from '../../../test/helpers/journal-calls.js'
 import { createMemoryContents } from '../../../test/helpers/memory-store.js'
 import {
   bytesOf,

@@ -11,8 +11,8 @@ import {
   openReplica,
   postgresBin,
   until,
-  withCalls,
 } from '../../../test/helpers/journals.js'
+import { withCalls } from '../../../test/helpers/journal-calls.js'
 import { cycleIdAt, cycleSample, imageSample, weightsSample } from '../../../test/helpers/store-samples.js'
 import { originMark, Refusal, type Journal } from './journal.js'
 

@@ -14,8 +14,8 @@ import {
   openReplica,
   postgresBin,
   until,
-  withCalls,
 } from '../../../test/helpers/journals.js'
+import { withCalls } from '../../../test/helpers/journal-calls.js'
 import {
   createMemoryContents,
   memoryParts,
