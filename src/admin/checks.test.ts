@@ -1,33 +1,10 @@
-/** The figures of the disk: shared by all callers, and a disk that hangs delays none of them for long. */
+/** The checks of readiness: their states and their reasons. */
 import { expect, test } from 'vitest'
-import { DiskSpace, HealthChecks } from './checks.js'
+import { HealthChecks } from './checks.js'
 import { reasonsText } from '../contract/index.js'
 import type { ServiceProblem } from '../cycle/index.js'
 import { diskBytesFreeMin, type Store } from '../store/index.js'
-import type { ServerSources } from '../server/index.js'
-
-const figures = { freeBytes: 5e9, fileBytes: 1e6 }
-
-test('a disk that hangs has no figures, and one read waits for it, however many callers there are', async () => {
-  let reads = 0
-  let recover: (read: typeof figures) => void = () => undefined
-  const disk = new DiskSpace('', () => {
-    reads++
-    return new Promise((resolve) => (recover = resolve))
-  })
-  const none = { freeBytes: null, fileBytes: null }
-  expect(await Promise.all([disk.read(), disk.read(), disk.read()])).toEqual([none, none, none])
-  // Until the next read, no caller waits.
-  expect(await disk.read()).toEqual(none)
-  expect(reads).toBe(1)
-  recover(figures)
-})
-
-test('the figures are those of the data directory; what cannot be read is null', async () => {
-  expect(await new DiskSpace('/proc/self').read()).toMatchObject({ fileBytes: null })
-  expect((await new DiskSpace('/proc/self').read()).freeBytes).not.toBeNull()
-  expect(await new DiskSpace('/nowhere').read()).toEqual({ freeBytes: null, fileBytes: null })
-})
+import { DiskSpace, type ServerSources } from '../server/index.js'
 
 test('the disk check fails if the disk does not respond', async () => {
   expect((await linesOf(checksOf([]))).at(-1)).toMatchObject({ check: 'disk', status: 'fail' })
@@ -36,9 +13,8 @@ test('the disk check fails if the disk does not respond', async () => {
 test('the disk check warns below 2 GiB and fails below what the store needs, not at these sizes', async () => {
   const states: string[] = []
   for (const freeBytes of [2 * 2 ** 30, 2 * 2 ** 30 - 1, diskBytesFreeMin, diskBytesFreeMin - 1]) {
-    const checks = checksOf([])
-    Object.assign(checks, { disk: { read: () => Promise.resolve({ freeBytes, fileBytes: 1 }) } })
-    const { status, reason } = (await linesOf(checks)).at(-1)!
+    const disk = new DiskSpace('', () => Promise.resolve({ freeBytes, fileBytes: 1 }))
+    const { status, reason } = (await linesOf(checksOf([], undefined, { disk }))).at(-1)!
     states.push(`${status}: ${reason}`)
   }
   const free = 'MiB are free on the disk of the data directory'
@@ -170,14 +146,16 @@ function checksOf(
     lastCycle = (): object | undefined => undefined,
     refused = (): object | null => null,
     problems = (): readonly ServiceProblem[] => [],
+    disk = new DiskSpace('/nowhere'),
   } = {},
 ): HealthChecks {
-  const cycles = { problems, lastCycle, clocks: { refused } }
-  const settings = () => ({ dataDir: '/nowhere' })
+  const ofDisk = (): ServiceProblem[] =>
+    disk.problem === null ? [] : [{ check: 'disk', severity: 'fail', reason: disk.problem }]
+  const cycles = { problems: () => [...problems(), ...ofDisk()], lastCycle, clocks: { refused } }
   const failures = [
     { version: 'v2', role: 'active', problem: 'no file', atMs: 0 },
     { version: 's2', role: 'shadow', problem: 'no graph', atMs: 0 },
   ]
   const models = { versions, status: { failures } }
-  return new HealthChecks({ clock, cycles, settings, models, store } as unknown as ServerSources)
+  return new HealthChecks({ clock, cycles, disk, models, store } as unknown as ServerSources)
 }

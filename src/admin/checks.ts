@@ -3,12 +3,9 @@
  * does not. The age of the last cycle only warns: a load balancer that took a service without cycles out of service
  * would never send it the next one.
  */
-import { stat, statfs } from 'node:fs/promises'
-import { setTimeout as delay } from 'node:timers/promises'
-import { gibibyte, mebibyte, minuteMs } from '../base/index.js'
+import { gibibyte, minuteMs } from '../base/index.js'
 import type { Check, HealthReason } from '../contract/index.js'
-import { lastCycleOf, type ServerSources } from '../server/index.js'
-import { databasePath, diskBytesFreeMin } from '../store/index.js'
+import { diskReason, lastCycleOf, type DiskFigures, type ServerSources } from '../server/index.js'
 import { failedVersions } from './failed-versions.js'
 
 /** Ordered as in `/readyz`. */
@@ -24,26 +21,22 @@ export const checkNames = [
 /** Three cycles at the usual interval. */
 const lastCycleMsMax = 15 * minuteMs
 const diskBytesWarn = 2 * gibibyte
-const diskCheckMs = 2000
-/** A disk that takes longer counts as failed. */
-const diskResponseMsMax = 1000
 
 export class HealthChecks {
   readonly #sources: ServerSources
-  readonly disk: DiskSpace
 
   constructor(sources: ServerSources) {
     this.#sources = sources
-    this.disk = new DiskSpace(sources.settings().dataDir)
   }
 
   /** Ordered as `checkNames`; `clock` only when it warns. `isStandbyOk`: whether a process could serve if it were the owner. */
   async run(isStandbyOk = false): Promise<Check[]> {
-    const { freeBytes } = await this.disk.read()
+    // The problems have its figures, too.
+    const figures = await this.#sources.disk.read()
     const problems = this.#problems(isStandbyOk).map((check) =>
       check.check === 'storage' ? this.#withJournal(check) : check,
     )
-    return [...problems, this.#lastCycle(), ...this.#clock(), diskCheck(freeBytes)]
+    return [...problems, this.#lastCycle(), ...this.#clock(), this.#disk(figures)]
   }
 
   /**
@@ -91,6 +84,13 @@ export class HealthChecks {
     })
   }
 
+  #disk(figures: DiskFigures): Check {
+    const problem = this.#sources.cycles.problems().find(({ check }) => check === 'disk')
+    const isLow = (figures.freeBytes ?? 0) < diskBytesWarn
+    const status = problem?.severity ?? (isLow ? 'warn' : 'ok')
+    return { check: 'disk', status, reasons: [problem?.reason ?? diskReason(figures)] }
+  }
+
   #lastCycle(): Check {
     const { clock, cycles } = this.#sources
     const last = lastCycleOf(cycles)
@@ -117,59 +117,3 @@ export class HealthChecks {
 }
 
 const okCodes = { service: 'accepts_cycles', model: 'model_serves', storage: 'storage_writable' } as const
-
-function diskCheck(free: number | null): Check {
-  const check = 'disk'
-  if (free === null) return { check, status: 'fail', reasons: [{ code: 'disk_silent' }] }
-  const reasons: HealthReason[] = [{ code: 'disk_free', free_mib: Math.round(free / mebibyte) }]
-  return { check, status: free < diskBytesFreeMin ? 'fail' : free < diskBytesWarn ? 'warn' : 'ok', reasons }
-}
-
-/** Null: it cannot be read, or not in time. */
-export interface DiskFigures {
-  /** Space on the data directory's file system. */
-  readonly freeBytes: number | null
-  /** Size of the data file. */
-  readonly fileBytes: number | null
-}
-
-const unknown: DiskFigures = { freeBytes: null, fileBytes: null }
-
-/**
- * Figures of a data directory, read at most every two seconds. A disk that hangs delays a caller by a second and holds one
- * thread of Node's pool.
- */
-export class DiskSpace {
-  readonly #read: () => Promise<DiskFigures>
-  #reading: Promise<DiskFigures> | null = null
-  #readAt = -Infinity
-  #last = unknown
-
-  constructor(directory: string, read = () => figuresOf(directory)) {
-    this.#read = read
-  }
-
-  async read(): Promise<DiskFigures> {
-    if (performance.now() - this.#readAt < diskCheckMs) return this.#last
-    this.#reading ??= this.#readOnce()
-    const late = delay(diskResponseMsMax, unknown, { ref: false })
-    this.#last = await Promise.race([this.#reading, late])
-    this.#readAt = performance.now()
-    return this.#last
-  }
-
-  async #readOnce(): Promise<DiskFigures> {
-    try {
-      return await this.#read()
-    } finally {
-      this.#reading = null
-    }
-  }
-}
-
-async function figuresOf(directory: string): Promise<DiskFigures> {
-  const orNull = (): null => null
-  // One after the other: if the disk hangs, one thread of the pool waits for it.
-  const freeBytes = await statfs(directory).then(({ bavail, bsize }) => bavail * bsize, orNull)
-  return { freeBytes, fileBytes: await stat(databasePath(directory)).then(({ size }) => size, orNull) }
-}

@@ -63,6 +63,7 @@ function partsOf(problems: readonly object[] = [], givenChecks?: readonly Check[
         reading: 95,
       },
     }),
+    disk: { read: () => Promise.resolve({ freeBytes: 5 * 2 ** 30, fileBytes: 3 * 2 ** 30 }) },
     settings: () => ({ cyclesWaitingMax: 4, dataDir: '/data', modelsDir: '/models' }),
     store: {
       role: 'standby',
@@ -95,12 +96,7 @@ function partsOf(problems: readonly object[] = [], givenChecks?: readonly Check[
     listen: (listener: ObserverEvents) => listeners.push(listener),
   } as unknown as Observer
   const checks = new HealthChecks(sources)
-  const disk = { read: () => Promise.resolve({ freeBytes: 5 * 2 ** 30, fileBytes: 3 * 2 ** 30 }) }
-  Object.assign(
-    checks,
-    { disk },
-    givenChecks === undefined ? {} : { run: () => Promise.resolve(givenChecks) },
-  )
+  if (givenChecks !== undefined) Object.assign(checks, { run: () => Promise.resolve(givenChecks) })
   const streams = { count: 75, droppedCount: 76 } as unknown as EventStreams
   const emit = (event: { readonly point?: CyclePoint; readonly call?: CallRecord }): void => {
     for (const { onCycle, onRequest } of listeners) {

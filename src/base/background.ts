@@ -11,6 +11,7 @@ export const backgroundWorkNames = [
   'call release',
   'codec thread',
   'dead readers',
+  'disk space',
   'image counts',
   'image encoding',
   'journal',

@@ -11,7 +11,7 @@ import { silentLog } from '../base/index.js'
 import { nowFixture } from '../../test/helpers/page-fixtures.js'
 import { startAdmin } from '../admin/index.js'
 import type { Check, Now } from '../contract/index.js'
-import type { ServerSources } from '../server/index.js'
+import { DiskSpace, type ServerSources } from '../server/index.js'
 import { processContext } from './context.js'
 import { exitCode, reportFailure } from './failure.js'
 import { addStatusCommand, statusText } from './status-command.js'
@@ -47,6 +47,7 @@ function sourcesOf(state: State): ServerSources {
   const receivedAt = new Date(nowMs - (lastCycleAgeMs ?? 0)).toISOString()
   return {
     clock: () => nowMs,
+    disk: new DiskSpace(dataDir),
     settings: () => ({ cyclesWaitingMax: 4, dataDir, modelsDir: dataDir }),
     log: silentLog,
     store: {

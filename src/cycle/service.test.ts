@@ -376,3 +376,12 @@ test('a state of the pool keeps its columns, whatever cycles follow and whatever
   }
   for (const { state, columns } of kept) expect(columnsOf(state)).toEqual(columns)
 })
+
+test('a disk without room is a failure, as in readiness, also before a write has failed', async () => {
+  const reason = { code: 'disk_free', free_mib: 100 } as const
+  let diskProblem: typeof reason | null = null
+  service = await CycleService.open(parts({ diskProblem: () => diskProblem }))
+  expect(service.problems()).toEqual([])
+  diskProblem = reason
+  expect(service.problems()).toEqual([{ check: 'disk', severity: 'fail', reason }])
+})

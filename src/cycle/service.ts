@@ -36,6 +36,8 @@ export interface CycleServiceParts {
   readonly modelAbsence?: () => ModelAbsence | null
   /** Why health is `degraded` although a model serves. Default: for no reason. */
   readonly modelWarnings?: () => readonly HealthReason[]
+  /** Why the disk has no room for cycles; null if it has. Default: null. */
+  readonly diskProblem?: () => HealthReason | null
   /** Milliseconds since 1970. */
   readonly clock: () => number
   /** Read for each call: they may change. */
@@ -50,7 +52,7 @@ export interface CycleServiceParts {
 
 /** Why the service is degraded. */
 export interface ServiceProblem {
-  readonly check: 'model' | 'storage' | 'service'
+  readonly check: 'model' | 'storage' | 'service' | 'disk'
   /**
    * `warn`: the service is ready all the same. A model that fails is one: only a cycle that it scores shows that it works
    * again, and a load balancer must not keep that cycle away.
@@ -207,11 +209,13 @@ export class CycleService {
   problems(isStandbyOk = false): ServiceProblem[] {
     const { store } = this.#parts
     const problems = this.#modelProblems()
-    const fail = (check: ServiceProblem['check'], code: 'standby' | 'storage_refuses' | 'shutting_down') =>
-      problems.push({ check, severity: 'fail', reason: { code } })
-    if (store.role === 'standby' && !isStandbyOk) fail('service', 'standby')
-    if (!store.healthy) fail('storage', 'storage_refuses')
-    if (this.#closing) fail('service', 'shutting_down')
+    const fail = (check: ServiceProblem['check'], reason: HealthReason) =>
+      problems.push({ check, severity: 'fail', reason })
+    if (store.role === 'standby' && !isStandbyOk) fail('service', { code: 'standby' })
+    if (!store.healthy) fail('storage', { code: 'storage_refuses' })
+    if (this.#closing) fail('service', { code: 'shutting_down' })
+    const diskProblem = this.#parts.diskProblem?.() ?? null
+    if (diskProblem !== null) fail('disk', diskProblem)
     return problems
   }
 

@@ -2,6 +2,7 @@
  * The HTTP server: sockets, authentication, operations, shutdown.
  */
 export { roundedMs, stagesMs } from './cycle-log.js'
+export { DiskSpace, diskReason, type DiskFigures } from './disk-space.js'
 export type { EndedRequest, OutgoingResponse } from './exchange.js'
 export { heldBytesKinds, heldCallsKinds } from './held-resources.js'
 export { decodeSegment } from './image-path.js'

@@ -31,6 +31,7 @@ import { logBackgroundFailures } from './background-log.js'
 import { BodyAdmission } from './body-admission.js'
 import { logDates } from './certificate-dates.js'
 import { ConnectionLimit } from './connection-limit.js'
+import { DiskSpace } from './disk-space.js'
 import type { EndedRequest } from './exchange.js'
 import { heldResources, type HeldResources } from './held-resources.js'
 import { authorityOf, listen } from './http-listener.js'
@@ -53,6 +54,7 @@ export interface ServerSources {
   readonly models: ModelLifecycle
   /** The settings in force. */
   readonly settings: () => Settings
+  readonly disk: DiskSpace
   /** What the calls hold now. */
   readonly held: () => HeldResources
   /** Milliseconds since 1970. */
@@ -156,6 +158,7 @@ interface Parts extends ReloadParts {
   readonly handler: RequestHandler
   readonly log: Logger
   readonly admin: AdminSide | null
+  readonly disk: DiskSpace
   readonly endLog: () => Promise<void>
   readonly flushLog: () => void
 }
@@ -186,6 +189,7 @@ async function startParts({
   const current = { settings }
   const inForce = (): Settings => current.settings
   const clock = (): number => Date.now()
+  const disk = new DiskSpace(settings.dataDir)
 
   let admin: AdminSide | null = null
   const onProcessLost = (role: ProcessRole): void => admin?.processLost(role)
@@ -208,6 +212,7 @@ async function startParts({
       retention: inForce,
       modelAbsence: () => models.absence,
       modelWarnings: () => models.warnings,
+      diskProblem: () => disk.problem,
     }
     const cycles = await CycleService.open(cycleParts)
     cycles.failures.onFailed(({ version, cycleCount, reason: problem }) => {
@@ -232,7 +237,7 @@ async function startParts({
     })
     const held = (): HeldResources =>
       heldResources({ requestBodies, responseBodies, handler, cycles, imageSemaphore })
-    const started = await startAdmin({ store, cycles, models, settings: inForce, held, clock, log })
+    const started = await startAdmin({ store, cycles, models, settings: inForce, disk, held, clock, log })
     if (started !== null) handler.observe((request) => started.requestEnded(request))
     admin = started
     return {
@@ -256,7 +261,7 @@ async function startParts({
       adminConnectionsMax: parts.admin?.connectionsMax ?? 0,
       descriptorsMax: resourceLimit('Max open files'),
     })
-    await store.tryToOwn?.()
+    await Promise.all([disk.watch(), store.tryToOwn?.()])
     const listener = await listen(settings, {
       connections,
       onRequest: (response, request) => handler.handle(response, request),
@@ -269,6 +274,7 @@ async function startParts({
     inBackground('warm-up', warmUp(cycles, cycleParts, log))
     return running({
       ...parts,
+      disk,
       current,
       connections,
       listener,
@@ -281,6 +287,7 @@ async function startParts({
     })
   } catch (error) {
     await Promise.allSettled([opening])
+    disk.stop()
     await ignoringErrors(() => admin?.stop())
     await ignoringErrors(() => models.close())
     throw error
@@ -371,6 +378,7 @@ async function shutDown(parts: Parts): Promise<void> {
   await stopServing(parts, shutdownMsMax - Math.min(closingMsMax, shutdownMsMax / 2))
   await withinMs(store.handOver?.() ?? Promise.resolve(), (deadline - performance.now()) / 2)
   parts.admin?.stop()
+  parts.disk.stop()
   // A model that hangs gets half of the remaining time: the store must be closed in any case.
   await withinMs(models.close(), (deadline - performance.now()) / 2)
   await store.close()

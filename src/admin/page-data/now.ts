@@ -30,7 +30,7 @@ export interface NowParts {
 
 export async function now({ sources, observer, checks, version }: NowParts): Promise<Now> {
   const checkLines = await checks.run()
-  const { freeBytes: free_bytes, fileBytes: size_bytes } = await checks.disk.read()
+  const { freeBytes: free_bytes, fileBytes: size_bytes } = await sources.disk.read()
   const { cycles, models, clock, settings } = sources
   const nowMs = clock()
   const versions = models.versions
