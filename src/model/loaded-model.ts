@@ -11,8 +11,6 @@ import { fillGalleryIndexes, type FillGalleryIndexes } from './features/gallery-
 import { matrixNames } from './sessions/head-ports.js'
 import { byName, clampHeads } from './sessions/head-shares.js'
 import {
-  ModelError,
-  ModelRowError,
   type ImageEncoder,
   type Model,
   type ModelInputs,
@@ -35,6 +33,7 @@ import {
 } from './sessions/plans.js'
 import { providersOf, type Placement } from './sessions/placement.js'
 import type { Ports } from './sessions/ports.js'
+import { warmUpHeads } from './sessions/warm-up.js'
 import {
   openEncoderHost,
   openHeadsHost,
@@ -45,8 +44,6 @@ import {
 import type { HeadRows, Matrices } from './sessions/batches.js'
 
 const processBytesMaxDefault = 4 * gibibyte
-/** Rows of the batches that new heads run before they serve: the fewest, and enough for all threads. */
-const warmUpCounts = [1, 256]
 
 export interface LoadedModel extends Model {
   /** Hash of everything that determines its scores. */
@@ -107,7 +104,7 @@ async function openHosts({ heads, text, image }: ModelPlans, loadOptions: LoadOp
   }
   try {
     return {
-      heads: keep(await openHeadsHost(heads, { ...options, warmUp: (run) => warmUp(run, heads) })),
+      heads: keep(await openHeadsHost(heads, { ...options, warmUp: (run) => warmUpHeads(run, heads) })),
       text: text === null ? null : keep(await openEncoderHost(text, options)),
       image: image === null ? null : keep(await openEncoderHost(image, options)),
     }
@@ -120,34 +117,6 @@ async function openHosts({ heads, text, image }: ModelPlans, loadOptions: LoadOp
 export function servingOptions(options: LoadOptions): ServingOptions {
   const { log, processBytesMax: bytesMax = processBytesMaxDefault, signal, onProcessLost } = options
   return { log, bytesMax, signal, onProcessLost, warmUpMsMax: options.timeLimitMs ?? timeLimitMsDefault }
-}
-
-/** Rows of zeros: the heads must be shares for them too. */
-async function warmUp(
-  run: (rows: HeadRows) => Promise<Float32Array[]>,
-  { heads, graphs }: HeadsPlan,
-): Promise<void> {
-  const fill = (matrices: Matrices): void => {
-    for (const name of matrixNames) matrices[name].fill(0)
-  }
-  for (const count of warmUpCounts) {
-    const columns = await run({ count, fill }).catch((error: unknown) => {
-      // The first count is one row, which has passed.
-      if (count === 1 || !(error instanceof ModelError) || graphs.every(({ batch }) => batch !== undefined))
-        throw error
-      throw new ModelError(
-        `a hidden batch of one: a graph runs one row and fails on ${count}, although it declares any number. Set batch to 1 for this ` +
-          `graph in the manifest, or export it with a dynamic batch: ${error.message}`,
-        { cause: error },
-      )
-    })
-    try {
-      clampHeads(heads, columns)
-    } catch (cause) {
-      if (!(cause instanceof ModelRowError) || !Number.isNaN(columns[0]?.[0] ?? 0)) throw cause
-      throw new ModelError(`NaN on zeros: in a row whose inputs are all 0, ${cause.message}`, { cause })
-    }
-  }
 }
 
 function assemble(

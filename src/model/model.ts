@@ -111,6 +111,9 @@ export class ModelRowError extends ModelError {
   }
 }
 
+/** The program of a process returned an error for its input: the process did not end, and no limit of time or memory killed it. */
+export class GraphError extends ModelError {}
+
 /** There is no process for the work, or it was closed: the work was not tried, or did not cause the failure. */
 export class ModelDownError extends ModelError {
   override name = 'ModelDownError'

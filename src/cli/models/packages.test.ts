@@ -142,7 +142,7 @@ describe('verify', () => {
 
   test('fails with a provider that this machine does not have', () => {
     const { status, stdout } = models('verify', 'v1', '--provider', 'abacus')
-    expect(stdout).toMatch(/\nFAIL {2}provider {5}abacus cannot serve this model on this machine/)
+    expect(stdout).toMatch(/\nFAIL {2}provider {5}with the provider abacus alone the model does not load/)
     expect(status).toBe(1)
   })
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { exampleTokenizer } from '../../../test/helpers/encoder-plans.js'
-import { ModelError } from '../model.js'
+import { GraphError, ModelError } from '../model.js'
 import type { ImageManifest, TextManifest } from '../package/manifest.js'
 import type { Port } from '../sessions/ports.js'
 import type { TrialInput, TrialOutput } from '../sessions/trial-runs.js'
@@ -31,13 +31,14 @@ function graphOf(
   inputs: readonly Port[],
   outputs: (dims: readonly number[]) => Readonly<Record<string, readonly number[]>>,
   tokensMax = Infinity,
+  tooLong: Error = new GraphError('too long'),
 ): TrialGraph {
   return {
     entry: { file: 'encoder/onnx/model.onnx', sha256: '0'.repeat(64) },
     ports: { inputs, outputs: [] },
     run([first]: readonly TrialInput[]) {
       const dims = first?.dims ?? []
-      if ((dims[1] ?? 0) > tokensMax) return Promise.reject(new ModelError('too long'))
+      if ((dims[1] ?? 0) > tokensMax) return Promise.reject(tooLong)
       return Promise.resolve(
         Object.entries(outputs(dims)).map(([name, sizes]): TrialOutput => ({
           name,
@@ -104,6 +105,19 @@ test('what no file of a text encoder states is a guess, and no longer row than t
   expect(drafted).toMatchObject({ pooling: 'mean', tokens_max: 32, template: '{title}\n{body}' })
   for (const name of ['text.pooling', 'text.tokens_max', 'text.normalize', 'text.template'])
     expect([name, stateOf(findings, name)]).toEqual([name, 'guessed'])
+})
+
+test('a process that ends in a trial of many tokens says nothing about the rows that the graph takes', async () => {
+  const graph = graphOf(
+    [ids, mask],
+    tokenVectors,
+    50,
+    new ModelError('a trial run took longer than its time limit'),
+  )
+  const { findings } = await text({ 'encoder/tokenizer_config.json': { model_max_length: 1e30 } }, graph)
+  expect(findings.find(({ member }) => member === 'text.tokens_max')?.source).toMatch(
+    /^no file states it, and a trial of \d+ tokens ended with: a trial run took longer/,
+  )
 })
 
 test('a vector for each text is preferred to vectors of tokens, and needs no pooling', async () => {

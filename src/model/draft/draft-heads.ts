@@ -61,6 +61,19 @@ export async function runBatch(
       )
 }
 
+/** Whether the graph runs a few rows at once: then it has no hidden batch of one. */
+export function runsFew(
+  head: HeadGraph,
+  { matrices }: Pick<TrialBatch, 'matrices'>,
+  widths: MatrixWidths,
+): Promise<boolean> {
+  const [few] = runsOf({ count: trialRows, matrices }, widths, 3)
+  return head.graph.run(feedsOf(head, few!, widths)).then(
+    () => true,
+    () => false,
+  )
+}
+
 /** Rows of each run; undefined: any number. */
 function rowsOf({ graph, batchOfOne }: HeadGraph): number | undefined {
   return batchOfOne === null ? graph.entry.batch : 1

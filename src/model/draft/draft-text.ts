@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto'
 import { numberIn, textIn, type Inventory, type Json } from './inventory.js'
 import { guess, read, type Findings, type Known } from './findings.js'
+import { GraphError } from '../model.js'
 import type { TextManifest } from '../package/manifest.js'
 import type { Port } from '../sessions/ports.js'
 import type { TrialInput, TrialOutput } from '../sessions/trial-runs.js'
@@ -199,11 +200,17 @@ async function tokensMaxOf(
     if (value !== null && value >= 2 && value < lengthMax)
       return read(Math.min(value, tokensMaxLimit), source)
   for (let count = tokensMaxDefault; count > tokensMin; count /= 2) {
-    const isTaken = await graph.run(trialTokens(graph, 0, rows, count)).then(
-      () => true,
-      () => false,
+    const error = await graph.run(trialTokens(graph, 0, rows, count)).then(
+      () => null,
+      (failure: unknown) => failure as Error,
     )
-    if (isTaken) return guess(count, 'no file states it, and the graph takes so many')
+    // The process has ended, so shorter rows cannot be tried.
+    if (error !== null && !(error instanceof GraphError))
+      return guess(
+        tokensMin,
+        `no file states it, and a trial of ${count} tokens ended with: ${error.message}`,
+      )
+    if (error === null) return guess(count, 'no file states it, and the graph takes so many')
   }
   return guess(tokensMin, 'no file states it, and the graph takes no longer row')
 }

@@ -13,6 +13,7 @@ import {
   draftHeads,
   hasRows,
   runBatch,
+  runsFew,
   type HeadGraph,
   type TrialResult,
 } from './draft-heads.js'
@@ -219,7 +220,7 @@ async function tryHead(
     const alone = hasRows(result) ? null : await tryAlone()
     return alone !== null && hasRows(alone.result) ? alone : { head, result }
   } catch (error) {
-    const alone = await tryAlone()
+    const alone = (await runsFew(head, batch, widths)) ? null : await tryAlone()
     if (alone !== null) return alone
     const problem = (error as Error).message
     findings.need(`${head.member}.outputs`, `the graph fails on a trial batch of ${batch.origin}: ${problem}`)

@@ -4,7 +4,7 @@
 import { hash } from 'node:crypto'
 import { posix } from 'node:path'
 import { gibibyte, minuteMs, type Log } from '../../base/index.js'
-import { ModelError } from '../model.js'
+import { GraphError, ModelError } from '../model.js'
 import type { GraphManifest } from '../package/manifest.js'
 import { readBytes } from '../package/read-file.js'
 import { findExternalData } from '../sessions/external-data.js'
@@ -26,7 +26,7 @@ export interface TrialGraph {
   /** Its members of the manifest: the file and its hash, files of weights, and the size of a batch if that is fixed. */
   readonly entry: Pick<GraphManifest, 'file' | 'sha256' | 'external_data' | 'batch'>
   readonly ports: Ports
-  /** The float outputs. Rejects with a `ModelError` that states the graph's error. */
+  /** The float outputs. Rejects with a `GraphError` that states the graph's error, or a `ModelError` if its process has ended. */
   run(inputs: readonly TrialInput[]): Promise<readonly TrialOutput[]>
   close(): Promise<void>
 }
@@ -68,7 +68,7 @@ export async function openTrialGraph(inventory: Inventory, file: string, log: Lo
     ports,
     async run(inputs) {
       const { outputs, failure } = await process.run(trialOwnerFormat, inputs, runMsMax)
-      if (failure !== null) throw new ModelError(failure)
+      if (failure !== null) throw new GraphError(failure)
       return outputs
     },
     close: () => process.stop(),

@@ -12,6 +12,8 @@ const notOnnx = /protobuf parsing failed|No graph was found in the protobuf|Mode
 /** A session is created from bytes, in an empty directory: a path to other weights leads to one of these. */
 const externalData =
   /external (?:data|TensorProto)|Data of TensorProto|in-memory address marker|model_path must not be empty/i
+/** Of its allocators, of C++, of V8, and of CUDA. */
+const outOfMemory = /failed to allocate memory|bad_alloc|buffer allocation failed|out of memory/i
 
 /** The message of anything that was thrown, without the source location and the full stop of ONNX Runtime. */
 export function reasonOf(error: unknown): string {
@@ -22,6 +24,11 @@ export function reasonOf(error: unknown): string {
 /** The same for the error of one item of a batch: an error of ONNX Runtime may quote whole shapes. */
 export function itemReasonOf(error: unknown): string {
   return reasonOf(error).slice(0, itemReasonCharsMax)
+}
+
+/** ONNX Runtime returns it like any other error of a graph. */
+export function isOutOfMemory(error: unknown): boolean {
+  return outOfMemory.test(messageOf(error))
 }
 
 /** Why no provider can open the graph, as a phrase about its file; null if another provider may. */

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { inBackground, type Log, minuteMs, sizeText } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
-import { ModelDownError, ModelError } from '../model.js'
+import { GraphError, ModelDownError, ModelError } from '../model.js'
 import { startChild, type StartedChild } from './child-process.js'
 import {
   LineReader,
@@ -189,7 +189,7 @@ export class SessionProcess {
       const { log, plan } = this.#options
       log[header.level]({ role: plan.role, ...header.fields }, header.message)
     } else if (header.kind === 'failed') {
-      this.#fail(new ModelError(header.reason))
+      this.#fail(new GraphError(header.reason))
     } else if (header.kind === 'opened') {
       this.#limit(this.#options.warmUpMsMax ?? startMsMax, `the first run of ${this.#options.name}`)
     } else if (this.#waiter?.kind !== header.kind) {

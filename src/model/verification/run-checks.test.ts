@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { HeadColumns } from '../../contract/index.js'
 import { findFeature } from '../features/catalogue.js'
 import { clampHeads } from '../sessions/head-shares.js'
-import { ModelError, ModelRowError, type ModelInputs } from '../model.js'
+import { GraphError, ModelError, ModelRowError, type ModelInputs } from '../model.js'
 import type { ModelPackage } from '../package/read-package.js'
 import { compareWithCpu } from './provider-check.js'
 import type { CheckLine } from './report.js'
@@ -202,23 +202,24 @@ describe('a model', () => {
     expect(states).toEqual(expect.arrayContaining(['latency pass', 'extremes fail']))
   })
 
-  test('that rejects a batch fails with the reason and the kind of rows, and the other checks run', async () => {
-    let calls = 0
-    const model: TrialModel = {
-      ...scoring(),
-      predict: (inputs) =>
-        inputs.count === 16 && ++calls === 2
-          ? Promise.reject(new ModelError('the process ended'))
-          : scoring().predict(inputs),
-    }
-    const lines = await linesOf(model)
-    expect(lines[2]).toEqual({
-      check: 'extremes',
-      state: 'fail',
-      sentence: 'Rows of kind "zeros" (all values are zero): the process ended.',
-    })
-    expect(lines[3]?.state).toBe('pass')
-  })
+  test.each<[error: Error, sentence: string]>([
+    [new GraphError('no such row'), 'Rows of kind "zeros" (all values are zero): no such row.'],
+    [new ModelRowError('no share', 3), 'Rows of kind "zeros" (all values are zero): no share.'],
+    [new ModelError('the process ended'), 'the process ended.'],
+  ])(
+    'that rejects a batch fails with the reason, and with the kind of rows if they are the cause: %s',
+    async (error, sentence) => {
+      let calls = 0
+      const model: TrialModel = {
+        ...scoring(),
+        predict: (inputs) =>
+          inputs.count === 16 && ++calls === 2 ? Promise.reject(error) : scoring().predict(inputs),
+      }
+      const lines = await linesOf(model)
+      expect(lines[2]).toEqual({ check: 'extremes', state: 'fail', sentence })
+      expect(lines[3]?.state).toBe('pass')
+    },
+  )
 
   test('that fails is refused by name, with every check that failed', async () => {
     const model = scoring((share, rowCount) => (rowCount === 1 ? NaN : share))

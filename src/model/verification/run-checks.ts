@@ -6,7 +6,7 @@ import { goldenToleranceDefault, readGolden, runGolden } from './golden.js'
 import { latencyMsMaxDefault, type LoadOptions } from '../sessions/plans.js'
 import { headsOf } from '../package/parse-manifest.js'
 import type { ModelPackage } from '../package/read-package.js'
-import { ModelError } from '../model.js'
+import { GraphError, ModelError, ModelRowError } from '../model.js'
 import { checkEncoder } from './encoder-checks.js'
 import { checkLatency } from './measure.js'
 import { plural, fail, lineOf, pass, skip, warn, type Check, type CheckLine, type Outcome } from './report.js'
@@ -53,7 +53,7 @@ export async function* runChecks(
     ['image', () => checkEncoder(model, 'image', modelPackage.manifest)],
   ]
   // They would take minutes, or fail for the same reason.
-  const skipped = (): Outcome => skip('Not checked: correct the latency first.')
+  const skipped = (): Outcome => skip('Not checked: the model must score a full pool in time first.')
   for (const [name, run] of checks) yield await lineOf([name, latency.state === 'fail' ? skipped : run])
 }
 
@@ -91,7 +91,8 @@ async function checkExtremes(model: TrialModel): Promise<Outcome> {
     try {
       await model.predict(trialInputs(new Array<TrialKind>(rowsPerKind).fill(kind), model))
     } catch (error) {
-      if (!(error instanceof ModelError)) throw error
+      // Not the fault of these rows: a limit of time or memory, a process that ended.
+      if (!(error instanceof ModelRowError || error instanceof GraphError)) throw error
       return fail(`Rows of kind "${kind}" (${kindLabels[kind]}): ${error.message}.`)
     }
   }

@@ -132,7 +132,7 @@ async function load(modelPackage: ModelPackage, options: VerifyOptions): Promise
     return { model, readyMs: performance.now() - startedAt, textWarnings }
   } catch (error) {
     const why = `${[sentenceOf(error), ...unavailable].join('; ')}.`
-    const compared = `${provider} cannot serve this model on this machine, and nothing was compared: ${why}`
+    const compared = `with the provider ${provider} alone the model does not load, and nothing was compared: ${why}`
     const failure =
       provider === undefined || provider === 'cpu'
         ? { check: 'load', ...fail(why) }
