@@ -12,7 +12,6 @@ import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
 import { changeOwner } from './files.js'
-import { isUnfinishedLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
 import { openSnapshot } from './snapshot.js'
 import { StoreError } from '../store-error.js'
 
@@ -104,7 +103,7 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
   const partial = join(path, partialName)
   let isPlaced = false
   const createDatabase = async (): Promise<T> => {
-    const entry = (await readdir(path)).find((name) => !isLeftover(name))
+    const entry = (await readdir(path)).find((name) => !leftOverNames.has(name))
     if (entry !== undefined) throw new StoreError('unusable', `${path} is not empty: ${entry} is in it`)
     await removePartial(partial)
     const result = await write(partial)
@@ -126,15 +125,9 @@ async function placeDatabase<T>(directory: string, write: (partial: string) => P
   )
 }
 
-/** Whether an interrupted copy, a lock or LMDB may have left the file behind; none of them holds data. */
-function isLeftover(name: string): boolean {
-  return leftOverNames.has(name) || isUnfinishedLockFile(name)
-}
-
 async function removePartial(partial: string): Promise<void> {
   await rm(partial, { force: true })
   await rm(`${partial}-lock`, { force: true })
-  await removeUnfinishedLockFiles(dirname(partial))
 }
 
 /** Gives a restored file to the owner of the directory, who serves it. Returns a note if that is not possible. */

@@ -1,17 +1,7 @@
 /** Opening a database whose lock file LMDB cannot use. */
 import { spawn, spawnSync } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -135,36 +125,3 @@ test.each([
     expect(opened()).toBe('opened\n')
   },
 )
-
-test('an unfinished lock file is removed at the next start; another file with a similar name stays', async () => {
-  const { dataDir, lockPath } = await used()
-  writeFileSync(`${lockPath}.${randomUUID()}`, 'half')
-  writeFileSync(`${lockPath}.old`, 'mine')
-  const store = await openLmdbStore({ dataDir })
-  expect(readdirSync(dataDir).sort()).toEqual([
-    'understudy.lock',
-    'understudy.mdb',
-    'understudy.mdb-lock',
-    'understudy.mdb-lock.old',
-  ])
-  await store.close()
-})
-
-test('a lock file that is removed while it is created is created again', async () => {
-  const { dataDir, path, lockPath } = await used()
-  rmSync(lockPath)
-  const opening = openSnapshot(path)
-  let taken: string | undefined
-  while (taken === undefined) {
-    // Creation takes at least three turns of the event loop until the file has its final name.
-    await new Promise((resolve) => setImmediate(resolve))
-    taken = readdirSync(dataDir).find((name) => name.startsWith('understudy.mdb-lock'))
-  }
-  expect(taken).not.toBe('understudy.mdb-lock')
-  rmSync(join(dataDir, taken))
-  const snapshot = await opening
-  expect(snapshot.store.lastCycle()?.position).toBe(1)
-  await snapshot.store.close()
-  expect(readdirSync(dataDir).sort()).toEqual(['understudy.lock', 'understudy.mdb', 'understudy.mdb-lock'])
-  expect(statSync(lockPath).size).toBeGreaterThan(0)
-})

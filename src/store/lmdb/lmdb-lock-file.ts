@@ -7,20 +7,15 @@
  * An existing lock file is never opened here: another process may use it, and closing it would release the locks that LMDB
  * holds on it in this process. Nor is it replaced, because readers in other containers cannot be detected.
  */
-import { randomUUID } from 'node:crypto'
-import { access, constants, link, lstat, open, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { codeOf, firstLineOf, ignoringErrors } from '../../base/index.js'
+import { closeSync, fsyncSync, openSync, rmSync, writeSync, type Stats } from 'node:fs'
+import { access, constants, lstat } from 'node:fs/promises'
+import { codeOf, firstLineOf } from '../../base/index.js'
 import { changeOwner, checkRoom, notPlain } from './files.js'
 import { StoreError } from '../store-error.js'
 
 /** The size that LMDB creates for 126 readers, the default of lmdb-js. It extends a shorter file. */
 const lockFileBytes = 8272
 const forbiddenCodes = ['EACCES', 'EROFS']
-/** Errors of a file system without hard links: LMDB creates the file itself there. */
-const unableCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
-/** A database or a copy of it in progress, and a `randomUUID`. */
-const unfinishedPattern = /^understudy\.mdb(\.partial)?-lock\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
  * Resolves when LMDB can open the lock file of the database `path`, which is created if it is missing. Rejects with
@@ -34,7 +29,7 @@ export async function prepareLockFile(
   const lockPath = `${path}-lock`
   try {
     const lockFile = await unlessMissing(lstat(lockPath))
-    if (lockFile === undefined) await make(lockPath, path)
+    if (lockFile === undefined) make(lockPath, await unlessMissing(lstat(path)))
     else if (!lockFile.isFile()) throw notPlain(lockPath)
     else {
       await access(lockPath, constants.R_OK | constants.W_OK)
@@ -50,54 +45,28 @@ export async function prepareLockFile(
   }
 }
 
-/** Whether `name` is that of an unfinished lock file: its creator was killed or is still running. */
-export function isUnfinishedLockFile(name: string): boolean {
-  return unfinishedPattern.test(name)
-}
-
-/**
- * Removes the unfinished lock files of a data directory. A creator that is still running creates its file again. A file
- * that this user may not remove stays, and is harmless.
- */
-export async function removeUnfinishedLockFiles(dataDir: string): Promise<void> {
+/** In one turn of the event loop: another process could open an incomplete file for some microseconds only. */
+function make(lockPath: string, owner: Stats | undefined): void {
+  let fd: number
   try {
-    for (const name of (await readdir(dataDir)).filter(isUnfinishedLockFile))
-      await rm(join(dataDir, name), { force: true })
-  } catch {
-    // Unfinished lock files are harmless.
+    fd = openSync(lockPath, 'wx', 0o600)
+  } catch (error) {
+    // Another process has created it.
+    if (codeOf(error) === 'EEXIST') return
+    throw error
   }
-}
-
-/** Writes the file under another name and links it: no process opens an incomplete one, and one created meanwhile is kept. */
-async function make(lockPath: string, path: string): Promise<void> {
-  for (;;) {
-    const freshPath = `${lockPath}.${randomUUID()}`
-    try {
-      await writeZeros(freshPath, path)
-      await link(freshPath, lockPath)
-      return
-    } catch (error) {
-      if (['EEXIST', ...unableCodes].includes(codeOf(error))) return
-      const { syscall } = error as NodeJS.ErrnoException
-      if (syscall !== 'link' || codeOf(error) !== 'ENOENT') throw error
-      // Another process removed it as an unfinished one.
-    } finally {
-      await ignoringErrors(() => rm(freshPath, { force: true }))
-    }
-  }
-}
-
-async function writeZeros(freshPath: string, path: string): Promise<void> {
-  const file = await open(freshPath, 'wx', 0o600)
   try {
-    await file.writeFile(new Uint8Array(lockFileBytes))
-    await file.sync()
-    const database = await unlessMissing(lstat(path))
+    const bytes = writeSync(fd, new Uint8Array(lockFileBytes))
+    if (bytes < lockFileBytes) throw new StoreError('full', `no room for ${lockPath}`)
+    fsyncSync(fd)
     // If root only reads a database, its owner must be able to open the lock file later. If the owner of the file cannot
     // be changed, this process can still use it.
-    if (database !== undefined) changeOwner(file.fd, database)
+    if (owner !== undefined) changeOwner(fd, owner)
+  } catch (error) {
+    rmSync(lockPath, { force: true })
+    throw error
   } finally {
-    await file.close()
+    closeSync(fd)
   }
 }
 

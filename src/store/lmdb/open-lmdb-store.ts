@@ -17,7 +17,7 @@ import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
 import { checkRoom, lackOfRoom } from './files.js'
-import { prepareLockFile, removeUnfinishedLockFiles } from './lmdb-lock-file.js'
+import { prepareLockFile } from './lmdb-lock-file.js'
 import { Writer } from './writer.js'
 import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
@@ -73,7 +73,6 @@ export async function openLmdbParts(options: LmdbStoreOptions): Promise<RecordSt
     const state = await checkDatabaseFile(databasePath(dataDir), 'write')
     if (state !== 'whole') await checkRoom(dataDir, newDatabaseBytes, 'for a new database')
     await prepareLockFile(databasePath(dataDir), { readOnly: false })
-    await removeUnfinishedLockFiles(dataDir)
     databases = await openDatabases(dataDir, mapBytesMax)
     flushDirectory(dataDir)
     if (state !== 'whole') options.onMade?.(databasePath(dataDir), state)
