@@ -18,7 +18,6 @@ export const backgroundWorkNames = [
   'model failure',
   'model files',
   'model process',
-  'outcome check',
   'settings reload',
   'shadow models',
   'shutdown',

@@ -20,7 +20,6 @@ import {
   type StoredResponse,
 } from './intake/index.js'
 import { ModelFailures } from './model-failures.js'
-import { findContradictions, type Contradictions } from './outcome-check.js'
 import { CyclePipeline, type CycleStored } from './pipeline.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { ScoringModels } from './scoring-models.js'
@@ -231,15 +230,6 @@ export class CycleService {
     } else if (!isLoaded) problems.push({ check: 'model', severity: 'fail', reason: { code: 'no_model' } })
     for (const reason of modelWarnings?.() ?? []) problems.push({ check: 'model', severity: 'warn', reason })
     return problems
-  }
-
-  /** What outcomes, as JSON, contradict: see `findContradictions`. A `placed_at` after `nowMs` is in the future. */
-  contradictions(outcomes: readonly Uint8Array[], nowMs: number): Promise<Contradictions | null> {
-    return findContradictions(outcomes, {
-      isRecent: (gallId, postNo) => this.#pipeline.isRecent(gallId, postNo),
-      isVersion: (version) => this.#parts.store.models.readIdentity(version) !== undefined,
-      nowMs,
-    })
   }
 
   async #score(call: NewCycle): Promise<StoredResponse> {

@@ -2,13 +2,12 @@
 import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { FakeExchange } from '../../test/helpers/fake-exchange.js'
-import { nextTurn, silentLog } from '../base/index.js'
 import { RequestBody } from '../cycle/index.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyAdmission } from './body-admission.js'
 import { CallResources } from './call-resources.js'
 import { Exchange, type EndedRequest } from './exchange.js'
-import { handlers, type OperationParts } from './operations.js'
+import type { OperationParts } from './operations.js'
 import { RequestHandler } from './request-handler.js'
 
 test('an observer or a logger that throws at the end of a request keeps nothing held', () => {
@@ -71,35 +70,6 @@ test('the body of a cycle is released when nothing reads it any longer', async (
   await hashing.promise
   await Promise.resolve()
   expect(() => cycle.json).toThrow('after its release')
-})
-
-test.each(['ends', 'fails'])('the memory of outcomes is held until their check %s', async (end) => {
-  const print = vi.spyOn(console, 'error').mockReturnValue()
-  onTestFinished(() => print.mockRestore())
-  const admission = new BodyAdmission(1000)
-  const resources = new CallResources(admission, new BodyAdmission(1000), () => undefined)
-  const body = Buffer.from('{"outcomes":[]}')
-  const headers = { 'content-type': 'application/json' }
-  const fake = new FakeExchange({ method: 'POST', path: '/v1/outcomes', headers, body })
-  const exchange = new Exchange(fake.response, fake.request, 0, resources, () => undefined)
-  const check = Promise.withResolvers<null>()
-  const parts = {
-    cycles: { contradictions: () => check.promise },
-    store: { putOutcomes: () => Promise.resolve({ created: 0, updated: 0 }) },
-    clock: () => 0,
-    settings: () => ({ bodyReadMsMax: 1000, clockSkewMs: 0 }),
-    log: silentLog,
-  } as unknown as OperationParts
-  const answer = handlers.postOutcomes({ parts, exchange, parameters: [] })
-  fake.deliver(0, body.length)
-  expect(await answer).toMatchObject({ status: 200 })
-  exchange.workEnded()
-  await nextTurn()
-  expect(admission.bytesHeld).toBe(body.length)
-  if (end === 'ends') check.resolve(null)
-  else check.reject(new Error('fails on purpose'))
-  await nextTurn()
-  expect(admission.bytesHeld).toBe(0)
 })
 
 test('a client that accepts nothing of a response for a minute is disconnected, and what it held is released', () => {

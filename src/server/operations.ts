@@ -2,15 +2,7 @@
  * What the server does for each operation of the contract's table. A handler reads the request's body, calls the service,
  * and returns a response. Errors are thrown as `ServiceError`; `request-handler.ts` turns them into responses.
  */
-import {
-  ignoringErrors,
-  inBackground,
-  type Log,
-  memoizeLast,
-  nextTurn,
-  Semaphore,
-  sha256Of,
-} from '../base/index.js'
+import { type Log, memoizeLast, nextTurn, Semaphore, sha256Of } from '../base/index.js'
 import { runBodyTask } from '../codec/index.js'
 import {
   cycleIdPattern,
@@ -164,7 +156,7 @@ function getHealth({ parts: { cycles, model, clock } }: Call): OutgoingResponse 
 }
 
 async function postOutcomes({ exchange, parts }: Call): Promise<OutgoingResponse> {
-  const { cycles, store, clock, settings, log } = parts
+  const { store, clock, settings } = parts
   const body = await readJson(exchange, settings().bodyReadMsMax)
   const outcomes = await runBodyTask('outcomes', [body.json], { signal: exchange.signal })
   const arrivedAtMs = clock()
@@ -174,14 +166,6 @@ async function postOutcomes({ exchange, parts }: Call): Promise<OutgoingResponse
     arrivedAtMs,
   }))
   const { created, updated } = await store.putOutcomes(entries).catch(throwUnavailable)
-  const records = entries.map(({ record }) => record)
-  // They are stored: nobody waits for the check, and their memory is held until it ends.
-  const checked = cycles.contradictions(records, arrivedAtMs + settings().clockSkewMs).then((found) => {
-    if (found !== null)
-      log.warn({ outcomes: records.length, ...found }, 'outcomes contradict the stored cycles')
-  })
-  inBackground('outcome check', checked)
-  exchange.lateBody = { reading: ignoringErrors(() => checked), release: () => undefined }
   return json(200, { received: entries.length, created, updated })
 }
 

@@ -18,7 +18,6 @@ import { parseOutcomes, parseWeights } from '../../src/codec/parse-records.js'
 import { textBatchEncoder } from '../../src/cycle/embeddings/batch-encoder.js'
 import { ImageQueue } from '../../src/cycle/embeddings/image-queue.js'
 import { Quarantine } from '../../src/cycle/embeddings/quarantine.js'
-import { findContradictions } from '../../src/cycle/outcome-check.js'
 import { plannedTables } from '../../src/cycle/cycle-record.js'
 import { hasZeros, measuringJpeg } from '../../src/images/jpeg-measure.js'
 import { repairedJpeg } from '../../src/images/jpeg-repair.js'
@@ -78,19 +77,6 @@ function planOf(pool: Pool, body: Parameters<typeof bytesOf>[0], position: numbe
 const galleriesPerRow = 14
 /** The last galleries of a pool: the most expensive ones for a search from the start. */
 const lastGalleries = (count: number): string[] => galleries(galleriesPerRow * count).slice(-count)
-
-function outcomesOf(ids: readonly string[]): object {
-  return {
-    outcomes: ids.map((gall_id, n) => ({
-      placement_id: `p${n}`,
-      gall_id,
-      post_no: 1,
-      tier: 'main',
-      placed_at: '2012-01-01T00:00:00Z',
-      picked_by: { type: 'operator' },
-    })),
-  }
-}
 
 /** Ten cycles in which each of `count` posts, in as many galleries, had a score. */
 function observerOf(count: number): Observer {
@@ -277,18 +263,6 @@ const table: readonly [name: string, count: number, prepare: Prepare][] = [
         const plan = pool.plan(cycle, 2)
         return plannedTables({ cycle, plan })
       }
-    },
-  ],
-  [
-    'outcomes against a pool with many galleries',
-    1250,
-    (n) => {
-      const { index } = poolOf(galleriesPerRow * n).state
-      const ids = lastGalleries(n)
-      const records = parseOutcomes(Buffer.from(JSON.stringify(outcomesOf(ids))))
-      const bytes = records.map(({ json }) => Buffer.from(json))
-      const isRecent = (gallId: string, postNo: number): boolean => index.findPost(gallId, postNo) >= 0
-      return () => findContradictions(bytes, { isRecent, isVersion: () => true, nowMs: cycleMs(1) })
     },
   ],
   [

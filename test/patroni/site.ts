@@ -226,8 +226,7 @@ export class Site implements ServedSite {
 
   /** The end of each log. */
   logs(): string {
-    const isMeant = (line: string): boolean =>
-      !/"msg":"(request|cycle (scored|repeated)|outcomes contradict .*)"/.test(line)
+    const isMeant = (line: string): boolean => !/"msg":"(request|cycle (scored|repeated))"/.test(line)
     const end = (text: string): string => text.split('\n').filter(isMeant).slice(-25).join('\n')
     const all = [
       ...this.services.map(({ name, server }) => [name, server.log] as const),

@@ -160,20 +160,6 @@ test('a stored image changes the score of its post, and of no other', async () =
   expect(withImage).not.toBe(again)
 })
 
-test('outcomes that contradict stored cycles are stored, and a warning in the log lists them', async () => {
-  const server = await started()
-  const unknown = { ...outcome, placement_id: 'other', tier: 'front', post_no: 404 }
-  const response = await server.call({
-    method: 'POST',
-    path: '/v1/outcomes',
-    body: JSON.stringify({ outcomes: [unknown] }),
-  })
-  expect(response.json).toEqual({ received: 1, created: 1, updated: 0 })
-  await server.logged(
-    /"unknown_tier":1,"unknown_post":1,.*"paths":\["outcomes\[0\]\.tier","outcomes\[0\]\.post_no"/,
-  )
-})
-
 test('kill -9 under concurrent cycles loses no acknowledged cycle and stores none in part', async () => {
   const server = await started()
   const bodies = Array.from({ length: 60 }, (_, i) =>
