@@ -31,6 +31,7 @@ export interface Restored<T> {
 }
 
 const partialName = `${databaseName}.partial`
+/** What an interrupted copy, a lock or LMDB may have left behind; none of it holds data. */
 const leftOverNames = new Set([partialName, `${partialName}-lock`, directoryLockName, `${databaseName}-lock`])
 
 /**
