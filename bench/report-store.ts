@@ -138,6 +138,8 @@ async function fill(): Promise<number> {
       receivedAt: cycle.cycleTime,
       modelVersion: 'bench',
       weightsVersion: 'initial',
+      requestSha256: '0'.repeat(64),
+      responseSha256: '0'.repeat(64),
       response: new Uint8Array(),
       columns,
       request: { encoding: 'identity', bytes: new Uint8Array(), bodyBytes: 0 },

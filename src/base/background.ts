@@ -8,7 +8,6 @@ import { channel } from 'node:diagnostics_channel'
 /** What runs in the background; the label of a metric. */
 export const backgroundWorkNames = [
   'admin request',
-  'call release',
   'codec thread',
   'dead readers',
   'disk space',

@@ -22,7 +22,6 @@ async function newDirectory(title: string) {
   for (const index of [0, 1, 2])
     await submit(cycleBody(index, { candidates: [{ ...candidate('g', index + 1), title }] }))
   await service.close()
-  await store.hashed()
   const hashes = [1, 2, 3].map((position) => store.hashes(position)!.hash)
   return { dataDir, store, hashes }
 }
@@ -65,7 +64,7 @@ test('a directory in which an earlier cycle was another one fails, although it v
   await Promise.all([store.close(), other.store.close()])
   for (const hash of [...hashes, unknown]) {
     const { printed, failure } = await verify(other.dataDir, hash)
-    expect(printed).toContain(`no cycle has the hash ${hash}`)
+    expect(printed).toContain(`the chain does not have the hash ${hash}`)
     expect(failure).toMatch(/: 1 problem$/)
   }
 })

@@ -11,6 +11,7 @@ import {
   inspectRecords,
   openSnapshot,
   StoreError,
+  type ChainLink,
   type RecordCounts,
   type Store,
   type StoreSnapshot,
@@ -30,8 +31,12 @@ export interface VerifyReport {
   readonly last_cycle_id: string | null
   readonly bytes: number
   readonly images_decoded: number
-  /** The cycle with the hash of `VerifyOptions`, in words; null if there is none. */
+  /** The link of the chain with the hash of `VerifyOptions`, in words; null if there is none. */
   readonly hash_of: string | null
+  /** The last hash of the chain; null in an empty directory. */
+  readonly head: string | null
+  /** Cycles whose request and response have expired: of these two, only the hashes are left. */
+  readonly hashes_only: number
   readonly seconds: number
   /** The first 100, one line each. */
   readonly problems: readonly string[]
@@ -47,7 +52,7 @@ export interface VerifyOptions {
   readonly allImages: boolean
   /** Requires the file to have the length in its header, as backups do. */
   readonly whole: boolean
-  /** A hash of the chain, noted earlier, that a cycle must have; null: none is required. */
+  /** A hash of the chain, noted earlier, that the chain must have; null: none is required. */
   readonly hash: string | null
 }
 
@@ -59,7 +64,7 @@ export function addVerifyCommand(program: Command, context: CommandContext): voi
     .option('--all-images', `decode every stored image, not only ${imagesMax}`)
     .option(
       '--hash <hex>',
-      'name the cycle with this hash of the chain, noted earlier; fail without one',
+      'a hash of the chain that was noted earlier, from the log for example: require that the chain has it',
       hashArgument,
     )
   addSettingFlags(command, ['dataDir']).action((flags: Flags) => verify(flags, context))
@@ -95,11 +100,13 @@ export async function verifyFile(
     if (++problemCount <= problemsMax) problems.push(problem)
   }
   const snapshot = await open(file, whole, report)
-  let found: Pick<VerifyReport, 'counts' | 'last_cycle_id' | 'images_decoded' | 'hash_of'> = {
+  let found: Omit<VerifyReport, 'file' | 'sound' | 'bytes' | 'seconds' | 'problems' | 'problem_count'> = {
     counts: null,
     last_cycle_id: null,
     images_decoded: 0,
     hash_of: null,
+    head: null,
+    hashes_only: 0,
   }
   if (snapshot !== null) {
     const { store } = snapshot
@@ -107,10 +114,13 @@ export async function verifyFile(
       const counts = inspectRecords(snapshot, report)
       await verifyCycles(store, { codec: loadCodec('auto').codec, report })
       const images_decoded = await verifyImages(store, allImages ? Infinity : imagesMax, report)
-      const hash_of = hash === null ? null : cycleWithHash(store, hash)
+      const { hash_of, head } = chainOf(store, hash)
       if (hash !== null && hash_of === null)
-        report(`no cycle has the hash ${hash}: cycles were changed since, or it is of another directory`)
-      return { counts, last_cycle_id: lastCycleId(store), images_decoded, hash_of }
+        report(
+          `the chain does not have the hash ${hash}: cycles were changed or removed since, or it is of another directory`,
+        )
+      const hashes_only = counts.cycles - counts.responses
+      return { counts, last_cycle_id: lastCycleId(store), images_decoded, hash_of, head, hashes_only }
     }
     found = await withRelease(verify, () => store.close())
   }
@@ -147,18 +157,37 @@ function lastCycleId(store: Store): string | null {
   }
 }
 
-/** Null if there is none, and if the records cannot be read, which `inspectRecords` reports. */
-function cycleWithHash(store: Store, hash: string): string | null {
+/** Nulls if there is none, and if the records cannot be read, which `inspectRecords` reports. */
+function chainOf(store: Store, hash: string | null): Pick<VerifyReport, 'hash_of' | 'head'> {
+  let hash_of: string | null = null
+  let head: string | null = null
   try {
     const start = store.chainStart()
     if (start.position > 0 && start.hash === hash)
-      return `the cycle at position ${start.position}, whose record has expired`
-    for (const { cycleId, position } of store.recordedCycles())
-      if (store.hashes(position)?.hash === hash) return `cycle ${cycleId}`
+      hash_of = `the cycle at position ${start.position}, whose record has expired`
+    for (const link of store.chainLinks()) {
+      if (link.hash === hash) hash_of = linkText(store, link)
+      head = link.hash
+    }
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
   }
-  return null
+  return { hash_of, head }
+}
+
+function linkText(store: Store, { position, expiry }: ChainLink): string {
+  const cycle = [...store.recordedCycles()].find((each) => each.position === position)
+  const name = `cycle ${cycle?.cycleId ?? `at position ${position}`}`
+  return expiry === null
+    ? name
+    : `the expiry of ${expiry.ended} up to position ${expiry.through}, after ${name}`
+}
+
+/** What the verification has shown of the chain, and what it has not. */
+function proofText({ hash_of: noted }: VerifyReport): string {
+  return noted === null
+    ? 'the chain agrees with itself, which does not prove its age: pass a hash that was noted earlier with --hash'
+    : 'everything that the chain covers, up to the hash that was given, is as it was when that was noted'
 }
 
 /** Decodes up to `countMax` images, evenly spread, and returns their number. */
@@ -201,8 +230,13 @@ function reportText(report: VerifyReport): string {
       `${report.file}: ${contentsText(counts, report.last_cycle_id, report.bytes)}; ` +
         `${report.images_decoded} images decoded, ${report.seconds} s`,
     )
+  if (report.hashes_only > 0)
+    lines.push(
+      `${counted(report.hashes_only, 'cycle')}: request and response have expired, and only their hashes are left`,
+    )
+  if (report.head !== null) lines.push(`head of the chain: ${report.head}`)
   if (report.hash_of !== null) lines.push(`the hash is that of ${report.hash_of}`)
-  if (report.sound) lines.push('no problems found')
+  if (report.sound) lines.push(`no problems found${report.head === null ? '' : `; ${proofText(report)}`}`)
   return lines.map((line) => `${line}\n`).join('')
 }
 

@@ -3,7 +3,7 @@
  * without changing anything, made durable in one transaction, and only then is memory changed and the response given.
  * After that, the event "cycle stored" is emitted. Cycles run one at a time, in the serial queue. Read `process` first.
  */
-import { inBackground, type Log, mebibyte, nextTurn } from '../base/index.js'
+import { inBackground, type Log, mebibyte, nextTurn, sha256Of } from '../base/index.js'
 import type { Codec, ResponseColumns } from '../codec/index.js'
 import {
   assert,
@@ -114,7 +114,9 @@ export class CyclePipeline {
       const planned: PlannedCycle = { call, model, plan, weights }
       const { columns, imagesStored, recordColumns } = await this.#predict(planned)
       const response = this.#parts.codec.encodeResponse(columns)
-      const request = await call.packed()
+      const hashingResponse = sha256Of(response)
+      const [request, requestSha256] = [await call.packed(), await body.sha256()]
+      const responseSha256 = (await hashingResponse).toString('hex')
       stages.lap('encode')
       const storedCycle = {
         cycleId: cycle.cycleId,
@@ -127,8 +129,9 @@ export class CyclePipeline {
       await this.#commit(plan, {
         ...storedCycle,
         request,
-        json,
+        requestSha256,
         response,
+        responseSha256,
         columns: recordColumns,
         texts: texts?.encoded ?? null,
       })
@@ -159,6 +162,7 @@ export class CyclePipeline {
     const available = availabilityOf(model, plan, { ...inputs, imagesStored }, { images, embeddings })
     // Until they are awaited, a failure is not unhandled.
     call.packed().catch(() => undefined)
+    body.sha256().catch(() => undefined)
     predicting.catch(() => undefined)
     await yieldIfLarge(json)
     const warnings = warningsOf(model, plan, inputs)

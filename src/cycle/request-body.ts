@@ -11,7 +11,7 @@ import {
   type ZstdOptions,
 } from 'node:zlib'
 import { kibibyte, mebibyte, sha256Of } from '../base/index.js'
-import { assert, jsonBodyBytesMax } from '../contract/index.js'
+import { jsonBodyBytesMax } from '../contract/index.js'
 import type { StoredRequest } from '../store/index.js'
 import { peekCycleId } from './peek-cycle-id.js'
 
@@ -38,45 +38,21 @@ const hashTableLog2 = 12
 
 /** A body after decompression, and the gzip in which it arrived, if any. */
 export class RequestBody {
-  readonly #json: Uint8Array
-  readonly #gzip: Uint8Array | null
-  #isReleased = false
+  readonly json: Uint8Array
+  readonly gzip: Uint8Array | null
   #sha256: Promise<string> | null
   #peekedId: string | null | undefined
-  #reading: Promise<void> | null = null
 
   /** `sha256`: its hash, if it is known. */
   constructor(json: Uint8Array, gzip: Uint8Array | null = null, sha256: string | null = null) {
-    this.#json = json
-    this.#gzip = gzip
+    this.json = json
+    this.gzip = gzip
     this.#sha256 = sha256 === null ? null : Promise.resolve(sha256)
   }
 
-  get json(): Uint8Array {
-    assert(!this.#isReleased, 'the body of a cycle is not read after its release')
-    return this.#json
-  }
-
-  get gzip(): Uint8Array | null {
-    assert(!this.#isReleased, 'the body of a cycle is not read after its release')
-    return this.#gzip
-  }
-
-  /** What may still read the body when its call has settled: it must not change until then. Never rejects. */
-  get reading(): Promise<void> | null {
-    return this.#reading
-  }
-
-  /** `reading` never rejects. */
-  keepWhile(reading: Promise<void>): void {
-    assert(!this.#isReleased, 'the body of a cycle is kept before its release')
-    this.#reading = reading
-  }
-
-  /** Must be called once, when its memory may be used for another body. */
-  release(): void {
-    assert(!this.#isReleased, 'the body of a cycle is released once')
-    this.#isReleased = true
+  /** Resolves when a hash that was begun no longer reads the body. */
+  async hashEnds(): Promise<void> {
+    await this.#sha256
   }
 
   /** The cycle id that the body shows before it is decoded: a hint. */

@@ -211,8 +211,6 @@ export class BodyChecker {
       findCycle: (cycleId) => this.#cycles.get(cycleId) ?? store?.findCycle(cycleId),
       // None of this run: their bodies are compared by value.
       hashes: (position) => store?.hashes(position),
-      hashed: () => Promise.resolve(),
-      hasCycle: (position) => store?.hasCycle(position) ?? false,
       readRequest: (position) => this.#requests.get(position) ?? store?.readRequest(position),
       readResponse: (cycleId) =>
         this.#cycles.has(cycleId) ? new Uint8Array() : store?.readResponse(cycleId),

@@ -1,4 +1,5 @@
 /** Verification reports any change of stored cycles, and nothing for unchanged ones. */
+import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { silentLog } from '../base/index.js'
@@ -49,7 +50,9 @@ function recordsOf(store: Store): CycleRecord[] {
   return [...store.tail(1)].map(({ position, ...header }) => ({
     ...header,
     request: store.readRequest(position)!,
+    requestSha256: store.hashes(position)!.requestSha256,
     response: store.readResponse(header.cycleId)!,
+    responseSha256: store.hashes(position)!.responseSha256,
     columns: store.readColumns(position)!,
   }))
 }
@@ -186,7 +189,7 @@ describe('verification reports', () => {
     ],
     [
       'the hash of another request',
-      () => change(1, () => ({ json: Buffer.from('{}') })),
+      () => change(1, () => ({ requestSha256: hash('sha256', '{}') })),
       /the request has another hash/,
     ],
     [
@@ -324,7 +327,7 @@ test('verification reports a changed request that is kept for a pending post of 
     // The hashes are those of `json`.
     const request = { encoding: 'identity', bytes, bodyBytes: bytes.length } as const
     const store = await storeOf(
-      [{ ...first, request, json }, ...others],
+      [{ ...first, request, requestSha256: hash('sha256', json) }, ...others],
       [...service.listWeights()],
       snapshotOf(service),
     )

@@ -2,7 +2,6 @@
 import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { FakeExchange } from '../../test/helpers/fake-exchange.js'
-import { RequestBody } from '../cycle/index.js'
 import { ApiKeys } from './api-keys.js'
 import { BodyAdmission } from './body-admission.js'
 import { CallResources } from './call-resources.js'
@@ -32,7 +31,7 @@ test('an observer or a logger that throws at the end of a request keeps nothing 
   }
 })
 
-test('the work of a call ends once, when nobody receives its body, and leaves neither body nor cycle to read', async () => {
+test('the work of a call ends once, when nobody receives its body, and leaves no body to read', async () => {
   const exchangeOf = (): { exchange: Exchange; fake: FakeExchange } => {
     const resources = new CallResources(new BodyAdmission(1000), new BodyAdmission(1000), () => undefined)
     const fake = new FakeExchange({ method: 'POST', path: '/v1/cycles', body: Buffer.from('{}') })
@@ -46,30 +45,10 @@ test('the work of a call ends once, when nobody receives its body, and leaves ne
   const { exchange, fake } = exchangeOf()
   const received = exchange.body.read(10, 1000)
   fake.deliver(0, 2)
-  const cycle = new RequestBody(await received)
-  exchange.lateBody = cycle
+  await received
   exchange.workEnded()
-  expect(() => cycle.json).toThrow('after its release')
-  expect(() => cycle.gzip).toThrow('after its release')
-  expect(() => cycle.keepWhile(Promise.resolve())).toThrow('before its release')
   expect(() => exchange.body.read(10, 1000)).toThrow('after its release')
   expect(() => exchange.workEnded()).toThrow('released once')
-})
-
-test('the body of a cycle is released when nothing reads it any longer', async () => {
-  const resources = new CallResources(new BodyAdmission(1000), new BodyAdmission(1000), () => undefined)
-  const fake = new FakeExchange({ method: 'POST', path: '/v1/cycles' })
-  const exchange = new Exchange(fake.response, fake.request, 0, resources, () => undefined)
-  const cycle = new RequestBody(Buffer.from('{}'))
-  const hashing = Promise.withResolvers<undefined>()
-  cycle.keepWhile(hashing.promise)
-  exchange.lateBody = cycle
-  exchange.workEnded()
-  expect(cycle.json).toEqual(Buffer.from('{}'))
-  hashing.resolve(undefined)
-  await hashing.promise
-  await Promise.resolve()
-  expect(() => cycle.json).toThrow('after its release')
 })
 
 test('a client that accepts nothing of a response for a minute is disconnected, and what it held is released', () => {

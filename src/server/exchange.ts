@@ -4,9 +4,9 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { inBackground, kibibyte, mebibyte, nextTurn } from '../base/index.js'
+import { kibibyte, mebibyte, nextTurn } from '../base/index.js'
 import { assert, ServiceError, type CallProblem } from '../contract/index.js'
-import type { RequestBody, StageClock } from '../cycle/index.js'
+import type { StageClock } from '../cycle/index.js'
 import type { CallResources } from './call-resources.js'
 import type { CycleLog } from './cycle-log.js'
 import { IncomingBody, type AnnouncedBody } from './incoming-body.js'
@@ -81,8 +81,6 @@ export class Exchange implements EndedRequest {
   operation: string | null = null
   /** Set for a cycle. */
   stages: CycleLog | null = null
-  /** Set for a body whose `reading`, which never rejects, may go on when the work has ended. */
-  lateBody: Pick<RequestBody, 'reading' | 'release'> | null = null
   bytesOut = 0
   status = 0
   code: string | undefined
@@ -166,20 +164,13 @@ export class Exchange implements EndedRequest {
   }
 
   /**
-   * Must be called once, when nothing but `lateBody` reads the request's body any longer. The response may still have to be
-   * sent.
+   * Must be called once, when nothing reads the request's body any longer. The response may still have to be sent.
    */
   workEnded(): void {
     // Nobody waits any longer: to abort it would cost an event.
     this.#abortController = null
-    const release = (): void => {
-      this.lateBody?.release()
-      this.body.release()
-      this.#resources.workEnded()
-    }
-    const reading = this.lateBody?.reading ?? null
-    if (reading === null) release()
-    else inBackground('call release', reading.then(release))
+    this.body.release()
+    this.#resources.workEnded()
   }
 
   /** Fixes what the log and the observer read. Must be called once. */

@@ -76,7 +76,6 @@ async function postCycle({ exchange, parts: { cycles, settings, log } }: Call): 
     const sha256 = reading.hash?.of(arrived).toString('hex') ?? null
     const request = new RequestBody(body.json, body.gzip, sha256)
     stages.received(request.peekedId)
-    exchange.lateBody = request
     response = await cycles.intake.submit(request, exchange.receivedAtMs, stages, exchange.signal)
   } else {
     stages.received(repeated.cycle.cycleId)

@@ -3,10 +3,9 @@
  * has the other records, lmdb-store.test.ts what is LMDB's alone.
  */
 import { hash } from 'node:crypto'
-import { gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createMemoryContents, memoryStore } from '../../test/helpers/memory-store.js'
+import { memoryStore } from '../../test/helpers/memory-store.js'
 import '../../test/helpers/poisoned-store.js'
 import { storeImplementations } from '../../test/helpers/store-implementations.js'
 import {
@@ -15,6 +14,7 @@ import {
   cycleSample,
   imageSample,
   largeCycleSample,
+  weightsSample,
 } from '../../test/helpers/store-samples.js'
 import { StoreError, type CycleRecord } from './index.js'
 
@@ -57,8 +57,8 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(await hashes(one, two)).toEqual(expected)
       for (const change of [
         { columns: bytesOf(9) },
-        { response: bytesOf(9) },
-        { request: { encoding: 'identity', bytes: bytesOf(9), bodyBytes: 1 } as const },
+        { responseSha256: hash('sha256', bytesOf(9)) },
+        { requestSha256: hash('sha256', bytesOf(9)) },
         { modelVersion: 'other' },
       ]) {
         const changedHashes = await hashes({ ...one, ...change }, two)
@@ -66,31 +66,30 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
         expect(changedHashes[1]).not.toBe(expected[1])
         expect((await hashes(one, { ...two, ...change }))[0]).toBe(expected[0])
       }
-      const lines = (one: string, cycle: CycleRecord): string[] => [
-        one,
-        hash('sha256', cycle.request.bytes),
-        hash('sha256', cycle.response),
+      const zeros = '0'.repeat(64)
+      const lines = (before: string, cycle: CycleRecord): string[] => [
+        before,
+        cycle.requestSha256,
+        cycle.responseSha256,
         hash('sha256', Buffer.concat([labelsOf(cycle), cycle.columns])),
+        zeros,
+        zeros,
       ]
-      expect(expected[0]).toBe(hash('sha256', `${lines('0'.repeat(64), one).join('\n')}\n`))
+      expect(expected[0]).toBe(hash('sha256', `${lines(zeros, one).join('\n')}\n`))
       expect(expected[1]).toBe(hash('sha256', `${lines(expected[0] ?? '', two).join('\n')}\n`))
     })
 
-    test('the hashes of the last cycle are those of its JSON, whatever its encoding is, and whoever reads them', async () => {
-      const json = Buffer.from(JSON.stringify({ cycle_id: cycleIdAt(1), text: '가'.repeat(1000) }))
-      for (const request of [
-        { encoding: 'identity', bytes: json, bodyBytes: json.length },
-        { encoding: 'gzip', bytes: gzipSync(json), bodyBytes: json.length },
-        { encoding: 'zstd', bytes: zstdCompressSync(json), bodyBytes: json.length },
-      ] as const) {
-        const [reading, known] = [await newStore(), await newStore()]
-        await reading.appendCycle(cycleSample(1, { request }))
-        await known.appendCycle(cycleSample(1, { request, json }))
-        expect(reading.hashes(1)).toEqual(known.hashes(1))
-        expect(known.hashes(1)?.requestSha256).toBe(hash('sha256', json))
-        for (const store of [reading, known]) await store.appendCycle(cycleSample(2))
-        expect(reading.hashes(2)).toEqual(known.hashes(2))
+    test('the hash of a cycle covers the weights and the identity of the model that scored it, by value', async () => {
+      const hashOf = async (views: number, identity: string): Promise<string | undefined> => {
+        const store = await newStore()
+        await store.appendWeights([weightsSample('initial', views)])
+        await store.models.claimVersion('model-1', identity)
+        await store.appendCycle(cycleSample(1))
+        return store.hashes(1)?.hash
       }
+      const hashes = [await hashOf(0.5, 'files'), await hashOf(0.6, 'files'), await hashOf(0.5, 'others')]
+      expect(new Set(hashes).size).toBe(3)
+      expect(await hashOf(0.5, 'files')).toBe(hashes[0])
     })
 
     test('cycles that are stored at the same time have the hashes of cycles stored one after the other', async () => {
@@ -103,32 +102,34 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       )
     })
 
-    test('a snapshot stores no hash for a cycle that is stored just before it', async () => {
-      const [store, other] = [await newStore(), await newStore()]
-      for (const number of [1, 2]) await other.appendCycle(cycleSample(number))
-      await store.appendCycle(cycleSample(1))
-      await store.hashed()
-      await Promise.all([store.appendCycle(cycleSample(2)), store.putPoolSnapshot(1, bytesOf(1))])
-      expect(store.hashes(2)).toEqual(other.hashes(2))
-      expect(store.hashes(1)).toEqual(other.hashes(1))
-    })
-
-    test('the chain of hashes goes on from the last cycle whose record has expired', async () => {
-      const [store, whole] = [await newStore(), await newStore()]
-      for (const each of [store, whole])
-        for (const number of [1, 2, 3]) await each.appendCycle(cycleSample(number))
+    test('an expiry is a link of the chain, which goes on from the last cycle whose record has expired', async () => {
+      const store = await newStore()
+      for (const number of [1, 2, 3]) await store.appendCycle(cycleSample(number))
       expect(store.chainStart()).toEqual({ position: 0, hash: '0'.repeat(64) })
-      const second = store.hashes(2)
+      const [second, third] = [store.hashes(2)!.hash, store.hashes(3)!.hash]
+      expect(store.chainHead()).toEqual({ position: 3, hash: third, expiry: null })
       await store.putPoolSnapshot(3, bytesOf(1))
       await store.expiry.removeCycles([1, 2].map((position) => ({ position, keepEntry: false })))
       await store.expiry.removeRecords([1, 2])
       await expect(store.appendCycle(cycleSample(9, { position: 1 }))).rejects.toMatchObject({
         code: 'failed',
       })
-      expect(store.chainStart()).toEqual({ position: 2, hash: second?.hash })
-      for (const each of [store, whole]) await each.appendCycle(cycleSample(4))
-      expect(store.hashes(4)).toEqual(whole.hashes(4))
+      expect(store.chainStart()).toEqual({ position: 2, hash: second })
+      const responses = hash('sha256', `${third}\nresponses through 2\n`)
+      const both = hash('sha256', `${responses}\nrecords through 2\n`)
+      expect([...store.chainLinks()]).toEqual([
+        { position: 3, hash: third, expiry: null },
+        { position: 3, hash: responses, expiry: { ended: 'responses', through: 2 } },
+        { position: 3, hash: both, expiry: { ended: 'records', through: 2 } },
+      ])
+      const fourth = cycleSample(4)
+      await store.appendCycle(fourth)
+      const record = hash('sha256', Buffer.concat([labelsOf(fourth), fourth.columns]))
+      const zeros = '0'.repeat(64)
+      const lines = [both, fourth.requestSha256, fourth.responseSha256, record, zeros, zeros]
+      expect(store.hashes(4)?.hash).toBe(hash('sha256', `${lines.join('\n')}\n`))
       expect([0, 1, 5].map((position) => store.hashes(position))).toEqual(Array(3).fill(undefined))
+      expect(store.chainHead()?.position).toBe(4)
     })
 
     test('labels may hold any text, lone surrogates too', async () => {
@@ -221,12 +222,11 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect([...store.tail(1)].map((cycle) => cycle.cycleId)).toEqual([cycleIdAt(1), cycleIdAt(2)])
     })
 
-    test('bytes of a cycle are free for reuse when it is stored and hashed, others as soon as a call has returned', async () => {
+    test('bytes of a cycle are free for reuse when it is stored, others as soon as a call has returned', async () => {
       const store = await newStore()
       const cycle = largeCycleSample(1, 20_000)
       const expected = structuredClone(cycle)
       await store.appendCycle(cycle)
-      await store.hashed()
       const { request, response, columns } = cycle
       for (const bytes of [request.bytes, response, columns]) bytes.fill(0)
       const pool = bytesOf(1, 2, 3)
@@ -371,18 +371,6 @@ describe('memory store with faults', () => {
     failing = false
     expect(await store.appendCycle(cycleSample(1))).toBe(1)
   })
-})
-
-test('the hashes of the last cycle are those of the one that is there, also if another process has stored it', async () => {
-  const contents = createMemoryContents()
-  const store = memoryStore({ contents })
-  await store.appendCycle(cycleSample(1))
-  await store.hashed()
-  for (const name of ['cycles', 'requests', 'responses', 'cycleColumns'] as const)
-    contents[name].removeSync(1)
-  const other = memoryStore({ contents })
-  await other.appendCycle(cycleSample(2))
-  expect(store.hashes(1)).toEqual(other.hashes(1))
 })
 
 /** The labels of a cycle as docs/data.md describes them. */

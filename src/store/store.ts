@@ -45,9 +45,11 @@ export interface CycleRecord extends CycleHeader {
   /** The position for which it was planned; absent: the next one. */
   readonly position?: Position
   readonly request: StoredRequest
-  /** The JSON body of the request: it is hashed after the commit. Absent: it is taken out of `request`. */
-  readonly json?: Uint8Array
+  /** Of the JSON body of the request, as 64 hex digits. */
+  readonly requestSha256: string
   readonly response: Uint8Array
+  /** As 64 hex digits. */
+  readonly responseSha256: string
   /** Columns of the cycle's record (src/records), which outlives request and response. */
   readonly columns: Uint8Array
   /** Vectors of the texts that entered with this cycle. */
@@ -64,11 +66,24 @@ export interface CycleHashes {
   /** Of the JSON body, after decompression: equal bytes have equal hashes. */
   readonly requestSha256: string
   readonly responseSha256: string
-  /** Over the hash of the cycle before and over request, response and record. */
+  /** Over the hash before it and over request, response, record, weights and the identity of the model. */
   readonly hash: string
 }
 
-/** The last cycle whose record has expired, with its hash; position 0 and zeros before any has. */
+/** Requests and responses, or records, of all cycles up to a position have ended. */
+export interface Expiry {
+  readonly ended: 'responses' | 'records'
+  readonly through: Position
+}
+
+/** A link of the chain: a cycle, or an expiry that followed it while it was the last cycle. */
+export interface ChainLink {
+  readonly position: Position
+  readonly hash: string
+  readonly expiry: Expiry | null
+}
+
+/** The last cycle whose record has expired, with the hash from which the chain goes on; position 0 and zeros before any has. */
 export interface ChainStart {
   readonly position: Position
   readonly hash: string
@@ -195,7 +210,7 @@ export interface CycleRecords {
   /**
    * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
    * already stored, when its position is taken, or when storage refuses writes. The bytes of `record` must not change until
-   * it has settled and `hashed` has, too.
+   * it has settled.
    */
   appendCycle(record: CycleRecord): Promise<Position>
   findCycle(cycleId: string): StoredCycle | undefined
@@ -212,18 +227,16 @@ export interface CycleRecords {
   readColumns(position: Position): Uint8Array | undefined
   /** Cycles that have a record, in order of arrival; request and response of some have expired. */
   recordedCycles(): Iterable<StoredCycle>
-  /** Resolves when the hashes of the last cycle are known. Never rejects. */
-  hashed(): Promise<void>
-  /**
-   * The hashes of a cycle that has a record. Those of the last one are stored with the next, or with a snapshot of the pool, and
-   * computed from its records until then.
-   */
+  /** The hashes of a cycle that has a record. */
   hashes(position: Position): CycleHashes | undefined
   chainStart(): ChainStart
+  /** The links of the chain of hashes after its start, oldest first. */
+  chainLinks(): Iterable<ChainLink>
+  /** The last link of the chain; undefined in an empty store. */
+  chainHead(): ChainLink | undefined
   /**
    * Stores the pool as it was after the cycle at `position`, packed, and removes the other snapshots but the one at `kept`:
-   * should one be damaged, the other takes its place. Rejects if the cycle is not stored. Copies the bytes immediately. Stores the
-   * hashes of the last cycle, too.
+   * should one be damaged, the other takes its place. Rejects if the cycle is not stored. Copies the bytes immediately.
    */
   putPoolSnapshot(position: Position, columns: Uint8Array, kept?: Position): Promise<void>
   /** Positions of the cycles after which the stored snapshots were made, newest first: at most two. */

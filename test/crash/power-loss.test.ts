@@ -187,5 +187,7 @@ const probe: CycleRecord = {
   weightsVersion: 'w',
   columns: new Uint8Array(9),
   request: { encoding: 'identity', bytes: new Uint8Array(100_000).fill(1), bodyBytes: 100_000 },
+  requestSha256: '0'.repeat(64),
+  responseSha256: '0'.repeat(64),
   response: new Uint8Array(200_000).fill(2),
 }

@@ -1,6 +1,7 @@
 /**
- * Records to store in tests. Child processes of tests import this file as it is, so its only imports are types.
+ * Records to store in tests. Child processes of tests import this file as it is, so it imports nothing else of the sources but types.
  */
+import { hash } from 'node:crypto'
 import type { CycleRecord, StoredImage, WeightsEntry } from '../../src/store/index.js'
 
 export function bytesOf(...values: readonly number[]): Uint8Array {
@@ -14,14 +15,22 @@ export function cycleIdAt(number: number): string {
 
 /** A small cycle whose bytes depend on its number; `overrides` replaces members. */
 export function cycleSample(number: number, overrides: Partial<CycleRecord> = {}): CycleRecord {
+  const request = overrides.request ?? {
+    encoding: 'identity',
+    bytes: bytesOf(123, number & 255, 125),
+    bodyBytes: 3,
+  }
+  const response = overrides.response ?? bytesOf(1, number & 255)
   return {
     cycleId: cycleIdAt(number),
     cycleAtMs: 1_767_200_000_000 + number * 300_000,
     receivedAt: '2026-01-01T00:00:01.234Z',
     modelVersion: `model-${number}`,
     weightsVersion: 'initial',
-    request: { encoding: 'identity', bytes: bytesOf(123, number & 255, 125), bodyBytes: 3 },
-    response: bytesOf(1, number & 255),
+    request,
+    requestSha256: hash('sha256', request.bytes),
+    response,
+    responseSha256: hash('sha256', response),
     columns: bytesOf(3, number & 255),
     ...overrides,
   }

@@ -32,6 +32,7 @@ export class SimDisk {
     const [cycle] = store.tail(position)
     if (cycle?.position !== position) return fail(`nothing is stored at ${position}`)
     const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = cycle
+    const hashes = store.hashes(position) ?? fail(`cycle ${position} has no hashes`)
     return {
       cycleId,
       cycleAtMs,
@@ -39,6 +40,8 @@ export class SimDisk {
       modelVersion,
       weightsVersion,
       request: store.readRequest(position) ?? fail(`cycle ${position} has no request`),
+      requestSha256: hashes.requestSha256,
+      responseSha256: hashes.responseSha256,
       response: store.readResponse(cycleId) ?? fail(`cycle ${position} has no response`),
       columns: store.readColumns(position) ?? fail(`cycle ${position} has no record`),
     }

@@ -208,9 +208,10 @@ export class SimStore implements Store {
   tail = (position: Position): ReturnType<Store['tail']> => this.#memory.tail(position)
   readColumns = (position: Position): ReturnType<Store['readColumns']> => this.#memory.readColumns(position)
   recordedCycles = (): ReturnType<Store['recordedCycles']> => this.#memory.recordedCycles()
-  hashed = (): Promise<void> => this.#memory.hashed()
   hashes = (position: Position): ReturnType<Store['hashes']> => this.#memory.hashes(position)
   chainStart = (): ReturnType<Store['chainStart']> => this.#memory.chainStart()
+  chainLinks = (): ReturnType<Store['chainLinks']> => this.#memory.chainLinks()
+  chainHead = (): ReturnType<Store['chainHead']> => this.#memory.chainHead()
   poolSnapshots = (): Position[] => this.#memory.poolSnapshots()
   readPoolSnapshot = (position: Position): ReturnType<Store['readPoolSnapshot']> =>
     this.#memory.readPoolSnapshot(position)

@@ -41,10 +41,7 @@ export type KnownCycle =
   | { readonly kind: 'expired' }
 
 /** What is read of stored cycles. */
-export type CycleRecords = Pick<
-  Store,
-  'findCycle' | 'hasCycle' | 'hashed' | 'hashes' | 'readRequest' | 'readResponse'
-> & {
+export type CycleRecords = Pick<Store, 'findCycle' | 'hashes' | 'readRequest' | 'readResponse'> & {
   readonly expiry: Pick<ExpiryRecords, 'isExpired'>
 }
 
@@ -120,8 +117,6 @@ export class Idempotency {
     if (known.kind !== 'stored') return null
     const sha256 = await body.sha256()
     const { cycle } = known
-    // Its hashes are being computed, or known.
-    if (!this.#store.hasCycle(cycle.position + 1)) await this.#store.hashed()
     return this.#store.hashes(cycle.position)?.requestSha256 === sha256 ? this.#response(cycle) : null
   }
 

@@ -96,7 +96,7 @@ export class Intake {
 
   /**
    * The response to the body of a cycle: computed, or the stored one. Throws `ServiceError`: 400, 409, 422, 503. When the
-   * promise has settled, nothing but `body.reading` depends on `body`. When `signal` is aborted, because the client has
+   * promise has settled, nothing depends on `body`. When `signal` is aborted, because the client has
    * disconnected, the call leaves the queue in which it waits; a new cycle that has a slot is completed.
    */
   async submit(
@@ -208,15 +208,10 @@ export class Intake {
     const { body } = call
     const stored = this.#parts.score({ cycle, body, packed: () => call.packed(), receivedAtMs, stages })
     this.#idempotency.begin({ cycleId: cycle.cycleId, json: body.json, stored })
-    try {
-      const { cycle: storedCycle, response } = await stored
-      // A retry of it need not be decompressed. JSON shows its id, and is hashed.
-      if (body.gzip !== null) this.#repeated.keep(body.gzip, { cycle: storedCycle, isGzip: true })
-      return response
-    } finally {
-      // The response does not wait for the hashes.
-      body.keepWhile(this.#parts.store.hashed())
-    }
+    const { cycle: storedCycle, response } = await stored
+    // A retry of it need not be decompressed. JSON shows its id, and is hashed.
+    if (body.gzip !== null) this.#repeated.keep(body.gzip, { cycle: storedCycle, isGzip: true })
+    return response
   }
 
   /** Only for an id that is not stored: a repeat gets its response whatever the clock says. */
@@ -258,11 +253,12 @@ class Call {
     this.packed().catch(() => undefined)
   }
 
-  /** Resolves when no thread reads the body, also that of a refused cycle. */
+  /** Resolves when nothing reads the body, also that of a refused cycle. */
   async end(): Promise<void> {
     assert(!this.#hasEnded, 'a call ends once')
     this.#hasEnded = true
     await this.#packing?.catch(() => undefined)
+    await this.body.hashEnds()
     this.slot.release()
   }
 }

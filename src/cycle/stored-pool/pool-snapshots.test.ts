@@ -26,7 +26,7 @@ function snapshotsOf(
     loaded: 0,
     state: () => ({ ...emptyPool, position: position() }),
     isIdle: () => true,
-    log: { error: (fields) => expect.fail(JSON.stringify(fields)) },
+    log: { info: () => undefined, error: (fields) => expect.fail(JSON.stringify(fields)) },
     ...options,
   })
 }
@@ -143,4 +143,22 @@ test('a damaged snapshot is the one that the next one replaces', async () => {
   expect(restarted.store.poolSnapshots()).toEqual([8, 6])
   await restarted.service.close()
   expect(restarted.store.poolSnapshots()).toEqual([10, 6])
+})
+
+test('the head of the chain of hashes is logged with each snapshot and once a day', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const store = createMemoryStore()
+  await store.appendCycle(cycleSample(1))
+  const logged: object[] = []
+  const log = { info: (fields: object) => void logged.push(fields), error: () => expect.fail() }
+  const snapshots = snapshotsOf(store, () => 1, { log })
+  const head = { position: 1, head: store.hashes(1)?.hash }
+  await snapshots.cover(1)
+  expect(logged).toEqual([head])
+  vi.advanceTimersByTime(24 * 3_600_000)
+  expect(logged).toEqual([head, head])
+  await snapshots.close()
+  vi.advanceTimersByTime(48 * 3_600_000)
+  expect(logged).toHaveLength(2)
 })

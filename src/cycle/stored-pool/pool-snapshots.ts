@@ -1,8 +1,9 @@
 /**
  * Writes snapshots of the pool: every few cycles after a response has been sent, while no cycle is in progress if possible,
- * and at shutdown. A snapshot that cannot be written costs time at the next start, and nothing else.
+ * and at shutdown. A snapshot that cannot be written costs time at the next start, and nothing else. Logs the head of the chain
+ * of hashes with each snapshot and once a day: where the logs go, it proves later what the data directory was.
  */
-import { nextTurn } from '../../base/index.js'
+import { dayMs, nextTurn, type Log } from '../../base/index.js'
 import type { PoolState } from '../../pool/index.js'
 import type { Position, Store } from '../../store/index.js'
 import { packPool } from './snapshot.js'
@@ -15,7 +16,7 @@ export interface PoolSnapshotsParts {
   readonly state: () => PoolState
   /** True while no cycle is in progress or waits. */
   readonly isIdle: () => boolean
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: Pick<Log, 'error' | 'info'>
 }
 
 /**
@@ -30,6 +31,7 @@ export class PoolSnapshots {
   /** The newest snapshot that is known to be good: others that the store has may be damaged. */
   #good: Position
   #writing: Promise<void> | null = null
+  readonly #daily = setInterval(() => this.#logHead(), dayMs).unref()
 
   constructor(parts: PoolSnapshotsParts) {
     this.#parts = parts
@@ -53,6 +55,7 @@ export class PoolSnapshots {
 
   /** Writes the last snapshot, so that the next start plans nothing again. */
   async close(): Promise<void> {
+    clearInterval(this.#daily)
     const { store, state } = this.#parts
     await this.#writing
     if (store.closed || !store.mayWrite || state().position <= this.#newest()) return
@@ -90,5 +93,18 @@ export class PoolSnapshots {
     const state = this.#parts.state()
     await this.#parts.store.putPoolSnapshot(state.position, packPool(state), this.#newest())
     this.#good = state.position
+    this.#logHead()
+  }
+
+  #logHead(): void {
+    const { store, log } = this.#parts
+    if (store.closed || !store.mayWrite) return
+    try {
+      const head = store.chainHead()
+      if (head !== undefined)
+        log.info({ position: head.position, head: head.hash }, 'head of the chain of hashes')
+    } catch (error) {
+      log.error({ err: error }, 'the head of the chain of hashes cannot be read')
+    }
   }
 }

@@ -7,11 +7,17 @@ import {
   hashBefore,
   inspectRecords,
   linkHash,
-  packHashes,
   nameHash,
   packBytes,
-  readHashes,
+  packChainEntry,
+  packPosition,
+  packText,
+  packWeights,
+  readBytes,
+  readChainEntry,
+  readCycle,
   recordHash,
+  scorerHashes,
   type Databases,
 } from '../records/index.js'
 import { databasePath, openDatabases } from './environment.js'
@@ -133,28 +139,24 @@ describe('a cycle is named', () => {
     expect(await problems()).toEqual([broken(3)])
   })
 
-  test('also the last one, once a snapshot of the pool has followed it', async () => {
-    const store = await openLmdbStore({ dataDir })
-    await store.appendCycle(cycleSample(5))
-    await store.putPoolSnapshot(4, bytesOf(1))
-    await store.close()
-    await copyRecord('cycleColumns', 1, 5)
-    expect(await problems()).toEqual([broken(5)])
+  test('also the last one', async () => {
+    await copyRecord('cycleColumns', 1, 4)
+    expect(await problems()).toEqual([broken(4)])
   })
 
   test('that was changed with its hash: the next one does not follow from it', async () => {
     await tamper((db) => {
-      const hashes = readHashes(db.chain.getBinary(2)!)
+      const entry = readChainEntry(db.chain.getBinary(2)!)
       const columns = bytesOf(1)
-      const record = recordHash(db.cycles.getBinary(2)!, columns)
-      const hash = linkHash(hashBefore(db, 2), { ...hashes, record })
-      db.chain.putSync(2, packHashes({ ...hashes, hash }))
+      const recordSha256 = recordHash(db.cycles.getBinary(2)!, columns)
+      const hash = linkHash(hashBefore(db, 2), { ...entry, recordSha256 })
+      db.chain.putSync(2, packChainEntry({ ...entry, hash }))
       db.cycleColumns.putSync(2, packBytes(columns))
     })
     expect(await problems()).toEqual([broken(3)])
   })
 
-  test('whose hashes are missing, unless it is the last one', async () => {
+  test('whose hashes are missing', async () => {
     await tamper((db) => void db.chain.removeSync(3))
     expect(await problems()).toEqual([`cycle ${cycleIdAt(3)} (position 3): its hashes are missing`])
     await tamper((db) => void db.chain.putSync(9, db.chain.getBinary(1)!))
@@ -170,22 +172,17 @@ describe('a cycle is named', () => {
     expect(await problems()).toEqual(['chain, position 2: the stored hashes of a cycle is damaged'])
   })
 
-  test.each(['requests', 'responses'] as const)(
-    'when its %s is damaged, also the last one: the next cycle is stored',
-    async (name) => {
-      await tamper((db) => {
-        const record = db[name].getBinary(4)!
-        record[9] = record[9]! ^ 1
-        db[name].putSync(4, record)
-      })
-      const store = await openLmdbStore({ dataDir })
-      const hashes = store.hashes(4)
-      expect(await store.appendCycle(cycleSample(5))).toBe(5)
-      expect(store.hashes(4)).toEqual(hashes)
-      await store.close()
-      expect(await problems()).toEqual([expect.stringMatching(`^${name}, position 4: .* is damaged$`)])
-    },
-  )
+  test('alone when its response is damaged: the next cycle is stored', async () => {
+    await tamper((db) => {
+      const record = db.responses.getBinary(4)!
+      record[9] = record[9]! ^ 1
+      db.responses.putSync(4, record)
+    })
+    const store = await openLmdbStore({ dataDir })
+    expect(await store.appendCycle(cycleSample(5))).toBe(5)
+    await store.close()
+    expect(await problems()).toEqual(['responses, position 4: the stored response is damaged'])
+  })
 
   test('after which another was removed', async () => {
     await tamper((db) => {
@@ -215,6 +212,147 @@ describe('a cycle is named', () => {
     await again.expiry.removeRecords([1, 2])
     await again.close()
     expect(await problems()).toEqual([])
+  })
+})
+
+describe('what was removed or exchanged in an otherwise valid file is reported', () => {
+  /** Removes the cycles up to a position as an expiry does, without an entry in the chain. */
+  const cutOldest = (db: Databases, through: number): void => {
+    const { hash } = readChainEntry(db.chain.getBinary(through)!)
+    for (let position = 1; position <= through; position++)
+      for (const database of [db.cycles, db.requests, db.responses, db.cycleColumns, db.chain])
+        database.removeSync(position)
+    db.chain.putSync(0, packBytes(Buffer.from(JSON.stringify({ position: through, hash }))))
+  }
+
+  test.each<[what: string, change: (db: Databases) => void, problem: string[]]>([
+    [
+      'the numbers of weights that scored',
+      (db) => {
+        const { weights, ...others } = weightsSample('initial', 0.6)
+        db.weights.putSync(1, packWeights({ ...others, weights }))
+      },
+      ['weights initial: they are not those with which cycles were scored'],
+    ],
+    [
+      'the identity of a model that scored',
+      (db) => db.modelVersions.putSync(nameHash('model-6'), packText('another')),
+      ['model version model-6: its identity is not that of the model that scored cycles'],
+    ],
+    [
+      'the oldest cycles, as if they had expired',
+      (db) => cutOldest(db, 2),
+      [
+        'chain: records are missing up to position 2, and have expired up to position 0',
+        'chain: responses are missing up to position 2, and have expired up to position 0',
+      ],
+    ],
+    [
+      'the oldest requests and responses, as if they had expired',
+      (db) => {
+        for (const position of [1, 2])
+          for (const database of [db.requests, db.responses]) database.removeSync(position)
+      },
+      ['chain: responses are missing up to position 2, and have expired up to position 0'],
+    ],
+    [
+      'an expiry',
+      (db) => {
+        const entry = readChainEntry(db.chain.getBinary(6)!)
+        const expiries = [{ ended: 'responses', through: 1, hash: entry.hash } as const]
+        db.chain.putSync(6, packChainEntry({ ...entry, expiries }))
+        for (const database of [db.requests, db.responses]) database.removeSync(1)
+      },
+      ['chain, position 6: the hash of an expiry does not follow from the one before'],
+    ],
+    [
+      'the id of a position',
+      (db) => db.cycleIds.removeSync(Buffer.from(cycleIdAt(2))),
+      [`cycle ids: position 2 (${cycleIdAt(2)}) cannot be found by its id`],
+    ],
+  ])('%s', async (_, change, expected) => {
+    const store = await openLmdbStore({ dataDir })
+    await store.models.claimVersion('model-6', 'files')
+    for (const number of [5, 6]) await store.appendCycle(cycleSample(number))
+    await store.close()
+    expect(await problems()).toEqual([])
+    await tamper(change)
+    expect(await problems()).toEqual(expected)
+  })
+
+  test('the id of a cycle whose record has expired', async () => {
+    const store = await openLmdbStore({ dataDir })
+    await store.putPoolSnapshot(4, bytesOf(1))
+    await store.expiry.removeCycles([{ position: 1, keepEntry: false }])
+    await store.expiry.removeRecords([1])
+    await store.close()
+    await tamper((db) => void db.cycleIds.removeSync(Buffer.from(cycleIdAt(1))))
+    expect(await problems()).toEqual(['cycle ids: position 1 (expired) cannot be found by its id'])
+    await tamper((db) => {
+      for (const id of [cycleIdAt(1), cycleIdAt(0)]) db.cycleIds.putSync(Buffer.from(id), packPosition(1))
+    })
+    expect(await problems()).toEqual([`cycle ids, ${cycleIdAt(1)}: position 1 has another id, too`])
+  })
+})
+
+describe('what only a hash that was noted earlier shows', () => {
+  const hasHash = async (hash: string): Promise<boolean> => {
+    const { store } = await openSnapshot(databasePath(dataDir))
+    const links = [...store.chainLinks()]
+    await store.close()
+    return links.some((link) => link.hash === hash)
+  }
+  const head = async (): Promise<string> => {
+    const { store } = await openSnapshot(databasePath(dataDir))
+    const link = store.chainHead()
+    await store.close()
+    return link?.hash ?? ''
+  }
+  /** Gives each cycle from a position on the hash that follows from its records as they are now. */
+  const recompute = (db: Databases, from: number): void => {
+    for (let position = from; db.cycles.doesExist(position); position++) {
+      const entry = readChainEntry(db.chain.getBinary(position)!)
+      const columns = readBytes(db.cycleColumns.getBinary(position)!, 'columns')
+      const recordSha256 = recordHash(db.cycles.getBinary(position)!, columns)
+      const hash = linkHash(hashBefore(db, position), { ...entry, recordSha256 })
+      db.chain.putSync(position, packChainEntry({ ...entry, hash }))
+    }
+  }
+
+  test.each<[what: string, change: (db: Databases) => void]>([
+    [
+      'a changed cycle, with all hashes computed again',
+      (db) => {
+        db.cycleColumns.putSync(2, packBytes(bytesOf(1)))
+        recompute(db, 2)
+      },
+    ],
+    [
+      'removed newest cycles',
+      (db) => {
+        for (const database of [db.cycles, db.requests, db.responses, db.cycleColumns, db.chain])
+          database.removeSync(4)
+        db.cycleIds.removeSync(Buffer.from(cycleIdAt(4)))
+      },
+    ],
+    [
+      'changed weights, with all hashes computed again',
+      (db) => {
+        db.weights.putSync(1, packWeights(weightsSample('initial', 0.6)))
+        for (const { key } of [...db.cycles.getRange({})]) {
+          const entry = readChainEntry(db.chain.getBinary(key)!)
+          const scorer = scorerHashes(db, readCycle(db.cycles.getBinary(key)!))
+          db.chain.putSync(key, packChainEntry({ ...entry, ...scorer }))
+        }
+        recompute(db, 1)
+      },
+    ],
+  ])('%s', async (_, change) => {
+    const noted = await head()
+    expect(await hasHash(noted)).toBe(true)
+    await tamper(change)
+    expect(await problems()).toEqual([])
+    expect(await hasHash(noted)).toBe(false)
   })
 })
 

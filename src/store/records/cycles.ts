@@ -2,11 +2,10 @@
  * Cycles in the databases: labels, hashes, request, response, columns of the record, and the id of each; snapshots of the
  * pool.
  */
-import { ignoringErrors, nextTurn } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
-import type { CycleHashes, CycleRecord, CycleRecords, Position, StoredCycle } from '../store.js'
-import { chainStart, computeHashes, hashBefore, hashedCycle, hashesAfter } from './chain.js'
+import type { CycleRecord, CycleRecords, Position, StoredCycle } from '../store.js'
+import { chainLinks, chainStart, hashBefore, linkHash, recordHash, scorerHashes } from './chain.js'
 import type { Databases } from './databases.js'
 import { Scratch } from './envelope.js'
 import { cycleIdKey } from './keys.js'
@@ -21,29 +20,18 @@ export const columnNames = {
   pool: 'snapshot of the pool',
 } as const
 
-/** The hashes of the last cycle, which are not stored yet. */
-interface LastHashes {
-  readonly position: Position
-  /** The record of its labels: after a change of owner, another cycle may be at its position. */
-  readonly labels: Uint8Array
-  readonly hashes: CycleHashes
-}
-
 export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords {
-  let last: LastHashes | null = null
-  /** Until the last cycle is hashed. Never rejects: hashes that are missing are computed from the records. */
-  let hashing: Promise<void> | null = null
   const scratch = new Scratch()
 
   async function appendCycle(record: CycleRecord): Promise<Position> {
     const { cycleId } = record
     const idKey = cycleIdKey(cycleId)
     if (idKey === undefined) throw new TypeError(`not a cycle id: ${cycleId}`)
-    const { request, response, columns } = record
+    const { request, requestSha256, response, responseSha256, columns } = record
     const labels = records.packCycle(record)
     const texts = record.texts ? packEmbeddings(record.texts.encoder, record.texts.entries) : []
     const bytes = bytesOf([labels, request.bytes, response, columns, ...texts.map((text) => text.record)])
-    let before = ''
+    const recordSha256 = recordHash(labels, columns)
     const append = (): Position => {
       if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is already stored`)
       const free = record.position ?? lastPosition(db) + 1
@@ -51,7 +39,9 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
         throw new StoreError('failed', `cycle ${cycleId} was planned for ${free}, not the next position`)
       assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
       db.requests.putSync(free, records.packRequest(request, scratch))
-      before = chainBefore(free)
+      const hashed = { requestSha256, responseSha256, ...scorerHashes(db, record) }
+      const hash = linkHash(hashBefore(db, free), { ...hashed, recordSha256 })
+      db.chain.putSync(free, records.packChainEntry({ ...hashed, hash, expiries: [] }))
       db.cycles.putSync(free, labels)
       db.responses.putSync(free, records.packBytes(response, scratch))
       db.cycleColumns.putSync(free, records.packBytes(columns, scratch))
@@ -59,50 +49,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       db.cycleIds.putSync(idKey, records.packPosition(free))
       return free
     }
-    // The hashes of the cycle before are stored with this one.
-    if (hashing !== null) await hashing
-    const position = await access.writes.write(bytes, append, true)
-    const hashingBefore = hashing
-    const hashingThis = ignoringErrors(async () => {
-      // In this turn of the event loop, the response is sent.
-      await nextTurn()
-      await hashingBefore
-      const hashes = hashesAfter(before, await hashedCycle(record, labels))
-      last = { position, labels, hashes }
-    }).then(() => {
-      if (hashing === hashingThis) hashing = null
-    })
-    hashing = hashingThis
-    return position
-  }
-
-  /** Within a transaction: the hash of the cycle before `position`, whose hashes are stored with the cycle there. */
-  function chainBefore(position: Position): string {
-    if (position === 1 || db.chain.doesExist(position - 1)) return hashBefore(db, position)
-    const hashes = lastHashes(position - 1)
-    db.chain.putSync(position - 1, records.packHashes(hashes))
-    return hashes.hash
-  }
-
-  /** The hashes of the last cycle. */
-  function lastHashes(position: Position): CycleHashes {
-    const labels = db.cycles.getBinary(position)
-    assert(labels !== undefined, 'the cycle is stored')
-    if (last === null || !isLast(position, labels))
-      last = { position, labels, hashes: computeHashes(db, position) }
-    return last.hashes
-  }
-
-  /** Whether `last` has the hashes of this cycle. */
-  function isLast(position: Position, labels: Uint8Array): boolean {
-    return last?.position === position && Buffer.compare(last.labels, labels) === 0
-  }
-
-  /** Within a transaction. A process that ends writes a snapshot: nobody can change its last cycle unnoticed from then on. */
-  function storeLastHashes(): void {
-    const position = lastPosition(db)
-    if (last !== null && !db.chain.doesExist(position) && isLast(position, db.cycles.getBinary(position)!))
-      db.chain.putSync(position, records.packHashes(last.hashes))
+    return access.writes.write(bytes, append, true)
   }
 
   function readCycle(position: Position): StoredCycle | undefined {
@@ -157,24 +104,32 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       for (const { key, value } of db.cycles.getRange({}))
         yield { position: key, ...records.readCycle(value) }
     },
-    hashed: () => hashing ?? Promise.resolve(),
     hashes(position) {
       access.checkOpen()
       if (!db.cycles.doesExist(position)) return undefined
-      return access.read(db.chain, position, records.readHashes) ?? lastHashes(position)
+      const entry = access.read(db.chain, position, records.readChainEntry)
+      if (entry === undefined) return undefined
+      const { requestSha256, responseSha256, hash } = entry
+      return { requestSha256, responseSha256, hash }
     },
     chainStart() {
       access.checkOpen()
       return chainStart(db)
     },
+    chainLinks() {
+      access.checkOpen()
+      return chainLinks(db)
+    },
+    chainHead() {
+      access.checkOpen()
+      return [...chainLinks(db, lastPosition(db))].at(-1)
+    },
     async putPoolSnapshot(position, columns, kept) {
       const record = records.packBytes(columns)
-      if (hashing !== null) await hashing
       await access.writes.write(record.byteLength, () => {
         assert(db.cycles.doesExist(position), 'a snapshot of the pool has its cycle')
         for (const other of poolSnapshots(db)) if (other !== kept) db.pool.removeSync(other)
         db.pool.putSync(position, record)
-        storeLastHashes()
       })
     },
     poolSnapshots() {

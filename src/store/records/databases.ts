@@ -6,7 +6,8 @@
  *   cycles              position → labels of a cycle
  *   cycle_columns       position → columns of the cycle's record
  *   requests, responses: the same key; they expire before the record
- *   chain               position → hashes of a cycle, except the last one; 0 → the last cycle whose record has expired
+ *   chain               position → hashes of a cycle, and of what expired while it was the last; 0 → the last cycle
+ *                       whose record has expired
  *   cycle_ids           cycle id → position
  *   pool                position → snapshot of the pending pool after that cycle; two at most
  *   images              image key → what identifies it        image_bytes: the same key → the normalised JPEG
@@ -22,7 +23,7 @@
 import type { Page } from '../store.js'
 
 /** Raised with every change that older programs cannot read: they must not open such a file. */
-export const schemaVersion = 5
+export const schemaVersion = 6
 
 /** One database: records by key, in the order of the keys. */
 export interface RecordDatabase<Key> {

@@ -2,7 +2,7 @@
  * Removes expired records, a few in one transaction. src/cycle/retention.ts decides which ones. The id of a removed cycle
  * stays, so that no cycle is processed twice.
  */
-import { moveChainStart } from './chain.js'
+import { appendExpiry, moveChainStart } from './chain.js'
 import { kibibyte } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import { firstPosition, lastPosition, poolSnapshots } from './cycles.js'
@@ -54,6 +54,7 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
           db.responses.removeSync(position)
           if (!keepEntry) removeEntry(db, position, encoders)
         }
+        if (cycles.length > 0) appendExpiry(db, last, { ended: 'responses', through: next - 1 })
       }),
     removeEntries: (positions) =>
       remove(() => {
@@ -72,6 +73,8 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
           if (!db.requests.doesExist(position)) db.cycleColumns.removeSync(position)
           removeShadowScores(db, position)
         }
+        const through = positions.at(-1)
+        if (through !== undefined) appendExpiry(db, lastPosition(db), { ended: 'records', through })
       }),
     imagesAfter: (cursor, count) =>
       pageAfter(db.images, cursor, count, (record, key) => {

@@ -14,18 +14,20 @@ export {
   type Kind,
   type RecordDatabase,
 } from './databases.js'
-export { hashBefore, linkHash, recordHash } from './chain.js'
+export { expiryHash, hashBefore, linkHash, recordHash, scorerHashes } from './chain.js'
 export { openRecord, packRecord } from './envelope.js'
 export { countRecords, inspectRecords, type RecordCounts } from './inspect.js'
 export { imageNumbersOf, nameHash } from './keys.js'
 export {
   packBytes,
+  packChainEntry,
   packCycle,
-  packHashes,
   packPosition,
+  packText,
+  packWeights,
   readBytes,
+  readChainEntry,
   readCycle,
-  readHashes,
   readImageIdentity,
   readPosition,
 } from './payloads.js'

@@ -4,8 +4,8 @@
  */
 import { hash } from 'node:crypto'
 import { firstLineOf } from '../../base/index.js'
-import type { CycleHashes } from '../store.js'
-import { chainStart, linkHash, recordHash } from './chain.js'
+import type { CycleHeader, Expiry } from '../store.js'
+import { chainStart, endOf, expiryHash, linkHash, recordHash, scorerHashes } from './chain.js'
 import { columnNames, firstPosition, lastPosition } from './cycles.js'
 import { databaseTable, kinds, type Databases, type Kind, type RecordDatabase } from './databases.js'
 import {
@@ -53,35 +53,44 @@ export function countRecords(databases: Databases): RecordCounts {
 
 function inspectCycles(databases: Databases, report: Report): void {
   const positions = new Map<number, string>()
-  let before: { readonly position: number; readonly hash: string | null } = chainStart(databases)
+  const start = chainStart(databases)
+  let before: { readonly position: number; readonly hash: string | null } = start
+  const ended: Record<Expiry['ended'], number> = { responses: 0, records: 0 }
   const last = lastPosition(databases)
+  const inspectScorer = scorerInspection(databases, report)
   each(databases.cycles, 'cycles, position', report, (record, position) => {
     if (position !== before.position + 1)
       report(`cycles: the positions have a gap between ${before.position} and ${position}`)
     positions.set(position, '')
-    const { cycleId } = records.readCycle(record)
+    const header = records.readCycle(record)
+    const { cycleId } = header
     positions.set(position, cycleId)
     const { hash: hashBefore } = before
-    const hashes = hashesAt(databases, position)
-    before = { position, hash: hashes?.hash ?? null }
-    // Those of the last one may not have been stored yet.
-    if (hashes === undefined && position !== last)
-      report(`cycle ${cycleId} (position ${position}): its hashes are missing`)
-    else if (hashes && !inspectHash(databases, position, record, hashes, hashBefore))
+    const entry = chainEntryAt(databases, position)
+    before = { position, hash: entry ? endOf(entry) : null }
+    if (entry === undefined) report(`cycle ${cycleId} (position ${position}): its hashes are missing`)
+    if (!entry) return
+    for (const { ended: kind, through } of entry.expiries) ended[kind] = through
+    inspectScorer(header, entry)
+    if (!inspectHash(databases, position, record, entry, hashBefore))
       report(
         `cycle ${cycleId} (position ${position}): its hash does not follow from its records and the cycle before: ` +
           'one of the two was changed, removed or exchanged',
       )
+    if (!inspectExpiries(entry))
+      report(`chain, position ${position}: the hash of an expiry does not follow from the one before`)
   })
   each(databases.chain, 'chain, position', report, (record, position) => {
     if (position === 0) records.readChainStart(record)
-    else records.readHashes(record)
+    else records.readChainEntry(record)
     if (position > 0 && !positions.has(position))
       report(`chain, position ${position}: there is no such cycle`)
   })
-  const oldest = positions.keys().next().value ?? 1
-  inspectIds(databases, positions, oldest, report)
   const first = firstPosition(databases)
+  inspectEnd('records', start.position, ended.records, report)
+  inspectEnd('responses', first - 1, ended.responses, report)
+  const oldest = positions.keys().next().value ?? 1
+  inspectIds(databases, positions, last, report)
   for (const name of ['requests', 'responses', 'cycleColumns'] as const) {
     const seen = new Set<number>()
     each(databases[name], `${name}, position`, report, (record, position) => {
@@ -102,6 +111,12 @@ function inspectCycles(databases: Databases, report: Report): void {
   })
 }
 
+/** What is gone is what the chain says has expired. */
+function inspectEnd(what: Expiry['ended'], through: number, expired: number, report: Report): void {
+  if (through !== expired)
+    report(`chain: ${what} are missing up to position ${through}, and have expired up to position ${expired}`)
+}
+
 /**
  * The hash of a cycle follows from the one before, and from its records as far as these have not expired. True for records
  * that cannot be read: others report them.
@@ -110,52 +125,85 @@ function inspectHash(
   { responses, cycleColumns }: Databases,
   position: number,
   labels: Uint8Array,
-  hashes: CycleHashes,
+  entry: records.ChainEntry,
   before: string | null,
 ): boolean {
   const [response, columns] = [responses.getBinary(position), cycleColumns.getBinary(position)]
   if (columns === undefined || before === null) return true
   try {
-    const record = recordHash(labels, records.readBytes(columns, columnNames.cycleColumns))
+    const recordSha256 = recordHash(labels, records.readBytes(columns, columnNames.cycleColumns))
     const responseSha256 =
       response === undefined
-        ? hashes.responseSha256
+        ? entry.responseSha256
         : hash('sha256', records.readBytes(response, columnNames.responses))
-    return linkHash(before, { ...hashes, responseSha256, record }) === hashes.hash
+    return linkHash(before, { ...entry, responseSha256, recordSha256 }) === entry.hash
   } catch {
     return true
   }
 }
 
-/** Undefined: there are none. Null: they are damaged, which is reported with the records of the chain. */
-function hashesAt({ chain }: Databases, position: number): CycleHashes | null | undefined {
+function inspectExpiries({ hash, expiries }: records.ChainEntry): boolean {
+  let before = hash
+  return expiries.every((expiry) => {
+    const isSound = expiryHash(before, expiry) === expiry.hash
+    before = expiry.hash
+    return isSound
+  })
+}
+
+/** Compares the weights and the model that scored a cycle with those of these versions now. Reports each version once. */
+function scorerInspection(
+  databases: Databases,
+  report: Report,
+): (header: CycleHeader, entry: records.ChainEntry) => void {
+  const reported = new Set<string>()
+  const reportOnce = (problem: string): void => {
+    if (!reported.has(problem)) report(problem)
+    reported.add(problem)
+  }
+  return (header, entry) => {
+    const { weightsVersion, modelVersion } = header
+    const { weightsSha256, modelSha256 } = scorerHashes(databases, header)
+    if (entry.weightsSha256 !== null && weightsSha256 !== entry.weightsSha256)
+      reportOnce(`weights ${weightsVersion}: they are not those with which cycles were scored`)
+    if (entry.modelSha256 !== null && modelSha256 !== entry.modelSha256)
+      reportOnce(`model version ${modelVersion}: its identity is not that of the model that scored cycles`)
+  }
+}
+
+/** Undefined: there is none. Null: it is damaged, which is reported with the records of the chain. */
+function chainEntryAt({ chain }: Databases, position: number): records.ChainEntry | null | undefined {
   const record = chain.getBinary(position)
   try {
-    return record && records.readHashes(record)
+    return record && records.readChainEntry(record)
   } catch {
     return null
   }
 }
 
-/** Each cycle has its id, and each id its cycle, unless that has expired. */
+/** Each position has one id, also one whose cycle has expired. */
 function inspectIds(
   databases: Databases,
   positions: ReadonlyMap<number, string>,
-  first: number,
+  last: number,
   report: Report,
 ): void {
-  const found = new Set<number>()
+  const found = new Uint8Array(last + 1)
   each(databases.cycleIds, 'cycle ids,', report, (record, key) => {
     const cycleId = Buffer.from(key).toString('latin1')
     const position = records.readPosition(record)
-    found.add(position)
     const named = positions.get(position)
     // An empty name is that of an unreadable header, which has been reported.
-    if (named === undefined ? position >= first : named !== '' && named !== cycleId)
+    if (position > last || (named !== undefined && named !== '' && named !== cycleId))
       report(`cycle ids, ${cycleId}: position ${position} holds ${named ?? 'no cycle'}`)
+    else if (found[position]! > 0) report(`cycle ids, ${cycleId}: position ${position} has another id, too`)
+    if (position <= last) found[position] = 1
   })
-  for (const [position, cycleId] of positions)
-    if (!found.has(position)) report(`cycle ids: position ${position} (${cycleId}) cannot be found by its id`)
+  for (let position = 1; position <= last; position++)
+    if (found[position] === 0) {
+      const cycleId = positions.get(position) ?? 'expired'
+      report(`cycle ids: position ${position} (${cycleId}) cannot be found by its id`)
+    }
 }
 
 // ---- images, models, weights, outcomes

@@ -2,7 +2,8 @@
  * The records of each database as bytes, each in the envelope of envelope.ts; below is the payload of version 1.
  *
  *   cycle        JSON of the labels: cycle_id, cycle_at_ms, received_at, model_version, weights_version
- *   chain        JSON of request_sha256, response_sha256, hash; its start: of position, hash
+ *   chain        JSON of request_sha256, response_sha256, weights_sha256, model_sha256, hash, expiries (each: ended, through,
+ *                hash); its start: of position, hash
  *   cycle id     0-3 position
  *   request      tag 0 identity, 1 gzip, 2 zstd · 0-3 length of the JSON body · 4-7 zero · 8 … the encoded body
  *   response     the JSON body
@@ -26,8 +27,8 @@ import { openRecord, packRecord, type Scratch } from './envelope.js'
 import { StoreError } from '../store-error.js'
 import type {
   ChainStart,
-  CycleHashes,
   CycleHeader,
+  Expiry,
   OutcomeEntry,
   Position,
   StoredImage,
@@ -51,11 +52,30 @@ const headerNames = [
   ['weightsVersion', 'weights_version'],
 ] as const satisfies Names<CycleHeader>
 
-const hashNames = [
+/** What the chain has of one cycle, with the expiries that followed it while it was the last one. */
+export interface ChainEntry {
+  readonly requestSha256: string
+  readonly responseSha256: string
+  /** Null: the store has no weights of this version. */
+  readonly weightsSha256: string | null
+  /** Null: the store has no identity of this model version. */
+  readonly modelSha256: string | null
+  readonly hash: string
+  readonly expiries: readonly HashedExpiry[]
+}
+
+export interface HashedExpiry extends Expiry {
+  readonly hash: string
+}
+
+const chainEntryNames = [
   ['requestSha256', 'request_sha256'],
   ['responseSha256', 'response_sha256'],
+  ['weightsSha256', 'weights_sha256'],
+  ['modelSha256', 'model_sha256'],
   ['hash', 'hash'],
-] as const satisfies Names<CycleHashes>
+  ['expiries', 'expiries'],
+] as const satisfies Names<ChainEntry>
 
 export function packCycle(header: CycleHeader): Uint8Array {
   return packBytes(toNamedJson(header, headerNames))
@@ -65,12 +85,12 @@ export function readCycle(record: Uint8Array): CycleHeader {
   return fromNamedJson<CycleHeader>(readBytes(record, 'cycle'), headerNames)
 }
 
-export function packHashes(hashes: CycleHashes): Uint8Array {
-  return packBytes(toNamedJson(hashes, hashNames))
+export function packChainEntry(entry: ChainEntry): Uint8Array {
+  return packBytes(toNamedJson(entry, chainEntryNames))
 }
 
-export function readHashes(record: Uint8Array): CycleHashes {
-  return fromNamedJson<CycleHashes>(readBytes(record, 'hashes of a cycle'), hashNames)
+export function readChainEntry(record: Uint8Array): ChainEntry {
+  return fromNamedJson<ChainEntry>(readBytes(record, 'hashes of a cycle'), chainEntryNames)
 }
 
 export function packChainStart(start: ChainStart): Uint8Array {
@@ -183,8 +203,16 @@ const weightsNames = [
 ] as const satisfies Names<WeightsEntry>
 
 export function packWeights(entry: WeightsEntry): Uint8Array {
-  const { views, comments, up, downvote_share } = entry.weights
-  return packBytes(toNamedJson({ ...entry, weights: { views, comments, up, downvote_share } }, weightsNames))
+  return packBytes(toNamedJson({ ...entry, weights: inOrder(entry.weights) }, weightsNames))
+}
+
+/** Weights as JSON: equal weights give equal bytes. */
+export function weightsJson(weights: WeightsEntry['weights']): Uint8Array {
+  return toJson(inOrder(weights))
+}
+
+function inOrder({ views, comments, up, downvote_share }: WeightsEntry['weights']): WeightsEntry['weights'] {
+  return { views, comments, up, downvote_share }
 }
 
 export function readWeights(record: Uint8Array): WeightsEntry {
