@@ -13,7 +13,7 @@ import { StoreError } from '../store-error.js'
 import type { JournalConnection } from './connection.js'
 import { beginWriting } from './statements.js'
 
-/** Versions 1 to 4 were never released. Migration i leads to version i + 5. Migrations that were released never change. */
+/** Versions 1 to 5 were never released. Migration i leads to version i + 6. Migrations that were released never change. */
 const migrations: readonly string[] = [
   `create table understudy.environment (
      name text primary key,
@@ -55,7 +55,7 @@ const migrations: readonly string[] = [
    alter table understudy.record alter column value set storage external;`,
 ]
 
-const schemaVersionMin = 5
+const schemaVersionMin = 6
 export const journalSchemaVersion = schemaVersionMin - 1 + migrations.length
 
 /** The version of the schema; 0 if there is none. */
