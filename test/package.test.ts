@@ -1,6 +1,6 @@
-/** The package that `npm pack` makes: its files, and what another project that has installed it can do. */
+/** What npm installs of a checkout; the package that `npm pack` makes: its files, and what another project that has installed it can do. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectDir } from './helpers/project.js'
@@ -45,4 +45,35 @@ test('the package contains the program and the shipped models, and works where n
     symlinkSync(join(projectDir, 'node_modules', name), join(packages, name))
   const verified = run(join(installed, 'bin/understudy'), ['models', 'verify', 'transport-test-1'], project)
   expect(verified).toContain('transport-test-1')
+})
+
+test.each([
+  ['--omit=dev', {}],
+  ['--omit=optional', {}],
+  ['--no-optional', {}],
+  ['', { NODE_ENV: 'production' }],
+  ['', { npm_config_omit: 'optional' }],
+])('npm %s %j installs what the build and this platform need', (flag, env) => {
+  const project = scratchDir()
+  const write = (name: string, manifest: object): void => {
+    mkdirSync(join(project, name), { recursive: true })
+    writeFileSync(join(project, name, 'package.json'), JSON.stringify(manifest))
+  }
+  copyFileSync(join(projectDir, '.npmrc'), join(project, '.npmrc'))
+  for (const name of ['compiler', 'library']) write(name, { name, version: '1.0.0' })
+  write('.', {
+    devDependencies: { compiler: 'file:compiler' },
+    optionalDependencies: { library: 'file:library' },
+  })
+  const args = ['install', '--offline', ...(flag === '' ? [] : [flag])]
+  const { status, stderr } = spawnSync('npm', args, {
+    cwd: project,
+    encoding: 'utf8',
+    env: { ...process.env, ...env },
+  })
+  expect(status, stderr).toBe(0)
+  expect(readdirSync(join(project, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+    'compiler',
+    'library',
+  ])
 })
