@@ -87,6 +87,16 @@ describe('a cycle', () => {
     expect(store.hashes(1)).toMatchObject({ requestSha256, responseSha256: hash('sha256', response) })
   })
 
+  test('that fails has been read to its end: nothing hashes its body any longer', async () => {
+    const json = Buffer.concat([bytesOf(first()), Buffer.alloc(4_000_000, ' ')])
+    const body = new RequestBody(json, gzipSync(json))
+    const expected = hash('sha256', json)
+    model.failing = true
+    await expect(service.intake.submit(body, nowMs, new StageClock(0))).rejects.toMatchObject({ status: 503 })
+    json.fill(0)
+    expect(await body.sha256()).toBe(expected)
+  })
+
   test('has its response in memory for those who read the newest scores', async () => {
     const cycle = cycleBody(0)
     const response = await service.intake.submit(new RequestBody(bytesOf(cycle)), nowMs, new StageClock(0))

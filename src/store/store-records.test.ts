@@ -62,6 +62,17 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(arrivalOf(store, key)).toBeGreaterThan(beforeMs - 1000)
     })
 
+    test('an image that arrives again after it was read as expired is not removed', async () => {
+      const store = await newStore()
+      await store.putImage(key, { ...imageSample(1), arrivedAtMs: 0 })
+      const { rows } = store.expiry.imagesAfter(null, 10)
+      expect(await store.putImage(key, imageSample(1))).toBe('same')
+      expect(await store.expiry.removeImages(rows)).toEqual([])
+      expect(store.findImage(key)).toEqual(imageSample(1))
+      expect(await store.expiry.removeImages(store.expiry.imagesAfter(null, 10).rows)).toEqual([key])
+      expect(store.findImage(key)).toBeUndefined()
+    })
+
     test('an image is confirmed by its hash, and then has arrived now; another hash or key confirms nothing', async () => {
       const store = await newStore()
       const { sha256 } = imageSample(1)
@@ -290,6 +301,21 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.readOutcome('p')).toEqual(bytesOf(3))
       expect(await store.putOutcomes([outcome('q', 4), outcome('r', 5)])).toEqual({ created: 1, updated: 1 })
       expect(store.readOutcome('q')).toEqual(bytesOf(4))
+    })
+
+    test.each([
+      ['later', { arrivedAtMs: 60_000 }],
+      ['with other contents in the same second', { record: bytesOf(2) }],
+    ])('an outcome that arrives again %s after it was read as expired is not removed', async (_, again) => {
+      const store = await newStore()
+      const outcome = { placementId: 'p', record: bytesOf(1), arrivedAtMs: 0 }
+      await store.putOutcomes([outcome])
+      const { rows } = store.expiry.outcomesAfter(null, 10)
+      await store.putOutcomes([{ ...outcome, ...again }])
+      await store.expiry.removeOutcomes(rows)
+      expect([...store.outcomes()]).toEqual([{ ...outcome, ...again }])
+      await store.expiry.removeOutcomes(store.expiry.outcomesAfter(null, 10).rows)
+      expect([...store.outcomes()]).toEqual([])
     })
 
     test('and what else a range has stays as it was read', async () => {
