@@ -17,7 +17,15 @@ test('probe', () => expect(checkWeights({ version: 'v', weights }) === null).toB
 `
 
 beforeAll(() => {
-  for (const name of ['src', 'test/helpers', 'vitest.config.ts', 'tsconfig.json', 'package.json'])
+  for (const name of [
+    'src',
+    'test/helpers',
+    'scripts',
+    'vitest.config.ts',
+    'tsconfig.json',
+    'package.json',
+    'package-lock.json',
+  ])
     cpSync(join(projectDir, name), join(directory, name), { recursive: true })
   symlinkSync(join(projectDir, 'node_modules'), join(directory, 'node_modules'))
   writeFileSync(join(directory, 'src/contract/probe.test.ts'), probe)
