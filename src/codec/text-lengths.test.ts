@@ -36,6 +36,8 @@ const kinds: readonly (readonly [kind: string, unit: string])[] = [
   ['markup around a letter', 'a<i>'],
   ['images', '<img>'],
   ['links', '<a>x'],
+  // The low bits of this code point are those of U+1680, which is white space.
+  ['names that begin with a', '<a\u{5a000}>'],
 ]
 
 /** Bytes around a whole number of flushes, and long texts. */

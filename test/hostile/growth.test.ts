@@ -191,12 +191,12 @@ const table: readonly [name: string, count: number, prepare: Prepare][] = [
   ],
   [
     'unknown members',
-    10_000,
+    2500,
     (n) => {
       const unknown = Object.fromEntries(galleries(n).map((name) => [name, 1]))
       const body = bytesOf({ ...cycleBody(0), ...unknown })
       // More bytes of them are left to the reference.
-      expect(body.length).toBeLessThan(1_000_000)
+      expect(body.length).toBeLessThan(256 * 1024)
       return () => native.decodeCycle(body)
     },
   ],
