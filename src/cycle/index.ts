@@ -16,7 +16,7 @@ export {
 export { checkPendingCount } from './pending-limit.js'
 export { checkTimes, Idempotency, type CycleRecords } from './intake/index.js'
 export { placedFailure } from './model-failure.js'
-export { hashBody, RequestBody, unpackRequest } from './request-body.js'
+export { requestHash, RequestBody, unpackRequest } from './request-body.js'
 export type { CycleStored } from './pipeline.js'
 export { scoredBefore } from './scored-before.js'
 export { CycleService, type CycleServiceParts, type ServiceProblem } from './service.js'

@@ -115,7 +115,7 @@ export class CyclePipeline {
       const { columns, imagesStored, recordColumns } = await this.#predict(planned)
       const response = this.#parts.codec.encodeResponse(columns)
       const hashingResponse = sha256Of(response)
-      const [request, requestSha256] = [await call.packed(), await body.sha256()]
+      const { sha256: requestSha256, ...request } = await call.packed()
       const responseSha256 = (await hashingResponse).toString('hex')
       stages.lap('encode')
       const storedCycle = {
@@ -162,7 +162,6 @@ export class CyclePipeline {
     const available = availabilityOf(model, plan, { ...inputs, imagesStored }, { images, embeddings })
     // Until they are awaited, a failure is not unhandled.
     call.packed().catch(() => undefined)
-    body.sha256().catch(() => undefined)
     predicting.catch(() => undefined)
     await yieldIfLarge(json)
     const warnings = warningsOf(model, plan, inputs)

@@ -1,7 +1,7 @@
 /**
  * Request bodies as the store keeps them.
  */
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { jsonBodyBytesMax } from '../contract/index.js'
@@ -27,6 +27,7 @@ test('a body that arrives as gzip is stored in that gzip', async () => {
   const json = rows(10_000)
   const gzip = gzipSync(json)
   const request = await packRequest(new RequestBody(json, gzip))
-  expect(request).toEqual({ encoding: 'gzip', bytes: gzip, bodyBytes: json.length })
+  const sha256 = hash('sha256', gzip)
+  expect(request).toEqual({ encoding: 'gzip', bytes: gzip, bodyBytes: json.length, sha256 })
   expect(Buffer.compare(await unpackRequest(request), json)).toBe(0)
 })

@@ -1,5 +1,5 @@
 /**
- * The body of a request: its hash, and its form in the store, compressed with zstd or in the gzip in which it arrived.
+ * The body of a request, and its form in the store, compressed with zstd or in the gzip in which it arrived, with its hash.
  */
 import { promisify } from 'node:util'
 import {
@@ -40,19 +40,11 @@ const hashTableLog2 = 12
 export class RequestBody {
   readonly json: Uint8Array
   readonly gzip: Uint8Array | null
-  #sha256: Promise<string> | null
   #peekedId: string | null | undefined
 
-  /** `sha256`: its hash, if it is known. */
-  constructor(json: Uint8Array, gzip: Uint8Array | null = null, sha256: string | null = null) {
+  constructor(json: Uint8Array, gzip: Uint8Array | null = null) {
     this.json = json
     this.gzip = gzip
-    this.#sha256 = sha256 === null ? null : Promise.resolve(sha256)
-  }
-
-  /** Resolves when a hash that was begun no longer reads the body. */
-  async hashEnds(): Promise<void> {
-    await this.#sha256
   }
 
   /** The cycle id that the body shows before it is decoded: a hint. */
@@ -60,27 +52,28 @@ export class RequestBody {
     if (this.#peekedId === undefined) this.#peekedId = peekCycleId(this.json)
     return this.#peekedId
   }
+}
 
-  /** `CycleHashes.requestSha256`, computed once: leave the body unchanged until the promise has settled. */
-  sha256(): Promise<string> {
-    return (this.#sha256 ??= hashBody(this.json))
-  }
+export interface PackedRequest extends StoredRequest {
+  readonly sha256: string
 }
 
 /** Leave the body unchanged until the promise has settled. */
-export async function packRequest({
-  json,
-  gzip,
-}: Pick<RequestBody, 'json' | 'gzip'>): Promise<StoredRequest> {
+export async function packRequest(body: Pick<RequestBody, 'json' | 'gzip'>): Promise<PackedRequest> {
+  const request = await compress(body)
+  return { ...request, sha256: await requestHash(request) }
+}
+
+/** `CycleHashes.requestSha256`. Compressed, a body is hashed in a sixth of the time. */
+export async function requestHash({ bytes }: Pick<StoredRequest, 'bytes'>): Promise<string> {
+  return (await sha256Of(bytes)).toString('hex')
+}
+
+async function compress({ json, gzip }: Pick<RequestBody, 'json' | 'gzip'>): Promise<StoredRequest> {
   const bodyBytes = json.length
   if (gzip !== null) return { encoding: 'gzip', bytes: gzip, bodyBytes }
   const bytes = bodyBytes < threadBytesMin ? compressSmall(json) : await compressLarge(json)
   return { encoding: 'zstd', bytes, bodyBytes }
-}
-
-/** SHA-256 of a body. The event loop turns meanwhile: leave the body unchanged until the promise has settled. */
-export async function hashBody(json: Uint8Array): Promise<string> {
-  return (await sha256Of(json)).toString('hex')
 }
 
 /** An output buffer that holds any result spares zstd a copy of the body. */
@@ -105,10 +98,10 @@ function compressedBytesMax(bytes: number): number {
   return bytes + Math.ceil(bytes / 256) + 64
 }
 
-export async function unpackRequest({ encoding, bytes, bodyBytes }: StoredRequest): Promise<Uint8Array> {
+export async function unpackRequest({ encoding, bytes, bodyBytes }: StoredRequest): Promise<Buffer> {
   // One output buffer for the whole body: each further one is another task of the thread pool.
   const chunkSize = Math.min(Math.max(bodyBytes, outputBytesMin), jsonBodyBytesMax)
   const options = { maxOutputLength: jsonBodyBytesMax, chunkSize }
-  if (encoding === 'identity') return bytes
+  if (encoding === 'identity') return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
   return encoding === 'gzip' ? decompressGzip(bytes, options) : decompressZstd(bytes, options)
 }

@@ -209,8 +209,6 @@ export class BodyChecker {
     const { store } = this.#options
     return {
       findCycle: (cycleId) => this.#cycles.get(cycleId) ?? store?.findCycle(cycleId),
-      // None of this run: their bodies are compared by value.
-      hashes: (position) => store?.hashes(position),
       readRequest: (position) => this.#requests.get(position) ?? store?.readRequest(position),
       readResponse: (cycleId) =>
         this.#cycles.has(cycleId) ? new Uint8Array() : store?.readResponse(cycleId),

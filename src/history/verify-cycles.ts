@@ -6,7 +6,7 @@
 import { messageOf } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
-import { hashBody, readBody, readPool } from '../cycle/index.js'
+import { readBody, readPool, requestHash } from '../cycle/index.js'
 import { gallIdAt, Pool, type CyclePlan, type PoolState } from '../pool/index.js'
 import type { Position, Store, StoredCycle } from '../store/index.js'
 import { RecordedCycles } from './recorded-cycles.js'
@@ -65,8 +65,8 @@ async function verifyExpired(store: Store, first: Position, report: Report): Pro
 /** Resolves with the JSON of the request. */
 async function verifyRequest(store: Store, { position }: StoredCycle, report: Report): Promise<Uint8Array> {
   const json = await readBody(store, position)
-  const hashes = store.hashes(position)
-  if (hashes !== undefined && (await hashBody(json)) !== hashes.requestSha256)
+  const [hashes, request] = [store.hashes(position), store.readRequest(position)]
+  if (hashes && request && (await requestHash(request)) !== hashes.requestSha256)
     report('the request has another hash')
   return json
 }

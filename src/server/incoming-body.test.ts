@@ -1,11 +1,9 @@
 /** Bodies that may repeat known bytes. */
-import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { FakeExchange } from '../../test/helpers/fake-exchange.js'
 import { kibibyte } from '../base/index.js'
 import { BodyAdmission } from './body-admission.js'
-import { BodyHash } from './body-hash.js'
 import { IncomingBody, type BodyReading } from './incoming-body.js'
 
 /** Reads a body that arrives in pieces, which end at these places. */
@@ -26,7 +24,7 @@ async function readInPieces(
   return read
 }
 
-test('a body is the bytes that have arrived, and its hash theirs, wherever it differs from what it may repeat', async () => {
+test('a body is the bytes that have arrived, wherever it differs from what it may repeat', async () => {
   const cases = fc.uint8Array({ minLength: 1, maxLength: 40 }).chain((bytes) =>
     fc.record({
       bytes: fc.constant(bytes),
@@ -39,34 +37,13 @@ test('a body is the bytes that have arrived, and its hash theirs, wherever it di
       const known = Uint8Array.from(bytes)
       if (different !== null) known[different]! ^= 1
       const kept = Uint8Array.from(known)
-      const bodyHash = new BodyHash()
       const places = ends.filter((end) => end < bytes.length).sort((first, second) => first - second)
-      const body = await readInPieces(bytes, places, { hash: bodyHash, known })
+      const body = await readInPieces(bytes, places, { known })
       expect(body === known).toBe(different === null)
       expect(Buffer.compare(body, bytes)).toBe(0)
-      expect(bodyHash.of(body)).toEqual(hash('sha256', bytes, 'buffer'))
       expect(known).toEqual(kept)
     }),
   )
-})
-
-test('a body that repeats what is known is not hashed; one that does not is hashed while it arrives', async () => {
-  const known = Uint8Array.of(1, 2, 3, 4)
-  const addedBytes = async (bytes: Uint8Array): Promise<number> => {
-    const bodyHash = new BodyHash()
-    const add = vi.spyOn(bodyHash, 'add')
-    // Set when the first bytes have arrived, as for a cycle.
-    const reading: BodyReading = { known, onStart: () => (reading.hash = bodyHash) }
-    await readInPieces(bytes, [1, 3], reading)
-    return add.mock.calls.reduce((sum, [piece]) => sum + piece.length, 0)
-  }
-  expect(await addedBytes(Uint8Array.of(1, 2, 3, 4))).toBe(0)
-  for (const other of [
-    [0, 2, 3, 4],
-    [1, 2, 0, 4],
-    [1, 2, 3, 0],
-  ])
-    expect(await addedBytes(Uint8Array.from(other))).toBe(4)
 })
 
 test('a drain ends after two seconds with less than 64 KiB, however much has arrived before', async () => {

@@ -6,7 +6,6 @@ import type { HttpResponse } from 'uWebSockets.js'
 import { kibibyte } from '../base/index.js'
 import { assert, ServiceError } from '../contract/index.js'
 import type { BodyReservation } from './body-admission.js'
-import type { BodyHash } from './body-hash.js'
 import { GrowingBody } from './growing-body.js'
 
 /**
@@ -29,12 +28,11 @@ export interface AnnouncedBody {
 
 /** What happens to a body while it arrives. */
 export interface BodyReading {
-  /** Receives the first bytes. May refuse the body by throwing, and set `hash`. */
+  /** Receives the first bytes. May refuse the body by throwing. */
   readonly onStart?: (bytes: Uint8Array) => void
-  hash?: BodyHash
   /**
-   * Bytes of the announced length that the body may repeat. As long as the received bytes equal them, the body is neither
-   * copied nor hashed. If all are equal, `read` resolves with these bytes.
+   * Bytes of the announced length that the body may repeat. As long as the received bytes equal them, the body is not
+   * copied. If all are equal, `read` resolves with these bytes.
    */
   readonly known?: Uint8Array | undefined
 }
@@ -92,7 +90,7 @@ export class IncomingBody {
           this.#refuse?.(refusal)
           return
         }
-        this.#append(new Uint8Array(chunk), reading, announcedBytes >= 0 ? announcedBytes : bytesMax, isLast)
+        this.#append(new Uint8Array(chunk), reading, announcedBytes >= 0 ? announcedBytes : bytesMax)
         if (!isLast) return
         const bytes = this.#body?.bytes() ?? reading.known
         assert(bytes?.length === this.bytesReceived, 'a body has the bytes that were received')
@@ -167,7 +165,7 @@ export class IncomingBody {
   }
 
   /** `bytesMax`: how long the body may become. */
-  #append(piece: Uint8Array, { known, hash }: BodyReading, bytesMax: number, isLast: boolean): void {
+  #append(piece: Uint8Array, { known }: BodyReading, bytesMax: number): void {
     const bytesBefore = this.bytesReceived - piece.length
     if (this.#body === null) {
       if (known !== undefined && Buffer.compare(known.subarray(bytesBefore, this.bytesReceived), piece) === 0)
@@ -176,11 +174,9 @@ export class IncomingBody {
       if (bytesBefore > 0) {
         assert(known !== undefined, 'the bytes before are those that the body repeats')
         this.#body.append(known.subarray(0, bytesBefore))
-        hash?.add(known.subarray(0, bytesBefore), false)
       }
     }
     this.#body.append(piece)
-    hash?.add(piece, bytesBefore === 0 && isLast)
   }
 
   #admit(bytes: number, bytesMax: number): ServiceError | null {

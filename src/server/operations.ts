@@ -18,7 +18,6 @@ import { RequestBody, type CycleService } from '../cycle/index.js'
 import { checkMediaType } from '../images/index.js'
 import type { Model } from '../model/index.js'
 import { StoreError, type Store } from '../store/index.js'
-import { BodyHash } from './body-hash.js'
 import { CycleLog } from './cycle-log.js'
 import type { Exchange, OutgoingResponse } from './exchange.js'
 import { decodeSegment, imageKeyIn, parseImageKey } from './image-path.js'
@@ -73,8 +72,7 @@ async function postCycle({ exchange, parts: { cycles, settings, log } }: Call): 
   let response: Uint8Array
   if (repeated === undefined) {
     const body = await decodeBody(exchange, isGzip, arrived)
-    const sha256 = reading.hash?.of(arrived).toString('hex') ?? null
-    const request = new RequestBody(body.json, body.gzip, sha256)
+    const request = new RequestBody(body.json, body.gzip)
     stages.received(request.peekedId)
     response = await cycles.intake.submit(request, exchange.receivedAtMs, stages, exchange.signal)
   } else {
@@ -200,21 +198,15 @@ export function lastCycleOf(cycles: CycleService): ReturnType<CycleService['last
   }
 }
 
-/**
- * Refuses the body of a cycle at its first bytes if the cycle would not be admitted. A body that may be a repeat is hashed while
- * it arrives.
- */
+/** Refuses the body of a cycle at its first bytes if the cycle would not be admitted. */
 function cycleReading(exchange: Exchange, isGzip: boolean, cycles: CycleService): BodyReading {
   const { contentLength } = exchange.headers
   const bytesMax = !isGzip && contentLength !== '' ? Number(contentLength) : Infinity
-  const reading: BodyReading = {
+  return {
     known: cycles.intake.repeatedBytes(Number(contentLength)),
-    onStart: (bytes) => {
-      // The cycle_id cannot be read from compressed bytes.
-      if (cycles.intake.admit(isGzip ? noBytes : bytes, bytesMax)) reading.hash = new BodyHash()
-    },
+    // The cycle_id cannot be read from compressed bytes.
+    onStart: (bytes) => cycles.intake.admit(isGzip ? noBytes : bytes, bytesMax),
   }
-  return reading
 }
 
 const noBytes = new Uint8Array()

@@ -45,7 +45,7 @@ export interface CycleRecord extends CycleHeader {
   /** The position for which it was planned; absent: the next one. */
   readonly position?: Position
   readonly request: StoredRequest
-  /** Of the JSON body of the request, as 64 hex digits. */
+  /** Of the bytes of the request, compressed, as 64 hex digits. */
   readonly requestSha256: string
   readonly response: Uint8Array
   /** As 64 hex digits. */
@@ -63,7 +63,7 @@ export interface StoredCycle extends CycleHeader {
 
 /** Each is SHA-256 as 64 hex digits: see docs/data.md. */
 export interface CycleHashes {
-  /** Of the JSON body, after decompression: equal bytes have equal hashes. */
+  /** Of the request as it is stored. */
   readonly requestSha256: string
   readonly responseSha256: string
   /** Over the hash before it and over request, response, record, weights and the identity of the model. */

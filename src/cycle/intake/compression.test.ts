@@ -3,8 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
 import { serviceParts } from '../../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
-import { type StoredRequest } from '../../store/index.js'
-import { RequestBody } from '../request-body.js'
+import { type PackedRequest, RequestBody } from '../request-body.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 
@@ -18,9 +17,10 @@ const compressions: Compression[] = []
 vi.mock(import('../request-body.js'), async (original) => ({
   ...(await original()),
   packRequest: ({ json }) =>
-    new Promise<StoredRequest>((resolve, reject) =>
+    new Promise<PackedRequest>((resolve, reject) =>
       compressions.push({
-        end: () => resolve({ encoding: 'identity', bytes: json, bodyBytes: json.length }),
+        end: () =>
+          resolve({ encoding: 'identity', bytes: json, bodyBytes: json.length, sha256: '0'.repeat(64) }),
         fail: () => reject(new Error('no memory')),
       }),
     ),

@@ -1,7 +1,7 @@
 /**
  * Idempotency of cycles (docs/contract.md): one lookup determines whether a cycle id is unknown, in progress, stored or
- * expired, and a repeated body gets the first response byte for byte. Bytes that equal the stored ones are recognised by
- * their hash; other bytes are compared as JSON values. Calls with the id of a cycle in progress are coalesced (single
+ * expired, and a repeated body gets the first response byte for byte. A body with other bytes than the stored one is
+ * compared with it as a JSON value. Calls with the id of a cycle in progress are coalesced (single
  * flight). A call whose client has disconnected stops waiting.
  */
 import { abortable, clipText, mebibyte, Semaphore } from '../../base/index.js'
@@ -41,7 +41,7 @@ export type KnownCycle =
   | { readonly kind: 'expired' }
 
 /** What is read of stored cycles. */
-export type CycleRecords = Pick<Store, 'findCycle' | 'hashes' | 'readRequest' | 'readResponse'> & {
+export type CycleRecords = Pick<Store, 'findCycle' | 'readRequest' | 'readResponse'> & {
   readonly expiry: Pick<ExpiryRecords, 'isExpired'>
 }
 
@@ -115,9 +115,11 @@ export class Idempotency {
     if (known.kind === 'in progress')
       return Buffer.compare(known.flight.json, body.json) === 0 ? this.join(known.flight, signal) : null
     if (known.kind !== 'stored') return null
-    const sha256 = await body.sha256()
     const { cycle } = known
-    return this.#store.hashes(cycle.position)?.requestSha256 === sha256 ? this.#response(cycle) : null
+    const stored = this.#request(cycle)
+    if (stored.bodyBytes !== body.json.length) return null
+    // The call holds a body of this size itself: this needs no limit of its own.
+    return (await unpackRequest(stored)).equals(body.json) ? this.#response(cycle) : null
   }
 
   /** The response to a repeat of a known cycle. Throws `conflict` for a different body, and for a cycle that has expired. */
@@ -128,19 +130,10 @@ export class Idempotency {
     signal?: AbortSignal,
   ): Promise<Uint8Array> {
     const response = await this.responseToSameBytes(known, body, signal)
-    return response ?? this.responseToSameValue(known, cycleId, body, signal)
-  }
-
-  /** As `repeat`, for a body that has other bytes than the known cycle. */
-  async responseToSameValue(
-    known: Exclude<KnownCycle, { kind: 'unknown' }>,
-    cycleId: string,
-    { json }: RequestBody,
-    signal?: AbortSignal,
-  ): Promise<Uint8Array> {
+    if (response !== null) return response
     const cycle = known.kind === 'in progress' ? await this.#stored(known.flight, signal) : known
     if (cycle.kind !== 'stored') throw expiredCycle(cycleId)
-    await this.#valueComparisons.run(() => this.#checkValue(cycle.cycle, json, signal), signal)
+    await this.#valueComparisons.run(() => this.#checkValue(cycle.cycle, body.json, signal), signal)
     return this.#response(cycle.cycle)
   }
 

@@ -5,9 +5,9 @@
 import { kibibyte, mebibyte, nextTurn, RecentBytes, Semaphore } from '../../base/index.js'
 import type { Codec } from '../../codec/index.js'
 import { assert, ServiceError, type CycleColumns } from '../../contract/index.js'
-import type { Position, Store, StoredCycle, StoredRequest } from '../../store/index.js'
+import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { peekCycleId } from '../peek-cycle-id.js'
-import { packRequest, threadBytesMin, type RequestBody } from '../request-body.js'
+import { packRequest, threadBytesMin, type PackedRequest, type RequestBody } from '../request-body.js'
 import type { StageClock } from '../stage-clock.js'
 import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 import { checkTimes } from './check-times.js'
@@ -29,7 +29,7 @@ export interface NewCycle {
   /** It does not change while the call is in progress. */
   readonly body: RequestBody
   /** The body as the store keeps it. The first call compresses a small one, and starts a thread for a large one. */
-  readonly packed: () => Promise<StoredRequest>
+  readonly packed: () => Promise<PackedRequest>
   readonly receivedAtMs: number
   readonly stages: StageClock
 }
@@ -84,14 +84,11 @@ export class Intake {
 
   /**
    * Refuses a body while it arrives: throws `unavailable` when it would find no slot. `start`: its first bytes, empty
-   * when they are compressed. `bytesMax`: how long the body may become. True if its id is that of a stored cycle: its hash
-   * will be needed.
+   * when they are compressed. `bytesMax`: how long the body may become.
    */
-  admit(start: Uint8Array, bytesMax: number): boolean {
-    const peekedId = peekCycleId(start)
-    if (peekedId === null) return false
-    if (bytesMax > bytesWithoutSlotMax && !this.#mayEnter(peekedId)) throw this.#slots.refusal()
-    return this.#idempotency.lookup(peekedId).kind === 'stored'
+  admit(start: Uint8Array, bytesMax: number): void {
+    const peekedId = bytesMax > bytesWithoutSlotMax ? peekCycleId(start) : null
+    if (peekedId !== null && !this.#mayEnter(peekedId)) throw this.#slots.refusal()
   }
 
   /**
@@ -115,8 +112,6 @@ export class Intake {
       const known = this.#idempotency.lookup(cycle.cycleId)
       if (known.kind === 'unknown') return await this.#score(call, cycle, receivedAtMs, stages)
       call.slot.release()
-      if (call.hasOtherBytes)
-        return await this.#idempotency.responseToSameValue(known, cycle.cycleId, body, signal)
       return await this.#idempotency.repeat(known, cycle.cycleId, body, signal)
     } finally {
       await call.end()
@@ -178,8 +173,7 @@ export class Intake {
     if (body.peekedId === null) return null
     const known = this.#idempotency.lookup(body.peekedId)
     const response = await this.#idempotency.responseToSameBytes(known, body, signal)
-    if (response === null) call.hasOtherBytes = known.kind !== 'unknown'
-    else if (known.kind === 'stored')
+    if (response !== null && known.kind === 'stored')
       this.#repeated.keep(body.gzip ?? body.json, { cycle: known.cycle, isGzip: body.gzip !== null })
     return response
   }
@@ -209,7 +203,7 @@ export class Intake {
     const stored = this.#parts.score({ cycle, body, packed: () => call.packed(), receivedAtMs, stages })
     this.#idempotency.begin({ cycleId: cycle.cycleId, json: body.json, stored })
     const { cycle: storedCycle, response } = await stored
-    // A retry of it need not be decompressed. JSON shows its id, and is hashed.
+    // A retry of it need not be decompressed. JSON shows its id, and is compared with the stored one.
     if (body.gzip !== null) this.#repeated.keep(body.gzip, { cycle: storedCycle, isGzip: true })
     return response
   }
@@ -232,9 +226,7 @@ export class Intake {
 class Call {
   readonly body: RequestBody
   readonly slot: CallSlot
-  /** Its bytes were compared with those of the cycle whose id it shows: only the values are left to compare. */
-  hasOtherBytes = false
-  #packing: Promise<StoredRequest> | null = null
+  #packing: Promise<PackedRequest> | null = null
   #hasEnded = false
 
   constructor(body: RequestBody, slot: CallSlot) {
@@ -243,7 +235,7 @@ class Call {
   }
 
   /** The body as the store keeps it, compressed when this is called first. */
-  packed(): Promise<StoredRequest> {
+  packed(): Promise<PackedRequest> {
     assert(!this.#hasEnded, 'a body is packed before the end of its call')
     return (this.#packing ??= packRequest(this.body))
   }
@@ -258,7 +250,6 @@ class Call {
     assert(!this.#hasEnded, 'a call ends once')
     this.#hasEnded = true
     await this.#packing?.catch(() => undefined)
-    await this.body.hashEnds()
     this.slot.release()
   }
 }

@@ -106,21 +106,12 @@ test('a body that shows the id of another stored cycle is the cycle that it says
   expect(await submit(service, json)).toBe(response)
 })
 
-test('a repeat with other bytes is compared with the bytes of the stored cycle once, and then by value', async () => {
-  const store = createMemoryStore()
-  const service = await open(store)
+test('a repeat with other bytes and the same value has the response of the stored cycle', async () => {
+  const service = await open()
   const response = await submit(service, bytesOf(first))
-  let comparedCount = 0
-  const hashes = store.hashes.bind(store)
-  store.hashes = (position) => {
-    comparedCount++
-    return hashes(position)
-  }
   expect(await submit(service, Buffer.from(JSON.stringify(first, null, 1)))).toBe(response)
-  expect(comparedCount).toBe(1)
   const hidden = Buffer.from(JSON.stringify(first).replace('cycle_id', String.raw`cycle\u005fid`))
   expect(await submit(service, hidden)).toBe(response)
-  expect(comparedCount).toBe(2)
 })
 
 test('no response comes from memory that the records of another process have replaced', async () => {

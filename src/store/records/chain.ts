@@ -3,7 +3,7 @@
  * changed, removed or exchanged. Each hash is the SHA-256 of lines that end in a line feed. For a cycle, 64 hex digits each:
  *
  *   the hash before it, of a cycle or of an expiry; zeros before the first cycle
- *   SHA-256 of the JSON body of the request
+ *   SHA-256 of the request as it is stored, compressed
  *   SHA-256 of the response
  *   SHA-256 of the labels as JSON, followed by the columns of the record
  *   SHA-256 of the weights in force as JSON; zeros if the store has no such version
