@@ -19,10 +19,11 @@ export const sessionSettingNames = [
   'predictMsMax',
   'modelLatencyMsMax',
   'modelProcessBytesMax',
+  'codec',
 ] as const satisfies readonly SettingName[]
 export type SessionSettings = Pick<Settings, (typeof sessionSettingNames)[number]>
 
-export const historySettingNames = [...sessionSettingNames, 'dataDir', 'codec'] as const
+export const historySettingNames = [...sessionSettingNames, 'dataDir'] as const
 export type HistorySettings = Pick<Settings, (typeof historySettingNames)[number]>
 
 /** Loads a version for as long as the history is open. */
@@ -49,7 +50,7 @@ export function withHistory<T>(
   return withSnapshot(settings.dataDir, (store) => {
     const loaded: LoadedModel[] = []
     const load: LoadVersion = async (version) => {
-      const model = await loadModel({ ...loadOptionsOf(settings, version, log), codec })
+      const model = await loadModel(loadOptionsOf(settings, version, log))
       loaded.push(model)
       checkIdentity(model, store.models.readIdentity(version))
       return model
@@ -72,6 +73,7 @@ export async function withSnapshot<T>(dataDir: string, use: (store: Store) => T 
   )
 }
 
+/** As a server with these settings loads it, so that a check of a version measures what will serve. */
 export function loadOptionsOf(settings: SessionSettings, version: string, log: Log): LoadOptions {
   const { modelsDir, executionProviders, mostlyOnCpu, intraOpThreads } = settings
   return {
@@ -80,6 +82,7 @@ export function loadOptionsOf(settings: SessionSettings, version: string, log: L
     executionProviders,
     mostlyOnCpu,
     log,
+    codec: loadCodec(settings.codec).codec,
     timeLimitMs: settings.predictMsMax,
     latencyMsMax: settings.modelLatencyMsMax,
     processBytesMax: settings.modelProcessBytesMax,

@@ -1,7 +1,7 @@
 /**
  * Checks that run a model, with models that are wrong in one way each.
  */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { HeadColumns } from '../../contract/index.js'
 import { findFeature } from '../features/catalogue.js'
 import { clampHeads } from '../sessions/head-shares.js'
@@ -60,8 +60,12 @@ async function linesOf(
   return lines
 }
 
-async function lineOf(check: string, model: TrialModel): Promise<CheckLine | undefined> {
-  return (await linesOf(model)).find((line) => line.check === check)
+async function lineOf(
+  check: string,
+  model: TrialModel,
+  options?: CheckOptions,
+): Promise<CheckLine | undefined> {
+  return (await linesOf(model, options)).find((line) => line.check === check)
 }
 
 describe('a model', () => {
@@ -159,6 +163,23 @@ describe('a model', () => {
     )
     expect(lines.map(({ state }) => state)).toEqual(['fail', 'skip', 'skip', 'skip', 'skip', 'skip'])
     expect(calls).toBeLessThan(7)
+  })
+
+  test('of which only the first batch is slow passes: a server has run it before its first cycle', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const coldMs = [500]
+    const warming: TrialModel = {
+      ...scoring(),
+      predict: (inputs) => {
+        vi.advanceTimersByTime(coldMs.shift() ?? 20)
+        return scoring().predict(inputs)
+      },
+    }
+    expect(await lineOf('latency', warming, { latencyMsMax: 20 })).toMatchObject({
+      state: 'pass',
+      sentence: 'A batch of 5000 rows takes 20.0 ms (median of 3); the limit is 20 ms.',
+    })
   })
 
   test('that fails on its first batch is not run again', async () => {
