@@ -3,21 +3,14 @@
 // `understudy report --html` imports; it contains Preact. `scripts/build.mjs` calls this.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
+import { pageConfig } from './page-config.mjs'
 
 const outDir = resolve(process.argv[2] ?? 'dist/page')
 
-const common = {
-  configFile: false,
-  root: fileURLToPath(new URL('../src/page', import.meta.url)),
-  logLevel: 'warn',
-  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-}
-
 await build({
-  ...common,
+  ...pageConfig,
   build: {
     outDir,
     emptyOutDir: true,
@@ -38,7 +31,7 @@ for (const name of readdirSync(outDir, { recursive: true })) {
 }
 
 await build({
-  ...common,
+  ...pageConfig,
   ssr: { noExternal: true },
   build: {
     outDir,

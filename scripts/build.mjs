@@ -1,6 +1,6 @@
 // Builds what does not match the sources: src in dist, src/client in dist/understudy-client, src/page in dist/page, the
 // native addon in build/Release. `npm run build`, `npm ci` and tests that start programs run it; with nothing to do it takes a
-// moment. Hashes of all inputs decide, not times, so a build is correct after any edit, checkout or pull.
+// moment. `node scripts/build.mjs server` builds one part, and the addon. Hashes of all inputs decide, not times, so a build is correct after any edit, checkout or pull.
 import './check-node.mjs'
 import { spawn } from 'node:child_process'
 import {
@@ -46,13 +46,15 @@ const parts = [
   {
     name: 'page',
     directory: 'page',
-    inputs: () =>
-      withImports(
+    inputs: () => [
+      'scripts/page-config.mjs',
+      ...withImports(
         root,
         sources().filter((name) => name.startsWith('src/page/')),
       ),
+    ],
   },
-]
+].filter(({ name }) => process.argv.length === 2 || process.argv.includes(name))
 
 function sources() {
   return readdirSync(join(root, 'src'), { recursive: true })

@@ -1,14 +1,13 @@
 // Makes the pictures of the documentation anew: npm run pictures, or node scripts/page-pictures.mjs [DIRECTORY]. Starts
 // `understudy demo` with the current build, waits for its day, and takes the views in a real Chromium (/usr/bin/chromium, or
 // CHROMIUM). A system test runs it.
-import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import sharp from 'sharp'
+import { startDemo } from './demo.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outDir = resolve(process.argv[2] ?? join(root, 'docs/images'))
@@ -18,42 +17,10 @@ const size = { width: 1440, height: 900 }
 const views = { now: '.chart:last-child .plot canvas', picks: '.rows-body a', report: '.interval circle' }
 const locales = { en: 'en-US', ko: 'ko-KR' }
 
-function freePort() {
-  return new Promise((done, fail) => {
-    const server = createServer()
-    server.once('error', fail)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address()
-      server.close(() => done(port))
-    })
-  })
-}
-
-/** The page's address, once the day of the demo is over. Rejects with its output if it ends before. */
-function dayOver(demo) {
-  return new Promise((done, fail) => {
-    let output = ''
-    const onOutput = (chunk) => {
-      output += chunk
-      const address = /http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]+/.exec(output)?.[0]
-      if (address !== undefined && output.includes('Ctrl-C')) done(address)
-    }
-    demo.stdout.on('data', onOutput)
-    demo.stderr.on('data', onOutput)
-    demo.once('close', () => fail(new Error(output)))
-  })
-}
-
 const directory = mkdtempSync(join(tmpdir(), 'understudy-pictures-'))
-const [port, adminPort] = [await freePort(), await freePort()]
-const demo = spawn(join(root, 'bin/understudy'), ['demo', '--port', String(port)], {
-  cwd: directory,
-  env: { ...process.env, UNDERSTUDY_ADMIN_PORT: String(adminPort) },
-  stdio: ['ignore', 'pipe', 'pipe'],
-})
-const ended = new Promise((done) => demo.once('close', done))
+const demo = await startDemo(directory)
 try {
-  const address = await dayOver(demo)
+  const { address } = demo
   mkdirSync(outDir, { recursive: true })
   // Chromium's sandbox does not work for root.
   const browser = await chromium.launch({
@@ -82,7 +49,6 @@ try {
   }
   await browser.close()
 } finally {
-  demo.kill('SIGTERM')
-  await ended
+  await demo.stop()
   rmSync(directory, { recursive: true, force: true })
 }

@@ -34,7 +34,15 @@ beforeEach(() => {
     'node_modules',
   ])
     mkdirSync(join(project, directory), { recursive: true })
-  for (const name of ['build', 'build-server', 'build-native', 'check-node', 'patch-lmdb', 'source-hash'])
+  for (const name of [
+    'build',
+    'build-server',
+    'build-native',
+    'check-node',
+    'page-config',
+    'patch-lmdb',
+    'source-hash',
+  ])
     copyFileSync(join(projectDir, `scripts/${name}.mjs`), join(project, `scripts/${name}.mjs`))
   symlinkSync(join(projectDir, 'scripts/pinned'), join(project, 'scripts/pinned'))
   for (const name of ['typescript', 'typia', '@typia', '@types', 'undici-types'])

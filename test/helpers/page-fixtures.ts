@@ -4,6 +4,9 @@
 import type {
   CallRecord,
   CyclePoint,
+  LeftPosts,
+  ModelFacts,
+  Models,
   Now,
   Picks,
   PostDetails,
@@ -276,4 +279,90 @@ export const storedFixture: StoredResponse = {
     { reason: 'missing_title', count: 809 },
     { reason: 'missing_clock', count: 0 },
   ],
+}
+
+const commandsOf = (version: string): ModelFacts['commands'] => ({
+  verify: `verify ${version}`,
+  inspect: `inspect ${version}`,
+  shadow: `shadow ${version}`,
+  activate: `activate ${version}`,
+})
+
+function modelFixture(version: string, over: Partial<ModelFacts> = {}): ModelFacts {
+  return {
+    version,
+    uses: [],
+    failure: null,
+    changed: null,
+    problem: null,
+    kind: 'trained',
+    provenance: null,
+    note: null,
+    heads: [],
+    features: [],
+    reads: [],
+    memory_bytes: null,
+    predict_ms: null,
+    commands: commandsOf(version),
+    ...over,
+  }
+}
+
+export const modelsFixture: Models = {
+  fallback: {
+    version: 'v-now',
+    cause: 'cycles',
+    failed: 'v-bad',
+    problem: 'no memory',
+    at: '2026-03-02T03:32:00Z',
+  },
+  serving: 'v-now',
+  previous: 'v-old',
+  models_dir: '/srv/models',
+  shadow_cycles_skipped: 13,
+  models: [
+    modelFixture('v-old', { memory_bytes: 100 * 2 ** 20 }),
+    modelFixture('v-bad', {
+      uses: [{ role: 'active', state: 'failed', provider: null }],
+      failure: {
+        version: 'v-bad',
+        kind: 'load',
+        role: 'active',
+        problem: 'no file',
+        at: '2026-03-02T03:31:00Z',
+      },
+    }),
+    modelFixture('v-next', {
+      uses: [{ role: 'shadow', state: 'shadow', provider: 'cuda' }],
+      kind: 'transport-test',
+      changed: 'heads.onnx differs',
+    }),
+    modelFixture('v-now', {
+      uses: [{ role: 'active', state: 'serving', provider: 'cpu' }],
+      heads: ['p_views', 'p_up'],
+      features: ['f1', 'f2', 'f3'],
+      reads: ['text', 'images'],
+      note: 'a note',
+      memory_bytes: 500 * 2 ** 20,
+      predict_ms: { cycles: 287, p50: 11.5, p99: 29.5 },
+      provenance: { trained_on: 'march data', git_commit: 'abc123' },
+    }),
+    modelFixture('v-broken', { problem: 'manifest.json: no JSON' }),
+  ],
+}
+
+export const leftFixture: LeftPosts = {
+  posts: [
+    {
+      cycle_id: '20260302T1250',
+      gall_id: 'g3',
+      post_no: 61,
+      title: '나간 글',
+      reason: 'saved',
+      tier: 'main',
+      decided_at: '2026-03-02T03:49:00Z',
+    },
+  ],
+  matching: 1,
+  searched: 400,
 }

@@ -2,87 +2,17 @@
 import '../../../test/helpers/page-globals.js'
 import { renderToString } from 'preact-render-to-string'
 import { beforeEach, expect, test, vi } from 'vitest'
+import { modelsFixture } from '../../../test/helpers/page-fixtures.js'
 import { responses } from '../../../test/helpers/page-queries.js'
 import { comparisonFixture } from '../../../test/helpers/report-fixtures.js'
 import { badgesOf, elementsOf, factsOf, rowsOf, textOf } from '../../../test/helpers/rendered-page.js'
-import type { ModelFacts, Models as ModelsData } from '../service/api.js'
 import { ChecksOf, ComparisonOf, Models } from './models.js'
 
 vi.mock('../service/query.js', () => import('../../../test/helpers/page-queries.js'))
 
-const commandsOf = (version: string): ModelFacts['commands'] => ({
-  verify: `verify ${version}`,
-  inspect: `inspect ${version}`,
-  shadow: `shadow ${version}`,
-  activate: `activate ${version}`,
-})
-
-function model(version: string, over: Partial<ModelFacts> = {}): ModelFacts {
-  return {
-    version,
-    uses: [],
-    failure: null,
-    changed: null,
-    problem: null,
-    kind: 'trained',
-    provenance: null,
-    note: null,
-    heads: [],
-    features: [],
-    reads: [],
-    memory_bytes: null,
-    predict_ms: null,
-    commands: commandsOf(version),
-    ...over,
-  }
-}
-
-const data: ModelsData = {
-  fallback: {
-    version: 'v-now',
-    cause: 'cycles',
-    failed: 'v-bad',
-    problem: 'no memory',
-    at: '2026-03-02T03:32:00Z',
-  },
-  serving: 'v-now',
-  previous: 'v-old',
-  models_dir: '/srv/models',
-  shadow_cycles_skipped: 13,
-  models: [
-    model('v-old', { memory_bytes: 100 * 2 ** 20 }),
-    model('v-bad', {
-      uses: [{ role: 'active', state: 'failed', provider: null }],
-      failure: {
-        version: 'v-bad',
-        kind: 'load',
-        role: 'active',
-        problem: 'no file',
-        at: '2026-03-02T03:31:00Z',
-      },
-    }),
-    model('v-next', {
-      uses: [{ role: 'shadow', state: 'shadow', provider: 'cuda' }],
-      kind: 'transport-test',
-      changed: 'heads.onnx differs',
-    }),
-    model('v-now', {
-      uses: [{ role: 'active', state: 'serving', provider: 'cpu' }],
-      heads: ['p_views', 'p_up'],
-      features: ['f1', 'f2', 'f3'],
-      reads: ['text', 'images'],
-      note: 'a note',
-      memory_bytes: 500 * 2 ** 20,
-      predict_ms: { cycles: 287, p50: 11.5, p99: 29.5 },
-      provenance: { trained_on: 'march data', git_commit: 'abc123' },
-    }),
-    model('v-broken', { problem: 'manifest.json: no JSON' }),
-  ],
-}
-
 /** The cards by version. */
 function cards(): Record<string, string> {
-  responses.set('/api/models', data)
+  responses.set('/api/models', modelsFixture)
   const html = renderToString(<Models />)
   const parts = html.split('<section class="panel card"').slice(1)
   return Object.fromEntries(parts.map((card) => [/aria-label="([^"]*)"/.exec(card)?.[1] ?? '', card]))
@@ -92,7 +22,7 @@ beforeEach(() => responses.clear())
 
 test('versions in use come first: serving, shadow, loading, wanted, failed', () => {
   expect(Object.keys(cards())).toEqual(['v-now', 'v-next', 'v-bad', 'v-old', 'v-broken'])
-  responses.set('/api/models', data)
+  responses.set('/api/models', modelsFixture)
   expect(textOf(renderToString(<Models />))).toMatch(
     /^Models 5 versions in \/srv\/models, shadows skipped 13 cycles /,
   )

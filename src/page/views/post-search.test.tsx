@@ -2,7 +2,7 @@
 import '../../../test/helpers/page-globals.js'
 import { renderToString } from 'preact-render-to-string'
 import { beforeEach, expect, test, vi } from 'vitest'
-import { picksFixture } from '../../../test/helpers/page-fixtures.js'
+import { leftFixture, picksFixture } from '../../../test/helpers/page-fixtures.js'
 import { responses } from '../../../test/helpers/page-queries.js'
 import { badgesOf, labelled, rowsOf, textOf } from '../../../test/helpers/rendered-page.js'
 import { setServerTime } from '../service/clock.js'
@@ -17,16 +17,6 @@ vi.mock('./picks.js', async (importOriginal) => ({
   useSettled: () => typed.search,
 }))
 
-const leftPost = {
-  cycle_id: '20260302T1250',
-  gall_id: 'g3',
-  post_no: 61,
-  title: '나간 글',
-  reason: 'saved',
-  tier: 'main',
-  decided_at: '2026-03-02T03:49:00Z',
-}
-
 beforeEach(() => {
   typed.search = ''
   responses.clear()
@@ -34,7 +24,7 @@ beforeEach(() => {
     ...picksFixture,
     picks: picksFixture.picks.map((pick) => ({ ...pick, extracted_at: '2026-03-02T03:57:10Z' })),
   })
-  responses.set('/api/left', { posts: [leftPost], matching: 1, searched: 400 })
+  responses.set('/api/left', leftFixture)
   setServerTime(Date.parse('2026-03-02T04:00:10Z'))
 })
 
