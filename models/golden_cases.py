@@ -2,12 +2,14 @@
 Computes golden cases for a model package in the training environment. `understudy models init` copies this file into the package.
 Needs numpy and onnxruntime; for texts also tokenizers, for images also pillow.
 
-    python3 golden_cases.py ROWS.csv [--cases 20] [--out from-training.json]
+    understudy models features --json > catalogue.json
+    python3 golden_cases.py ROWS.csv [--catalogue catalogue.json] [--cases 20] [--out from-training.json]
     understudy models init PACKAGE --golden from-training.json
 
 ROWS.csv has a header, and rows of the training, with these columns in any order:
 
-- every feature of the manifest, by name. An empty cell is a missing value, for a model that reads NaN.
+- every feature of the manifest, by name. An empty cell is a missing value, and null in the case. A model reads NaN for it if the
+  manifest has "missing": "nan", else the value of the catalogue, for which the file --catalogue is needed.
 - title and body_html, if the model reads texts; images, if it reads images: JPEG files in the package, separated by spaces.
 - gall_id, if a head reads the index of the gallery. The manifest must have the list galleries.
 - p_views, p_comments, p_up, downvote_share: the predictions of the training for that row, if you have them. The cases then have these
@@ -35,6 +37,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parent
 def main():
     arguments = argparse.ArgumentParser(description="Computes golden cases in the training environment.")
     arguments.add_argument("rows")
+    arguments.add_argument("--catalogue", help="the result of `understudy models features --json`")
     arguments.add_argument("--cases", type=int, default=20)
     arguments.add_argument("--out", default="from-training.json")
     options = arguments.parse_args()
@@ -51,8 +54,7 @@ def main():
     if lacking:
         raise SystemExit(f"{options.rows} has no column {', '.join(lacking)}")
     features = np.array([[cell(row[name]) for name in names] for row in rows], dtype=np.float32).reshape(len(rows), len(names))
-    if manifest.get("missing") != "nan" and np.isnan(features).any():
-        raise SystemExit('a row has an empty cell, but the manifest does not have "missing": "nan"')
+    served = features if manifest.get("missing") == "nan" else imputed(features, names, options.catalogue)
     cases, vectors = [], {}
     tokens = Texts(manifest["text"], missing(manifest["text"], manifest)) if "text" in manifest else None
     pictures = Images(manifest["image"], missing(manifest["image"], manifest)) if "image" in manifest else None
@@ -65,7 +67,7 @@ def main():
             raise SystemExit(f"{options.rows} has no column gall_id")
         index = {gallery: number for number, gallery in enumerate(manifest["galleries"], start=1)}
         vectors["gallery_index"] = np.array([[index.get(row["gall_id"], 0)] for row in rows])
-    computed = predict(manifest, features, vectors)
+    computed = predict(manifest, served, vectors)
     for index, row in enumerate(rows):
         given = {head: cell(row[head]) for head in computed if row.get(head)}
         heads = {head: float(given.get(head, values[index])) for head, values in computed.items()}
@@ -83,6 +85,32 @@ def main():
     golden = {"cases": cases, **({"golden_tokens": tokens.golden(rows)} if tokens else {})}
     pathlib.Path(options.out).write_text(json.dumps(golden, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     print(f"{len(cases)} cases written to {options.out}: understudy models init {PACKAGE} --golden {options.out}")
+
+
+def imputed(features, names, catalogue):
+    """The features as the service passes them: the value of the catalogue in place of a missing one."""
+    if not np.isnan(features).any():
+        return features
+    if catalogue is None:
+        raise SystemExit('a row has an empty cell: write "missing": "nan" into the manifest if the training had NaN there; '
+                         "else pass the result of `understudy models features --json` as --catalogue")
+    known = {one["name"]: one["missing"] for one in json.loads(pathlib.Path(catalogue).read_text(encoding="utf-8"))}
+    filled = features.copy()
+    for column, name in enumerate(names):
+        empty = np.isnan(features[:, column])
+        value = missing_value(name, known)
+        if value is None and empty.any():
+            raise SystemExit(f"{name} has an empty cell, but the service always has a value for it")
+        filled[empty, column] = value
+    return filled
+
+
+def missing_value(name, known):
+    """None: the service always has a value."""
+    if name in known:
+        return known[name]
+    value = known[name.removeprefix("log1p(").removesuffix(")")]
+    return None if value is None else np.sign(value) * np.log1p(abs(value))
 
 
 def predict(manifest, features, vectors):

@@ -2,10 +2,12 @@
 Trains the heads of a demo model: boosted trees on posts that were placed on a board, calibrated on later posts, with golden cases and
 the names of the features. docs/tutorial.md shows the commands, and `understudy models init` drafts the manifest. Needs Python with scikit-learn and onnx (Debian: python3-sklearn python3-onnx).
 
-    python3 models/train_demo.py rows.jsonl models/demo-1
+    understudy models features --json > catalogue.json
+    python3 models/train_demo.py rows.jsonl catalogue.json models/demo-1
 
 rows.jsonl is the result of train_demo.sql: one JSON object per scored row of a post that was placed on a board later, with
-gall_id, post_no, decided_at, the counters on the board after six hours (views, comments, up, down), and the features.
+gall_id, post_no, decided_at, the counters on the board after six hours (views, comments, up, down), and the features, null if
+a value is missing. catalogue.json has what the service passes to the model in place of each.
 
 p_views, p_comments and p_up estimate which share of all placements gets fewer views, comments, recommendations on the board.
 downvote_share estimates down / (up + down) there.
@@ -28,8 +30,9 @@ GOLDEN_CASES = 12
 TREES = dict(n_estimators=100, max_depth=3, learning_rate=0.06, subsample=0.5, random_state=1)
 
 
-def main(rows_file, package):
-    names, posts, labels, features = read(rows_file)
+def main(rows_file, catalogue_file, package):
+    names, posts, labels, exported = read(rows_file)
+    features = imputed(exported, names, catalogue_file)
     # The latest decisions are for calibration, because the model will score posts later than those of its training.
     decided = {post: at for post, at in zip(posts, labels["decided_at"])}
     order = sorted(decided, key=decided.get)
@@ -54,7 +57,7 @@ def main(rows_file, package):
         predictions[head] = np.clip(scale * model.predict(features) + offset, 0, 1)
         report(head, predictions[head][calibrates], target[calibrates])
 
-    write_golden(package / "golden.json", names, features, predictions)
+    write_golden(package / "golden.json", names, exported, predictions)
     (package / "features.txt").write_text("\n".join(names) + "\n")
     first, last = decided[order[0]], decided[order[-1]]
     print(f"trained on decisions from {first} to {last}")
@@ -62,7 +65,7 @@ def main(rows_file, package):
 
 
 def read(file):
-    """Names of the features; by row the key of its post, the labels and a float32 matrix."""
+    """Names of the features; by row the key of its post, the labels and a float32 matrix, with NaN for missing values."""
     with open(file) as lines:
         rows = [json.loads(line) for line in lines]
     if not rows:
@@ -73,9 +76,25 @@ def read(file):
     names = [name for name in rows[0] if name not in LABELS]
     posts = [(row["gall_id"], row["post_no"]) for row in rows]
     labels = {name: np.array([row[name] for row in rows]) for name in LABELS}
-    # An export has null for a missing value. For these features the service passes 0 (`understudy models features`).
-    features = np.array([[row[name] or 0.0 for name in names] for row in rows], dtype=np.float32)
+    # None becomes NaN.
+    features = np.array([[row[name] for name in names] for row in rows], dtype=np.float32)
     return names, posts, labels, features
+
+
+def imputed(features, names, catalogue_file):
+    """The features as the service passes them: the value of the catalogue in place of a missing one."""
+    with open(catalogue_file) as text:
+        missing = {feature["name"]: feature["missing"] for feature in json.load(text)}
+    unknown = [name for name in names if name not in missing]
+    if unknown:
+        sys.exit(f"{catalogue_file} has no {', '.join(unknown)}")
+    filled = features.copy()
+    for column, name in enumerate(names):
+        empty = np.isnan(features[:, column])
+        if empty.any() and missing[name] is None:
+            sys.exit(f"{name} is null in a row, but the service always has a value for it")
+        filled[empty, column] = missing[name]
+    return filled
 
 
 def share_below(posts, values, chosen):
@@ -98,14 +117,17 @@ def report(head, predicted, observed):
     print(f"{head}: means predicted and observed on the calibration rows: {', '.join(parts)}")
 
 
-def write_golden(file, names, features, predictions):
-    """Rows from the lowest prediction to the highest, with the heads that scikit-learn predicts."""
+def write_golden(file, names, exported, predictions):
+    """
+    Rows from the lowest prediction to the highest, with the heads that scikit-learn predicts. A missing value stays null, so that the
+    cases also test what the service passes for it.
+    """
     order = np.argsort(predictions["p_views"], kind="stable")
     chosen = order[np.linspace(0, len(order) - 1, GOLDEN_CASES).astype(int)]
     cases = [
         {
             "name": f"row {row} of the training",
-            "features": {name: float(value) for name, value in zip(names, features[row])},
+            "features": {name: None if np.isnan(value) else float(value) for name, value in zip(names, exported[row])},
             "heads": {head: float(values[row]) for head, values in predictions.items()},
         }
         for row in chosen
@@ -114,6 +136,6 @@ def write_golden(file, names, features, predictions):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
-    main(sys.argv[1], pathlib.Path(sys.argv[2]))
+    main(sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]))

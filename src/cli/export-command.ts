@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { loadCodec } from '../codec/index.js'
 import {
   exportSchemaVersion,
@@ -17,7 +17,7 @@ import {
   type ExportOptions,
   type QueryResult,
 } from '../history/index.js'
-import { catalogue, type Feature } from '../model/index.js'
+import { catalogue } from '../model/index.js'
 import { addSettingFlags, integerArgument, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
 import { CommandError, messageLine, UsageError } from './failure.js'
@@ -57,18 +57,31 @@ export function addSqlCommand(program: Command, context: CommandContext): void {
 }
 
 function addTableFlags(command: Command): Command {
-  addRangeFlags(command).option(
-    '--features [names]',
-    'add features to scores, separated by commas; without names, the whole catalogue',
-  )
+  addRangeFlags(command)
+    .option(
+      '--features [names]',
+      'add features to scores, separated by commas; without names, the whole catalogue',
+    )
+    .addOption(
+      new Option(
+        '--missing <how>',
+        'a missing value of a feature: null, or `imputed`: as a model gets it, unless it takes NaN',
+      )
+        .choices(['imputed', 'null'])
+        .default('null'),
+    )
   return addSettingFlags(command, ['dataDir', 'codec'])
 }
 
 async function exportTo(directory: string, flags: Flags, context: CommandContext): Promise<void> {
   keepFilesPrivate()
   createEmptyDirectory(directory)
-  const features = featuresOf(flags)
-  const options = { directory, ...timeRangeOf(flags), features, texts: flags['texts'] === true }
+  const options = {
+    directory,
+    ...timeRangeOf(flags),
+    ...featuresOf(flags),
+    texts: flags['texts'] === true,
+  }
   const startedAt = performance.now()
   const { cycles, rows, last_hash } = await writeTables(options, flags, context)
   const seconds = (performance.now() - startedAt) / 1000
@@ -113,9 +126,12 @@ function createEmptyDirectory(directory: string): void {
   }
 }
 
-function featuresOf({ features }: Flags): readonly Feature[] {
-  if (typeof features === 'string') return chosenFeatures(features)
-  return features === true ? catalogue : []
+function featuresOf({ features: names, missing }: Flags): Pick<ExportOptions, 'features' | 'missing'> {
+  const all = names === true ? catalogue : []
+  return {
+    features: typeof names === 'string' ? chosenFeatures(names) : all,
+    missing: missing === 'imputed' ? 'imputed' : 'nan',
+  }
 }
 
 async function query(statement: string, flags: SqlFlags, context: CommandContext): Promise<void> {
@@ -128,7 +144,7 @@ async function query(statement: string, flags: SqlFlags, context: CommandContext
       const directory = exported ?? join(scratch, 'tables')
       if (exported === null) {
         mkdirSync(directory)
-        const options = { directory, ...timeRangeOf(flags), features: featuresOf(flags), texts: true }
+        const options = { directory, ...timeRangeOf(flags), ...featuresOf(flags), texts: true }
         await writeTables({ ...options, tables: tablesIn(statement) }, flags, context)
       }
       return queryExport(directory, statement, { rowsMax, scratch: join(scratch, 'intermediate') })

@@ -2,7 +2,7 @@
  * Models: packages on disk, features, ONNX sessions in separate processes, and the lifecycle of versions.
  */
 export { catalogue, featureGroups, findFeature, nearestFeature } from './features/catalogue.js'
-export { compileFeatures, type FillFeatures } from './features/compile.js'
+export { compileFeatures, type FillFeatures, type MissingValues } from './features/compile.js'
 export type { Feature } from './features/feature.js'
 export type { GoldenFile } from './verification/golden.js'
 export { draftManifest, type Draft } from './draft/draft.js'

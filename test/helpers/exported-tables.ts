@@ -10,7 +10,7 @@ import {
   type QueryResult,
   type TableName,
 } from '../../src/history/index.js'
-import type { Feature } from '../../src/model/index.js'
+import type { Feature, MissingValues } from '../../src/model/index.js'
 import { FakeModel } from './fake-model.js'
 import type { RecordedCycle } from './naive-export.js'
 import { RecordedDirectory } from './recorded-directory.js'
@@ -24,13 +24,20 @@ export async function exported(
   { store }: Pick<RecordedDirectory, 'store'>,
   {
     features = [],
+    missing = 'nan',
     fromMs = -Infinity,
     toMs = Infinity,
     texts = false,
-  }: { features?: readonly Feature[]; fromMs?: number; toMs?: number; texts?: boolean } = {},
+  }: {
+    features?: readonly Feature[]
+    missing?: MissingValues
+    fromMs?: number
+    toMs?: number
+    texts?: boolean
+  } = {},
 ): Promise<string> {
   const directory = scratchDir()
-  await exportStore(store, { codec: referenceCodec, directory, fromMs, toMs, features, texts })
+  await exportStore(store, { codec: referenceCodec, directory, fromMs, toMs, features, missing, texts })
   return directory
 }
 

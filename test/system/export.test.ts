@@ -94,6 +94,13 @@ describe('export', () => {
 })
 
 describe('sql', () => {
+  test('has null for a missing value of a feature, or with --missing imputed what the service serves', () => {
+    const statement = 'select views_gain as gain from scores order by cycle_id, post_no limit 3'
+    const gains = (...flags: string[]): unknown[] => sql(statement, '--features', 'views_gain', ...flags)
+    expect(gains()).toEqual([{ gain: null }, { gain: null }, { gain: 0 }])
+    expect(gains('--missing', 'imputed')).toEqual([{ gain: 0 }, { gain: 0 }, { gain: 0 }])
+  })
+
   test('reads a data directory, with features and texts', () => {
     expect(sql('select count(*) as n from scores join cycles using (cycle_id)')).toEqual([{ n: 6 }])
     expect(sql('select max(views_log) as views from scores', '--features')).toEqual([

@@ -3,7 +3,7 @@
  * what was guessed. Where Python lacks onnxruntime, a stand-in runs the graphs with onnxruntime-node. Skipped, with one line, if
  * Python has no numpy, or no pillow for the pictures.
  */
-import { spawnSync } from 'node:child_process'
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -34,9 +34,13 @@ function hasModules(candidate: string, names: string): boolean {
   return spawnSync('python3', ['-c', `import ${names}`], { env: { PATH: candidate } }).status === 0
 }
 
-function run(script: string, ...args: string[]): string {
+function attempt(script: string, ...args: string[]): SpawnSyncReturns<string> {
   const env = { ...process.env, PATH: path, ...(isReal ? {} : { PYTHONPATH: stub }) }
-  const { stdout, stderr, status } = spawnSync('python3', [script, ...args], { encoding: 'utf8', env })
+  return spawnSync('python3', [script, ...args], { encoding: 'utf8', env })
+}
+
+function run(script: string, ...args: string[]): string {
+  const { stdout, stderr, status } = attempt(script, ...args)
   expect([stderr, status]).toEqual(['', 0])
   return stdout
 }
@@ -87,6 +91,36 @@ test.skipIf(path === undefined)(
     expect(cases.flatMap(({ features }) => Object.values(features))).toContain(null)
     models('init', directory, '--golden', out)
     expect(models('verify', 'trees').stdout).toMatch(/\nPASS {2}golden {7}12 golden cases/)
+  },
+)
+
+test.skipIf(path === undefined)(
+  'an empty cell is null in the case, and the model gets what the service serves for it',
+  () => {
+    const directory = addExport(modelsDir, 'trees')
+    models('init', directory)
+    // Of this feature the value for missing inputs is not 0.
+    const [file, rows] = [join(directory, 'manifest.json'), join(directory, 'rows.csv')]
+    const drafted = JSON.parse(readFileSync(file, 'utf8')) as Manifest
+    const features = ['up_share_smoothed', ...(drafted.features ?? []).slice(1)]
+    const manifest: Manifest = { ...drafted, features, draft: [], missing: 'imputed' }
+    writeFileSync(file, JSON.stringify(manifest))
+    const lines = readFileSync(join(directory, 'train.csv'), 'utf8').trimEnd().split('\n').slice(1)
+    const header = 'up_share_smoothed,up_log,up_per_view,created_age_log'
+    writeFileSync(rows, `${header}\n${lines.map((line) => line.replace(/^[^,]*/, '')).join('\n')}\n`)
+    const [script, out] = [join(directory, 'golden_cases.py'), join(directory, 'from-training.json')]
+    expect(attempt(script, rows, '--out', out).stderr).toMatch(/has an empty cell: write .* --catalogue/)
+    const catalogue = join(directory, 'catalogue.json')
+    writeFileSync(catalogue, models('features', '--json').stdout)
+    run(script, rows, '--catalogue', catalogue, '--out', out)
+    const { cases } = JSON.parse(readFileSync(out, 'utf8')) as Delivery
+    expect(cases.map(({ features: values }) => values['up_share_smoothed'])).toEqual(cases.map(() => null))
+    // The cases decide between the two values of a missing one, if that was guessed.
+    writeFileSync(file, JSON.stringify({ ...manifest, draft: ['missing'], missing: 'nan' }))
+    models('init', directory, '--golden', out)
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ missing: 'imputed' })
+    expect(JSON.parse(readFileSync(file, 'utf8'))).not.toHaveProperty('draft')
+    expect(models('verify', 'trees').stdout).toMatch(/\nPASS {2}golden {7}20 golden cases/)
   },
 )
 

@@ -74,6 +74,7 @@ describe('the example queries', () => {
       codec: referenceCodec,
       directory,
       features: catalogue,
+      missing: 'nan',
       texts: false,
       ...window,
     })

@@ -2,7 +2,7 @@
  * Features of the scored posts of exported cycles, from a replay.
  */
 import type { Codec } from '../../codec/index.js'
-import { compileFeatures, type Feature, type FillFeatures } from '../../model/index.js'
+import { compileFeatures, type Feature, type FillFeatures, type MissingValues } from '../../model/index.js'
 import { gallIdAt } from '../../pool/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { replayAt, replayCycles, type ReplayedCycle } from '../replay.js'
@@ -18,17 +18,21 @@ export class ExportedFeatures {
   constructor(
     store: Store,
     staging: Staging,
-    { codec, features }: { readonly codec: Codec; readonly features: readonly Feature[] },
+    {
+      codec,
+      features,
+      missing,
+    }: { readonly codec: Codec; readonly features: readonly Feature[]; readonly missing: MissingValues },
     cycles: readonly StoredCycle[],
   ) {
     this.#staging = staging
     this.#features = features
-    this.#fill = compileFeatures(features, { codec, missing: 'nan' })
+    this.#fill = compileFeatures(features, { codec, missing })
     const [from, to] = [cycles[0]?.position ?? 1, cycles.at(-1)?.position ?? 0]
     this.#replays = replayCycles(store, { from, to, codec })
   }
 
-  /** The columns of the features of some posts of a cycle; NaN if missing, and for posts that it did not score. */
+  /** The columns of the features of some posts of a cycle; NaN for posts that it did not score. */
   async columns(position: Position, posts: Int32Array): Promise<Record<string, Float32Array>> {
     const width = this.#features.length
     if (width === 0) return {}

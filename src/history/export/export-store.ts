@@ -17,7 +17,7 @@ import {
   type GalleryIds,
 } from '../../contract/index.js'
 import { readBody } from '../../cycle/index.js'
-import type { Feature } from '../../model/index.js'
+import type { Feature, MissingValues } from '../../model/index.js'
 import { readCycleTable } from '../../records/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { hashOf, readResponse, recordAt } from '../records.js'
@@ -37,6 +37,8 @@ export interface ExportOptions {
   readonly toMs: number
   /** Columns of `scores`. */
   readonly features: readonly Feature[]
+  /** What stands for a missing value of a feature; NaN becomes null. */
+  readonly missing: MissingValues
   /** Whether `visits` has the bodies of the posts. */
   readonly texts: boolean
   /** Tables to write; absent: all. */

@@ -82,38 +82,41 @@ describe('an export', () => {
     expect(bodies).toEqual(visits.map(() => null))
   })
 
-  test('has the exact float32 rows that the model was given', async () => {
-    const posts = [1, 2, 3]
-    const { recorded, directory, model } = await record(
-      [0, 1, 2].map((index) =>
-        cycleBody(index, {
-          candidates: index === 0 ? posts.map((post) => candidate('g', post)) : [],
-          engagement: posts.map((post) =>
-            reading('g', post, cycleMs(index), { views: 10 * post * index, up: post === 2 ? null : post }),
-          ),
-          candidate_scores: [snapshot('g', 1 + index, cycleMs(index), { hit_cnt: 5, memo_size: null })],
-        }),
-      ),
-    )
-    const out = await exported(directory, { features: catalogue })
-    // A window that does not begin with the first cycle.
-    const later = await exported(directory, { features: catalogue, fromMs: cycleMs(1) })
-    const fill = compileFeatures(catalogue, { codec: referenceCodec, missing: 'nan' })
-    const names = catalogue.map(({ name }) => `"${name}"`)
-    for (const [index, { response }] of recorded.entries()) {
-      const inputs = model.seen[index]!
-      const matrix = new Float32Array(inputs.count * catalogue.length)
-      fill(inputs, matrix)
-      const values = Array.from(matrix, (value) => (Number.isNaN(value) ? null : value))
-      for (const tables of index === 0 ? [out] : [out, later]) {
-        const { rows } = await queried(
-          tables,
-          `select ${names.join(', ')} from scores where cycle_id = '${response.cycle_id}' order by post_no`,
-        )
-        expect(rows.flat()).toEqual(values)
+  test.each(['nan', 'imputed'] as const)(
+    'has the exact float32 rows that a model with missing %s was given',
+    async (missing) => {
+      const posts = [1, 2, 3]
+      const { recorded, directory, model } = await record(
+        [0, 1, 2].map((index) =>
+          cycleBody(index, {
+            candidates: index === 0 ? posts.map((post) => candidate('g', post)) : [],
+            engagement: posts.map((post) =>
+              reading('g', post, cycleMs(index), { views: 10 * post * index, up: post === 2 ? null : post }),
+            ),
+            candidate_scores: [snapshot('g', 1 + index, cycleMs(index), { hit_cnt: 5, memo_size: null })],
+          }),
+        ),
+      )
+      const out = await exported(directory, { features: catalogue, missing })
+      // A window that does not begin with the first cycle.
+      const later = await exported(directory, { features: catalogue, missing, fromMs: cycleMs(1) })
+      const fill = compileFeatures(catalogue, { codec: referenceCodec, missing })
+      const names = catalogue.map(({ name }) => `"${name}"`)
+      for (const [index, { response }] of recorded.entries()) {
+        const inputs = model.seen[index]!
+        const matrix = new Float32Array(inputs.count * catalogue.length)
+        fill(inputs, matrix)
+        const values = Array.from(matrix, (value) => (Number.isNaN(value) ? null : value))
+        for (const tables of index === 0 ? [out] : [out, later]) {
+          const { rows } = await queried(
+            tables,
+            `select ${names.join(', ')} from scores where cycle_id = '${response.cycle_id}' order by post_no`,
+          )
+          expect(rows.flat()).toEqual(values)
+        }
       }
-    }
-  })
+    },
+  )
 
   test('has the scores of each shadow, with their ranks', async () => {
     const directory = await RecordedDirectory.open()

@@ -20,13 +20,15 @@ export interface Fit {
 
 /** A member that may have been guessed, and the values that it may have. */
 interface Choice {
-  readonly encoder: 'text' | 'image'
+  /** Absent: a member of the package. */
+  readonly encoder?: 'text' | 'image'
   readonly name: string
   readonly values: readonly (string | boolean)[]
   readonly default?: string | boolean
 }
 
 const choices: readonly Choice[] = [
+  { name: 'missing', values: ['imputed', 'nan'], default: 'imputed' },
   { encoder: 'text', name: 'normalize', values: [false, true], default: false },
   { encoder: 'text', name: 'pooling', values: ['mean', 'cls'] },
   { encoder: 'image', name: 'pool', values: ['mean', 'cls'] },
@@ -37,7 +39,7 @@ const choices: readonly Choice[] = [
 const roundingMax = 0.001
 
 function memberOf({ encoder, name }: Choice): string {
-  return `${encoder}.${name}`
+  return encoder === undefined ? name : `${encoder}.${name}`
 }
 
 /** Takes a package on disk with golden cases. Rejects with a `ModelError` if the cases cannot be read. */
@@ -52,13 +54,16 @@ export async function fitToGolden(
   const guessed = new Set(findings.filter(({ state }) => state === 'guessed').map(({ member }) => member))
   let first: Mismatch | null = null
   for (const settings of combinations(
-    choices.filter((choice) => guessed.has(memberOf(choice))),
+    choices
+      .map((choice) => ({ choice, member: memberOf(choice) }))
+      .filter(({ member }) => guessed.has(member) && isTested(member, golden.cases))
+      .map(({ choice }) => choice),
     manifest,
   )) {
     const candidate = settings.reduce(withSetting, manifest)
     const mismatch = await mismatchOf({ ...modelPackage, manifest: candidate }, golden, options)
     if (mismatch === null) {
-      const tested = findings.map((finding) => confirmed(finding, golden.cases, candidate, settings))
+      const tested = findings.map((finding) => confirmed(finding, golden.cases, settings))
       return { manifest: withDraft(candidate, tested), findings: tested }
     }
     // The first one has the values of the draft.
@@ -85,7 +90,7 @@ function withRounding(
     source: `the heads differ by at most ${figure(differenceMax)}, as with weights in half precision`,
   }
   const golden = { ...manifest.golden!, tolerance: roundingMax }
-  const tested = findings.map((finding) => confirmed(finding, cases, manifest, []))
+  const tested = findings.map((finding) => confirmed(finding, cases, []))
   const draft = [...(manifest.draft ?? []), tolerance.member]
   const all = [...tested, tolerance]
   return { manifest: withDraft({ ...manifest, golden, draft }, all), findings: all }
@@ -107,8 +112,8 @@ interface Setting {
 /** Every combination of values, that of the manifest first. */
 function combinations([first, ...others]: readonly Choice[], manifest: Manifest): Setting[][] {
   if (first === undefined) return [[]]
-  const members = manifest[first.encoder] as Readonly<Record<string, unknown>> | undefined
-  const current = members?.[first.name] ?? first.default
+  const members = first.encoder === undefined ? manifest : manifest[first.encoder]
+  const current = (members as Readonly<Record<string, unknown>> | undefined)?.[first.name] ?? first.default
   const values = first.values.toSorted((a, b) => Number(b === current) - Number(a === current))
   return combinations(others, manifest).flatMap((rest) =>
     values.map((value) => [{ choice: first, value }, ...rest]),
@@ -118,9 +123,11 @@ function combinations([first, ...others]: readonly Choice[], manifest: Manifest)
 /** A value that is the default is not stated, unless the manifest states the member. */
 function withSetting(manifest: Manifest, { choice, value }: Setting): Manifest {
   const { encoder, name } = choice
-  const members = manifest[encoder]
+  const members = encoder === undefined ? manifest : manifest[encoder]
   if (members === undefined || (value === choice.default && !(name in members))) return manifest
-  return { ...manifest, [encoder]: { ...members, [name]: value } }
+  return encoder === undefined
+    ? { ...manifest, [name]: value }
+    : { ...manifest, [encoder]: { ...members, [name]: value } }
 }
 
 interface Mismatch {
@@ -155,20 +162,13 @@ async function mismatchOf(
 }
 
 /** What no case tests stays a guess. */
-function confirmed(
-  finding: Finding,
-  cases: readonly GoldenCase[],
-  manifest: Manifest,
-  settings: readonly Setting[],
-): Finding {
+function confirmed(finding: Finding, cases: readonly GoldenCase[], settings: readonly Setting[]): Finding {
   const chosen = settings.find(({ choice }) => memberOf(choice) === finding.member)?.value
-  // Cases with nulls have decided it.
-  const value = finding.member === 'missing' ? manifest.missing : chosen
   if (finding.state !== 'guessed' || !isTested(finding.member, cases)) return finding
   return {
     ...finding,
     state: 'read',
-    value: String(value ?? finding.value),
+    value: String(chosen ?? finding.value),
     source: 'the golden cases agree',
   }
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { silentLog } from '../../base/index.js'
 import { modelsDir } from '../../../test/helpers/model-packages.js'
-import { featureNames, findFeature, readPackage, verifyPackage } from '../index.js'
+import { readPackage, verifyPackage } from '../index.js'
 
 const version = 'demo-1'
 
@@ -29,10 +29,4 @@ test('passes every check, with golden cases of scikit-learn', async () => {
     ['image', 'skip'],
   ])
   expect(checks.find(({ check }) => check === 'golden')?.sentence).toMatch(/^12 golden cases/)
-})
-
-test('reads features that are 0 if they are missing, as train_demo.py assumes', async () => {
-  const { manifest } = await readPackage(modelsDir, version)
-  const missing = featureNames(manifest).map((name) => [name, findFeature(name)?.missing])
-  expect(missing.filter(([, value]) => value !== 0)).toEqual([])
 })

@@ -18,7 +18,10 @@ export interface RecordedRow {
   readonly images: readonly { readonly file: string; readonly sha256: string }[]
 }
 
-/** One case for each row of `inputs`, with the heads of the model; `rows` are in the same order. */
+/**
+ * One case for each row of `inputs`, with the heads of the model; `rows` are in the same order. A missing value is null for
+ * every model, so that the case tests what stands for it too.
+ */
 export function recordGolden(
   { manifest, features }: ModelPackage,
   inputs: ModelInputs,
@@ -26,7 +29,7 @@ export function recordGolden(
   rows: readonly RecordedRow[],
 ): GoldenFile {
   const matrix = new Float32Array(inputs.count * features.length)
-  compileFeatures(features, { codec: referenceCodec, missing: manifest.missing ?? 'imputed' })(inputs, matrix)
+  compileFeatures(features, { codec: referenceCodec, missing: 'nan' })(inputs, matrix)
   const cases = rows.map(({ name, record, images }, row): GoldenCase => {
     const values = matrix.subarray(row * features.length, (row + 1) * features.length)
     const given = headNames.flatMap((head) => {

@@ -58,11 +58,6 @@ describe('a file of golden cases is refused, naming file and place, when', () =>
       /cases\[0\]\.features lacks up_log, and has uplog, which the manifest does not name/,
     ],
     [
-      'a value is null if missing ones are imputed',
-      { cases: [{ ...valid, features: { views_log: 1, up_log: null } }] },
-      /features\.up_log is null, but the model takes imputed values/,
-    ],
-    [
       'a head is missing',
       { cases: [{ ...valid, heads: { p_up: 1 } }] },
       /heads must be those of the model: p_views, p_up/,
@@ -88,6 +83,17 @@ describe('a file of golden cases is refused, naming file and place, when', () =>
     expect(() => parseGolden(content, 'golden.json', manifest)).toThrow(ModelError)
   })
 
+  test.each(['imputed', 'nan'] as const)(
+    'a value is null that a model with missing %s always gets from the service',
+    (missing) => {
+      const features = { cycle_hour_sin: null, up_log: null }
+      const clock: Manifest = { ...manifest, missing, features: ['cycle_hour_sin', 'up_log'] }
+      expect(() =>
+        parseGolden(JSON.stringify({ cases: [{ ...valid, features }] }), 'golden.json', clock),
+      ).toThrow('cases[0].features.cycle_hour_sin is null, but the service always has a value for it')
+    },
+  )
+
   test('it is not the file that was hashed', async () => {
     const directory = temporaryModelsDir()
     writeFileSync(join(directory, 'golden.json'), JSON.stringify({ cases: [valid] }))
@@ -112,6 +118,22 @@ describe('golden cases', () => {
     expect(model.seen).toMatchObject([
       { count: 2, features: Float32Array.of(1, 2, 1, 2), text: null, image: null },
     ])
+  })
+
+  test.each([
+    ['NaN for a model that takes it', 'nan', [NaN, NaN]],
+    ['the value of the catalogue for any other', undefined, [0.5, Math.log1p(0.5)]],
+  ] as const)('have null for a missing value, which is %s', async (_, missing, expected) => {
+    const share = 'up_share_smoothed'
+    const changed: Manifest = {
+      ...manifest,
+      features: [share, { name: share, transform: 'log1p' }],
+      ...(missing && { missing }),
+    }
+    const one: GoldenCase = { features: { [share]: null, [`log1p(${share})`]: null }, heads: valid.heads }
+    const model = subject({ p_views: [0.25], p_up: [0.5] })
+    await runGolden(model, packageOf(changed), { cases: [one] })
+    expect(model.seen).toMatchObject([{ features: Float32Array.from(expected) }])
   })
 
   test('that differ by more than the tolerance are named, with the expected and the actual value', async () => {
@@ -208,6 +230,18 @@ test('recorded cases give the inputs of the model as exactly the same float32 va
   expect(again.cases[0]).toMatchObject({ name: 'a', record: { title: '제목', body_html: '<p>' } })
   expect(again.cases[1]).not.toHaveProperty('record')
   expect(again.cases[0]).not.toHaveProperty('gall_id')
+})
+
+test('recorded cases have null for what was missing, whatever the model takes', () => {
+  const inputs = trialInputs(['missing'], { text: null, image: null })
+  const none = new Float32Array(1)
+  const heads: HeadColumns = { p_views: none, p_comments: null, p_up: none, downvote_share: null }
+  for (const missing of ['imputed', 'nan'] as const) {
+    const { cases } = recordGolden(packageOf({ ...manifest, missing }), inputs, heads, [
+      { name: 'a', record: null, images: [] },
+    ])
+    expect(cases[0]?.features).toEqual({ views_log: null, up_log: null })
+  }
 })
 
 test('recorded cases name the gallery of each post, for a model that reads it', () => {

@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import typia from 'typia'
 import { headNames, type HeadColumns, type HeadName } from '../../contract/index.js'
+import { findFeature } from '../features/catalogue.js'
 import { galleryIndex } from '../features/gallery-index.js'
 import { featureNames, headsOf, missingEmbeddings } from '../package/parse-manifest.js'
 import { parseTyped } from '../package/parse-typed.js'
@@ -25,7 +26,7 @@ export interface GoldenFile {
 export interface GoldenCase {
   /** Shown in messages. */
   name?: string
-  /** Every feature of the manifest by name; null: missing, for a model that takes NaN. Default: none. */
+  /** Every feature of the manifest by name; null: missing, which the model gets as it gets it from the service. Default: none. */
   features?: { [name: string]: number | null }
   /** The gallery of the post, for a model that reads its index; without it the gallery is unknown. */
   gall_id?: string
@@ -75,10 +76,9 @@ export interface GoldenResult {
 /** Runs all cases as one batch, and compares. Rejects with a `ModelError` when the model fails. */
 export async function runGolden(
   model: GoldenRunner,
-  { directory, manifest }: ModelPackage,
+  { directory, manifest, features }: ModelPackage,
   { cases }: GoldenFile,
 ): Promise<GoldenResult> {
-  const names = featureNames(manifest)
   const { text, image } = model
   const textsOf = ({ record }: GoldenCase): Uint8Array[] =>
     record === undefined ? [] : [Buffer.from(JSON.stringify(record))]
@@ -88,7 +88,14 @@ export async function runGolden(
   const indexOf = galleryIndex(manifest.galleries ?? [])
   const rows = {
     count: cases.length,
-    features: Float32Array.from(cases.flatMap((one) => names.map((name) => one.features?.[name] ?? NaN))),
+    features: Float32Array.from(
+      cases.flatMap((one) =>
+        features.map(({ name, missing: imputed }) => {
+          const given = one.features?.[name] ?? null
+          return given ?? (manifest.missing === 'nan' ? NaN : (imputed ?? NaN))
+        }),
+      ),
+    ),
     text:
       text && (await embeddings(text, cases, { missing: missing.text, pooling: 'mean', itemsOf: textsOf })),
     image:
@@ -162,7 +169,7 @@ function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
     const { features = {} } = one
     const lacking = names.filter((name) => features[name] === undefined)
     const unknown = Object.keys(features).filter((name) => !names.includes(name))
-    const missing = names.filter((name) => features[name] === null)
+    const neverMissing = names.find((name) => features[name] === null && findFeature(name)?.missing === null)
     const wrongHeads = headNames.filter((name) => (one.heads[name] !== undefined) !== heads.includes(name))
     // Together, since a misspelt name is both.
     const differences = [
@@ -170,8 +177,8 @@ function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
       ...(unknown.length > 0 ? [`has ${unknown.join(', ')}, which the manifest does not name`] : []),
     ]
     if (differences.length > 0) return `${member}.features ${differences.join(', and ')}`
-    if (missing.length > 0 && manifest.missing !== 'nan')
-      return `${member}.features.${missing[0]} is null, but the model takes imputed values`
+    if (neverMissing !== undefined)
+      return `${member}.features.${neverMissing} is null, but the service always has a value for it`
     if (wrongHeads.length > 0) return `${member}.heads must be those of the model: ${heads.join(', ')}`
     if (one.record !== undefined && manifest.text === undefined)
       return `${member} has a record, but the model has no text encoder`
