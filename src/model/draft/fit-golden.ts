@@ -7,8 +7,13 @@ import { loadPackage } from '../loaded-model.js'
 import type { Manifest } from '../package/manifest.js'
 import type { ModelPackage } from '../package/read-package.js'
 import type { LoadOptions } from '../sessions/plans.js'
-import { readGolden, runGolden, type GoldenCase, type GoldenFile } from '../verification/golden.js'
-import { plural } from '../verification/report.js'
+import {
+  mismatchText,
+  readGolden,
+  runGolden,
+  type GoldenCase,
+  type GoldenFile,
+} from '../verification/golden.js'
 import { figure } from '../verification/trial-model.js'
 import type { Finding } from './findings.js'
 
@@ -146,13 +151,9 @@ async function mismatchOf(
     const model = await loadPackage(modelPackage, options)
     return await withRelease(
       async () => {
-        const { mismatches, differenceMax } = await runGolden(model, modelPackage, golden)
-        const [first] = mismatches
-        if (first === undefined) return null
-        const problem =
-          `${plural(mismatches.length, 'head')} of ${plural(golden.cases.length, 'golden case')} differ, with every alternative of what ` +
-          `was guessed; the first is ${first.head} of ${first.case}: ${figure(first.actual)}, expected ${figure(first.expected)}`
-        return { problem, differenceMax }
+        const result = await runGolden(model, modelPackage, golden)
+        const problem = mismatchText(golden, result, 'with every alternative of what was guessed')
+        return problem === null ? null : { problem, differenceMax: result.differenceMax }
       },
       () => model.close(),
     )

@@ -15,9 +15,18 @@ const externalData =
 /** Of its allocators, of C++, of V8, and of CUDA. */
 const outOfMemory = /failed to allocate memory|bad_alloc|buffer allocation failed|out of memory/i
 
+/** Dawn's, with and without a Vulkan loader. */
+const noAdapter = /Failed to get a WebGPU adapter.*/
+
 /** The message of anything that was thrown, without the source location and the full stop of ONNX Runtime. */
 export function reasonOf(error: unknown): string {
   const message = messageOf(error)
+  const [adapter] = noAdapter.exec(message) ?? []
+  if (adapter !== undefined)
+    return (
+      'no device: it needs a Vulkan loader (libvulkan1) and a driver, which VK_DRIVER_FILES selects; see docs/gpu.md ' +
+      `(${adapter.replace(/\.$/, '')})`
+    )
   return message.replace(sourceLocation, '').trim().replace(/\.$/, '')
 }
 

@@ -10,7 +10,7 @@ import type { ModelPackage } from '../package/read-package.js'
 import { textSettings } from '../package/settings.js'
 import { SessionProcess } from '../sessions/session-process.js'
 import { plural, fail, pass, skip, warn, type Outcome } from './report.js'
-import { figure, vectorDifference, type TrialModel } from './trial-model.js'
+import { evaluationMode, figure, vectorDifference, type TrialModel } from './trial-model.js'
 
 export type EncoderName = 'text' | 'image'
 
@@ -141,13 +141,14 @@ async function checkVectors(
     const repeated = vectorDifference(vector, again.vectors.subarray(index * dim, (index + 1) * dim))
     if (!(repeated <= vectorToleranceMin * largest))
       return failed(
-        `The graph is not deterministic: the vector of ${itemName} differs by ${figure(repeated)} between two equal runs.`,
+        `The graph is not deterministic: the vector of ${itemName} differs by ${figure(repeated)} between two equal runs. ` +
+          evaluationMode,
       )
     const difference = vectorDifference(vector, (await encoder.encode([item])).vectors)
     if (!(difference <= tolerance * largest))
       return failed(
-        `The vector of ${itemName} differs by ${figure(difference)} alone and together. A graph in half precision needs golden cases ` +
-          'with a larger tolerance, one with dynamic quantisation "batch": 1 in the manifest.',
+        `The vector of ${itemName} differs by ${figure(difference)} alone and together. ${evaluationMode} One in half precision ` +
+          'needs golden cases with a larger tolerance, one with dynamic quantisation "batch": 1 in the manifest.',
       )
   }
   return { problem: null, encodedCount }

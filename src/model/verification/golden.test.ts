@@ -111,7 +111,7 @@ describe('golden cases', () => {
 
   test('run as one batch of features in the order of the manifest, without a difference for a correct model', async () => {
     const model = subject({ p_views: [0.25, 0.25], p_up: [0.5, 0.75] })
-    expect(await runGolden(model, packageOf(manifest), { cases })).toEqual({
+    expect(await runGolden(model, packageOf(manifest), { cases })).toMatchObject({
       differenceMax: 0,
       mismatches: [],
     })

@@ -14,6 +14,8 @@ import type { Manifest, PackageFile, Sha256 } from '../package/manifest.js'
 import type { ModelPackage } from '../package/read-package.js'
 import type { LoadedModel } from '../loaded-model.js'
 import { ModelError, ModelRowError, type ImageEncoder, type TextEncoder } from '../model.js'
+import { plural } from './report.js'
+import { differingFigures, figure } from './trial-model.js'
 import { poolVectors } from '../sessions/pooling.js'
 
 /** Largest difference of a head from its golden value, unless the manifest gives another. */
@@ -71,6 +73,22 @@ export interface GoldenResult {
   /** Largest difference of any head from its golden value. */
   readonly differenceMax: number
   readonly mismatches: readonly GoldenMismatch[]
+  readonly heads: HeadColumns
+}
+
+/** The mismatches in words, the first one with its values; null if there are none. */
+export function mismatchText(
+  { cases }: GoldenFile,
+  { mismatches }: GoldenResult,
+  how: string,
+): string | null {
+  const [first] = mismatches
+  if (first === undefined) return null
+  const [actual, expected] = differingFigures(first.actual, first.expected)
+  return (
+    `${plural(mismatches.length, 'head')} of ${plural(cases.length, 'golden case')} differ ${how}; the first is ${first.head} of ` +
+    `${first.case}: ${actual}, expected ${expected}; they differ by ${figure(Math.abs(first.actual - first.expected))}`
+  )
 }
 
 /** Runs all cases as one batch, and compares. Rejects with a `ModelError` when the model fails. */
@@ -132,7 +150,7 @@ function compare(cases: readonly GoldenCase[], heads: HeadColumns, tolerance: nu
       if (!(difference <= tolerance)) mismatches.push({ case: nameOf(cases, row), head, expected, actual })
     }
   })
-  return { differenceMax, mismatches }
+  return { differenceMax, mismatches, heads }
 }
 
 interface EncodedItems {

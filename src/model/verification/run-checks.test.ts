@@ -1,7 +1,11 @@
 /**
  * Checks that run a model, with models that are wrong in one way each.
  */
+import { hash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { scratchDir } from '../../../test/helpers/servers.js'
 import type { HeadColumns } from '../../contract/index.js'
 import { findFeature } from '../features/catalogue.js'
 import { clampHeads } from '../sessions/head-shares.js'
@@ -68,6 +72,36 @@ async function lineOf(
   return (await linesOf(model, options)).find((line) => line.check === check)
 }
 
+const clip: Partial<ModelPackage['manifest']> = {
+  head: {
+    file: 'head.onnx',
+    sha256: '',
+    inputs: { features: 'x' },
+    outputs: { p_up: { name: 'y', activation: 'clip' } },
+  },
+}
+
+/** The check of golden cases of a clipped head. */
+async function goldenLine(
+  actual: readonly number[],
+  expected: readonly number[],
+): Promise<CheckLine | undefined> {
+  const directory = scratchDir()
+  const text = JSON.stringify({
+    cases: expected.map((p_up) => ({ features: { views_log: 1 }, heads: { p_up } })),
+  })
+  writeFileSync(join(directory, 'golden.json'), text)
+  const golden = { file: 'golden.json', sha256: hash('sha256', text) }
+  const model: TrialModel = {
+    ...scoring(),
+    predictRows: () => Promise.resolve(heads(Float32Array.from(actual))),
+  }
+  const manifest = { ...modelPackage.manifest, ...clip, golden }
+  for await (const line of runChecks(model, { ...modelPackage, directory, manifest }))
+    if (line.check === 'golden') return line
+  return undefined
+}
+
 describe('a model', () => {
   test('that is correct passes, and checks of parts that it lacks are skipped', async () => {
     const lines = await linesOf(scoring(), {}, { kind: 'transport-test' })
@@ -93,6 +127,65 @@ describe('a model', () => {
       scoring(() => 0.25),
       modelPackage,
     )
+  })
+
+  test.each([
+    ['half', 250, 'pass'],
+    ['more than half', 251, 'warn'],
+  ])(
+    'that a clip sets to a bound in %s of its rows: %s posts of ten rows each: %s',
+    async (_, posts, state) => {
+      const clipped: TrialModel = {
+        ...scoring(),
+        predict: ({ readings, count }) =>
+          Promise.resolve(
+            heads(
+              Float32Array.from(readings.subarray(0, count), (post) =>
+                post < posts ? post % 2 : post / 1000,
+              ),
+            ),
+          ),
+      }
+      const line = (await linesOf(clipped, {}, clip)).find(({ check }) => check === 'batches')
+      expect(line?.state).toBe(state)
+      if (state === 'warn')
+        expect(line?.sentence).toMatch(
+          /^p_up is 0 or 1 in 2510 of 5000 rows, a bound of the activation clip, .*: compare scale, offset and column/,
+        )
+      // Without the activation the graph itself gives these values, as a single decision tree does.
+      expect(await lineOf('batches', clipped)).toMatchObject({ state: 'pass' })
+    },
+  )
+
+  test('that a clip sets to a bound in all golden cases gets a warning', async () => {
+    const line = await goldenLine([0, 1], [0, 1])
+    expect(line).toMatchObject({ state: 'warn' })
+    expect(line?.sentence).toMatch(
+      /^p_up is 0 or 1 in 2 of 2 rows, a bound .*\. 2 golden cases: the largest difference/,
+    )
+    expect(await goldenLine([0, 0.5], [0, 0.5])).toMatchObject({ state: 'pass' })
+  })
+
+  test('that differs from a golden case is told so with the digits that differ, and what fewer bits need', async () => {
+    expect(await goldenLine([0.50121], [0.50149])).toMatchObject({
+      state: 'fail',
+      sentence:
+        '1 head of 1 golden case differ by more than 0.0001; the first is p_up of golden case 1: 0.5012, expected 0.5015; they ' +
+        'differ by 0.000280. If the graph has fewer bits than the model of the training (float16, int8), set golden.tolerance in ' +
+        'the manifest to the difference that you accept.',
+    })
+    expect((await goldenLine([0.2], [0.4]))?.sentence).not.toContain('golden.tolerance')
+  })
+
+  test('that is not deterministic, or whose rows depend on each other, is to be exported in evaluation mode', async () => {
+    let run = 0
+    const sentences = await Promise.all(
+      [
+        scoring((share) => (share + ++run / 1e6) / 2),
+        scoring((share, rowCount) => (share + rowCount / 1e6) / 2),
+      ].map(async (model) => (await lineOf('batches', model))?.sentence),
+    )
+    for (const sentence of sentences) expect(sentence).toContain('call .eval()')
   })
 
   test('whose rows depend on their number fails, alone and in a batch', async () => {

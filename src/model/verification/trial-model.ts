@@ -35,6 +35,21 @@ export function vectorDifference(a: Float32Array, b: Float32Array): number {
   return a.reduce((max, value, i) => Math.max(max, Math.abs(value - b[i]!)), 0)
 }
 
+/** What helps when a graph gives the same item other values: dropout and batch normalisation do so in training mode. */
+export const evaluationMode =
+  'Export it in evaluation mode: call .eval() of the PyTorch module before the export.'
+
+const digitsMax = 9
+
+/** Two numbers that differ, with as many digits as it takes to see that: nine identify a float32. */
+export function differingFigures(a: number, b: number): [a: string, b: string] {
+  for (let digits = 3; digits < digitsMax; digits++) {
+    const texts: [string, string] = [a.toPrecision(digits), b.toPrecision(digits)]
+    if (texts[0] !== texts[1]) return texts
+  }
+  return [a.toPrecision(digitsMax), b.toPrecision(digitsMax)]
+}
+
 /** A number in a report, with three digits. */
 export function figure(value: number): string {
   return value === 0 ? '0' : value.toPrecision(3)
