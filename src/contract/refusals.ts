@@ -109,6 +109,8 @@ const byKind = {
     wrong_times: withFields('the cycle is well-formed, but its times are wrong'),
     too_many_pending: withFields('the cycle is well-formed, but too many posts would be pending'),
     unusable_weights: () => 'the weights are not usable',
+    too_many_weights: ({ settings_max }: Numbers<'settings_max'>) =>
+      `weights have been set ${settings_max} times: no more can be stored`,
   },
 
   server_error: {
@@ -139,7 +141,6 @@ const byKind = {
     too_many_cycles: () => 'too many cycles are queued',
     too_many_coalesced: () => 'too many calls wait for a cycle in progress',
     too_many_comparisons: () => 'too many repeated cycles are waiting to be compared',
-    too_many_weights: () => 'too many weight changes are queued',
     too_many_images: () => 'too many images are waiting to be checked',
 
     too_many_streams: () => 'too many event streams are open',

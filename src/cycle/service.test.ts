@@ -247,17 +247,6 @@ describe('a cycle sent again', () => {
 })
 
 describe('the queue', () => {
-  test('of weights has a limit of its own and does not block cycles', async () => {
-    const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
-    const calls = Array.from({ length: 200 }, (_, i) =>
-      service.setWeights({ version: `v${i}`, weights, note: '' }),
-    )
-    const cycle = submit(first())
-    const settled = await Promise.allSettled(calls)
-    expect(settled.filter((result) => result.status === 'rejected').length).toBe(200 - 129)
-    expect(await cycle).toContain('"scored_now":1')
-  })
-
   test('of weights is not entered by requests for the current weights', async () => {
     const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
     const set = () => service.setWeights({ version: 'v', weights, note: '' })

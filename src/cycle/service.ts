@@ -4,7 +4,7 @@
  */
 import { inBackground, type Log } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
-import { assert, ServiceError, type HealthReason } from '../contract/index.js'
+import { ServiceError, type HealthReason } from '../contract/index.js'
 import { ModelError, type Model, type ModelAbsence } from '../model/index.js'
 import type { PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
 import type { FollowedChanges, ImageKey, Store, StoredCycle } from '../store/index.js'
@@ -24,7 +24,7 @@ import { CyclePipeline, type CycleStored } from './pipeline.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { ScoringModels } from './scoring-models.js'
 import { loadPool, PoolSnapshots, type LoadedPool } from './stored-pool/index.js'
-import { StoredWeights, type InitialWeights, type WeightsResults } from './stored-weights.js'
+import { StoredWeights, type InitialWeights } from './stored-weights.js'
 
 export interface CycleServiceParts {
   readonly codec: Codec
@@ -61,25 +61,6 @@ export interface ServiceProblem {
 }
 
 const nothingExpires: RetentionLimits = { retainCyclesDays: 0, retainImagesDays: 0, retainOutcomesDays: 0 }
-/** Weights requests that may wait behind the one in progress. */
-const weightsWaitingMax = 128
-
-/**
- * Weights requests that wait in the serial queue one behind the other. Each has its own place; the first that gets its turn
- * sets the weights of all, and the others then have their results.
- */
-interface WeightsGroup {
-  /** A call that leaves the queue leaves its group. */
-  readonly calls: Set<WeightsCall>
-  /** Undefined until the group begins. */
-  results?: Promise<WeightsResults>
-}
-
-interface WeightsCall {
-  readonly request: WeightsToSet
-  readonly signal: AbortSignal | undefined
-}
-
 export class CycleService {
   readonly #parts: CycleServiceParts
   /** Receives the bodies of cycles, and has their responses. */
@@ -92,7 +73,6 @@ export class CycleService {
   readonly models: ScoringModels
   readonly clocks: ClockDifference
   readonly #queue = new SerialQueue()
-  #group: WeightsGroup = { calls: new Set() }
   readonly failures: ModelFailures
   readonly #embeddings: Embeddings
   readonly #pipeline: CyclePipeline
@@ -313,31 +293,9 @@ export class CycleService {
     const current = this.weights.currentIfEqual(request)
     if (current !== null && this.#queue.count('weights') === 0) return current
     this.#throwIfClosing()
-    if (this.#queue.count('weights') > weightsWaitingMax)
-      throw new ServiceError({ code: 'too_many_weights' }, { retryAfterS: 1 })
-    // A group that has begun takes no more, and none overtakes what was added behind its group.
-    if (this.#group.results !== undefined || this.#queue.lastKind !== 'weights')
-      this.#group = { calls: new Set() }
-    const group = this.#group
-    const call = { request, signal }
-    group.calls.add(call)
-    const turn = async (): Promise<WeightsResults> => {
-      signal?.throwIfAborted()
-      return (group.results ??= this.#setGroup(group))
-    }
-    try {
-      const result = (await this.#queue.run('weights', turn, signal)).get(request)
-      assert(result !== undefined, 'each request that has not left has a result')
-      if (result instanceof Error) throw result
-      return result
-    } finally {
-      group.calls.delete(call)
-    }
-  }
-
-  #setGroup({ calls }: WeightsGroup): Promise<WeightsResults> {
-    const waiting = [...calls].filter(({ signal }) => signal?.aborted !== true).map(({ request }) => request)
-    return this.weights.set(waiting, this.#parts.clock(), this.#pipeline.state.newestCycleMs)
+    const set = (): Promise<WeightsSetting> =>
+      this.weights.set(request, this.#parts.clock(), this.#pipeline.state.newestCycleMs)
+    return this.#queue.run('weights', set, signal)
   }
 
   // ---- end

@@ -1,15 +1,14 @@
 /**
- * The weights of the service against a naive model that keeps every setting in a list, over each store; and what a long
- * history costs.
+ * The weights of the service against a naive model that keeps every setting in a list, over each store; and how
+ * long a history may be.
  */
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { silentLog } from '../base/index.js'
-import { createMemoryContents, memoryStore } from '../../test/helpers/memory-store.js'
 import { storeImplementations } from '../../test/helpers/store-implementations.js'
 import { formatInstant } from '../contract/index.js'
 import type { WeightsSetting } from '../pool/index.js'
-import { StoreError, type Store } from '../store/index.js'
+import { createMemoryStore, StoreError, type Store } from '../store/index.js'
 import { StoredWeights } from './stored-weights.js'
 
 const boundaryMs = 300_000
@@ -58,7 +57,8 @@ const minutes = fc.integer({ min: 0, max: 25 })
 type Step =
   | {
       readonly kind: 'set'
-      readonly group: readonly { readonly version: string; readonly views: number }[]
+      readonly version: string
+      readonly views: number
       readonly write: 'stored' | 'refused' | 'stored and reported as failed'
     }
   | { readonly kind: 'clock advances' | 'clock is set back' | 'cycle stored'; readonly minutes: number }
@@ -68,13 +68,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('set' as const),
-      group: fc.array(
-        fc.record({
-          version: fc.constantFrom('initial', 'a', 'b', 'c', 'd'),
-          views: fc.constantFrom(0, 0, 0, 0, 1),
-        }),
-        { minLength: 1, maxLength: 4 },
-      ),
+      version: fc.constantFrom('initial', 'a', 'b', 'c', 'd'),
+      views: fc.constantFrom(0, 0, 0, 0, 1),
       write: fc.constantFrom('stored', 'stored', 'stored', 'refused', 'stored and reported as failed'),
     }),
   },
@@ -97,27 +92,19 @@ async function compare(store: Store, steps: readonly Step[]): Promise<void> {
   const append = store.appendWeights.bind(store)
   for (const one of steps) {
     if (one.kind === 'set') {
-      const { group, write } = one
-      store.appendWeights = async (entries, count) => {
-        if (write !== 'refused') await append(entries, count)
+      const { version, views, write } = one
+      store.appendWeights = async (number, entry) => {
+        if (write !== 'refused') await append(number, entry)
         if (write !== 'stored') throw new StoreError('failed', 'fails on purpose')
       }
       const countBefore = naive.settings.length
-      const expected = group.map(({ version, views }) => {
-        const result = naive.set(version, views, nowMs, newestCycleMs)
-        const isAppended = naive.settings.slice(countBefore).some((setting) => setting.version === version)
-        const kind = write !== 'stored' && isAppended ? 'unavailable' : 'conflict'
-        const isRefused = kind === 'unavailable' || result === 'conflict'
-        return isRefused ? (expect.objectContaining({ kind }) as unknown) : result
-      })
+      const expected = naive.set(version, views, nowMs, newestCycleMs)
+      const isLost = write !== 'stored' && naive.settings.length > countBefore
       if (write === 'refused') naive.settings.splice(countBefore)
-      const requests = group.map(({ version, views }) => ({
-        version,
-        weights: weightsOf(views),
-        note: version,
-      }))
-      const results = await weights.set(requests, nowMs, newestCycleMs)
-      expect(requests.map((request) => results.get(request))).toEqual(expected)
+      const set = weights.set({ version, weights: weightsOf(views), note: version }, nowMs, newestCycleMs)
+      if (isLost) await expect(set).rejects.toMatchObject({ kind: 'unavailable' })
+      else if (expected === 'conflict') await expect(set).rejects.toMatchObject({ kind: 'conflict' })
+      else expect(await set).toEqual(expected)
     } else if (one.kind === 'clock advances') nowMs += one.minutes * 60_000
     else if (one.kind === 'clock is set back') nowMs = Math.max(startMs, nowMs - one.minutes * 60_000)
     else if (one.kind === 'cycle stored')
@@ -127,7 +114,7 @@ async function compare(store: Store, steps: readonly Step[]): Promise<void> {
     expect(weights.state()).toEqual(naive.state())
     for (let ms = startMs - boundaryMs; ms <= nowMs + 8 * boundaryMs; ms += boundaryMs) {
       expect(weights.inForceAt(ms)).toEqual(naive.inForceAt(ms))
-      expect(weights.versionAt(ms - 1)).toBe(naive.inForceAt(ms - 1).version)
+      expect(weights.inForceAt(ms - 1)).toEqual(naive.inForceAt(ms - 1))
     }
   }
 }
@@ -143,90 +130,37 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
   })
 })
 
-describe('a long history', () => {
-  /** One setting a second. */
-  async function filled(count: number) {
-    const contents = createMemoryContents()
-    const store = memoryStore({ contents })
-    const weights = await StoredWeights.open(store, initial, startMs, log)
-    for (let number = 1; number < count; number++)
-      await weights.set(
-        [{ version: `v${number}`, weights: weightsOf(1), note: '' }],
-        startMs + number * 1000,
-        0,
-      )
-    return { contents, store, weights, endMs: startMs + count * 1000 }
-  }
-
-  /** Records that are read, looked for, written and removed while `work` runs. */
-  async function recordsUsed(
-    contents: ReturnType<typeof createMemoryContents>,
-    work: () => unknown,
-  ): Promise<number> {
-    let used = 0
-    const restores: (() => void)[] = []
-    for (const database of Object.values(contents)) {
-      const calls = (['getBinary', 'doesExist', 'putSync', 'removeSync'] as const).map((name) =>
-        vi.spyOn(database, name),
-      )
-      const ranges = vi.spyOn(database, 'getRange')
-      restores.push(() => {
-        for (const spy of calls) used += spy.mock.calls.length
-        for (const { value } of ranges.mock.results) used += (value as readonly unknown[]).length
-        for (const spy of [...calls, ranges]) spy.mockRestore()
-      })
-    }
-    await work()
-    for (const restore of restores) restore()
-    return used
-  }
-
-  async function costs(count: number): Promise<readonly number[]> {
-    const { contents, store, weights, endMs } = await filled(count)
-    const set = async (version: string, views: number) => {
-      const results = await weights.set([{ version, weights: weightsOf(views), note: '' }], endMs, 0)
-      return [...results.values()][0]
-    }
-    const works: (() => unknown)[] = [
-      () => StoredWeights.open(store, initial, endMs, log),
-      () => weights.reload(),
-      () => set('new', 1),
-      async () => expect(await set('v2', 7)).toMatchObject({ kind: 'conflict' }),
-      () => set('v2', 1),
-      () => set('v2', 1),
-      () => expect(weights.versionAt(startMs + 150_000)).toBe('initial'),
-      () => expect(weights.versionAt(endMs + boundaryMs)).toBe('v2'),
-      () => weights.state(),
-    ]
-    const used: number[] = []
-    for (const work of works) used.push(await recordsUsed(contents, work))
-    return used
-  }
-
-  test('of 10,000 settings costs as many records as one of 1,000 per start, setting, conflict and cycle', async () => {
-    const [short, long] = [await costs(1000), await costs(10_000)]
-    expect(long).toEqual(short)
-    expect(Math.max(...long)).toBeLessThan(30)
-  })
-
-  test('is not in memory: the store is asked for all but the newest settings', async () => {
-    const { contents, weights, endMs } = await filled(10_000)
-    for (let ms = startMs; ms < endMs - 2 * boundaryMs; ms += boundaryMs)
-      expect(await recordsUsed(contents, () => weights.versionAt(ms))).toBeGreaterThan(0)
-    for (let number = 1; number < 9990; number += 90)
-      expect(await recordsUsed(contents, () => weights.find(`v${number}`))).toBeGreaterThan(0)
-  })
-
+describe('a history', () => {
   test('names the weights in force although storage cannot be read', async () => {
-    const { store, weights, endMs } = await filled(1000)
-    const [now, later] = [weights.versionAt(endMs), weights.versionAt(endMs + boundaryMs)]
-    expect(now).not.toBe(later)
-    const fails = () => {
+    const store = createMemoryStore()
+    const weights = await StoredWeights.open(store, initial, startMs, log)
+    await weights.set({ version: 'a', weights: weightsOf(1), note: '' }, startMs, 0)
+    store.listWeights = () => {
       throw new StoreError('failed', 'the storage cannot be read')
     }
-    for (const name of ['weightsAt', 'readWeights', 'findWeights', 'weightsCount'] as const)
-      store[name] = fails
-    expect([weights.versionAt(endMs), weights.versionAt(endMs + boundaryMs)]).toEqual([now, later])
-    expect(weights.state().current.version).toBe('v999')
+    expect(weights.inForceAt(startMs).version).toBe('initial')
+    expect(weights.inForceAt(startMs + boundaryMs).version).toBe('a')
+    expect(weights.state().current.version).toBe('a')
+  })
+
+  test('of 10,000 settings takes no more, and refuses none that is current', async () => {
+    const store = createMemoryStore()
+    const request = { version: 'a', weights: weightsOf(1), note: '' }
+    const setting = { ...request, setAtMs: startMs, firstCycleMs: startMs }
+    for (let number = 1; number < 10_000; number++)
+      await store.appendWeights(number, { ...setting, version: `v${number}` })
+    const weights = await StoredWeights.open(
+      store,
+      { ...initial, version: 'v1', weights: weightsOf(1) },
+      startMs,
+      log,
+    )
+    await weights.set(request, startMs, 0)
+    expect((await weights.set(request, startMs, 0)).version).toBe('a')
+    await expect(weights.set({ ...request, version: 'b' }, startMs, 0)).rejects.toMatchObject({
+      kind: 'unprocessable',
+      message: 'weights have been set 10000 times: no more can be stored',
+    })
+    expect([...store.listWeights()]).toHaveLength(10_000)
   })
 })

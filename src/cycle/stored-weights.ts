@@ -1,6 +1,5 @@
 /**
- * The weights of the service. Memory has the few that almost every call needs; the store has the whole history. One group of
- * weights is set at a time.
+ * The weights of the service: all settings, in memory as in the store. They are set one after the other.
  */
 import type { Log } from '../base/index.js'
 import {
@@ -14,7 +13,6 @@ import {
 import {
   planWeights,
   weightsInForce,
-  type KnownWeights,
   type WeightsAccepted,
   type WeightsSetting,
   type WeightsToSet,
@@ -30,138 +28,91 @@ export interface InitialWeights {
   readonly note?: string
 }
 
-/** The setting of each request, or why it has none. */
-export type WeightsResults = ReadonlyMap<WeightsToSet, WeightsSetting | Error>
+/** Some 2 MB in memory, and one setting a day for 27 years. */
+const settingsMax = 10_000
 
-export class StoredWeights implements KnownWeights {
+export class StoredWeights {
   readonly #store: Store
   /** Stored as the first one of a new data directory. */
   readonly #initial: WeightsSetting
-  #count = 1
-  #previous: WeightsSetting | null = null
-  /** The current setting, after the one that is in force until it begins. Health needs no other, and thus no storage. */
-  #newest: readonly WeightsSetting[]
+  /** Oldest first; never empty. */
+  #settings: readonly WeightsSetting[]
 
   private constructor(store: Store, initial: WeightsSetting) {
     this.#store = store
     this.#initial = initial
-    this.#newest = [initial]
+    this.#settings = [initial]
   }
 
   /** Opens the history. A new one begins with `initial`; logs a warning when a stored one began with other weights. */
   static async open(store: Store, initial: InitialWeights, nowMs: number, log: Log): Promise<StoredWeights> {
     const first = initialSetting(initial, nowMs)
-    const oldest = store.readWeights(1)
-    const known = { current: oldest, find: () => undefined }
-    if (oldest !== undefined && planWeights(known, first, nowMs, nowMs).kind !== 'unchanged') {
+    const weights = new StoredWeights(store, first)
+    await weights.reload()
+    const stored = weights.#settings.slice(0, 1)
+    if (planWeights(stored, first, nowMs, nowMs).kind !== 'unchanged') {
       log.warn(
-        { configured: first.version, stored: oldest.version },
+        { configured: first.version, stored: stored[0]?.version },
         'the configured initial weights are ignored: this data directory was created with other weights',
       )
     }
-    const weights = new StoredWeights(store, first)
-    await weights.reload()
     return weights
   }
 
-  /** Reads the newest weights again. Stores the first ones if none are stored, if this process may write. */
+  /** Reads the weights again. Stores the first ones if none are stored, if this process may write. */
   async reload(): Promise<void> {
-    if (this.#store.weightsCount() === 0 && this.#store.mayWrite)
-      await this.#store.appendWeights([this.#initial])
-    this.#read()
+    if (!this.#read() && this.#store.mayWrite) await this.#store.appendWeights(1, this.#initial)
   }
 
-  #read(): void {
-    const store = this.#store
-    const count = store.weightsCount()
-    const current = store.readWeights(count)
-    assert(count === 0 || current !== undefined, 'the numbers of weights have no gaps')
-    if (current === undefined) return
-    const before = store.weightsAt(current.firstCycleMs - 1)
-    this.#count = count
-    this.#previous = store.readWeights(count - 1) ?? null
-    this.#newest = before === undefined ? [current] : begunBefore(current, [before])
+  /** False if none are stored. */
+  #read(): boolean {
+    const stored = [...this.#store.listWeights()]
+    this.#settings = stored.length > 0 ? stored : [this.#initial]
+    return stored.length > 0
   }
 
   get current(): WeightsSetting {
-    const current = this.#newest.at(-1)
+    const current = this.#settings.at(-1)
     assert(current !== undefined, 'there are weights')
     return current
   }
 
-  find(version: string): WeightsSetting | undefined {
-    return this.#newest.find((setting) => setting.version === version) ?? this.#store.findWeights(version)
-  }
-
-  /** The setting that applies to a cycle, or at a time. Throws when storage cannot be read. */
+  /** The setting that applies to a cycle, or at a time. */
   inForceAt(ms: number): WeightsSetting {
-    return weightsInForce(this.#newest, ms) ?? this.#store.weightsAt(ms) ?? this.#initial
-  }
-
-  /** The version in force at a time. */
-  versionAt(ms: number): string {
-    return this.inForceAt(ms).version
+    return weightsInForce(this.#settings, ms) ?? this.#initial
   }
 
   /** The current setting if it is that of `request`, else null. Throws as `changeWeights` does. */
   currentIfEqual(request: WeightsToSet): WeightsSetting | null {
-    const plan = changeWeights(this, request, { nowMs: 0, newestCycleMs: 0 })
+    const plan = changeWeights(this.#settings, request, { nowMs: 0, newestCycleMs: 0 })
     return plan.kind === 'unchanged' ? plan.setting : null
   }
 
   /**
-   * Sets weights one after the other, unless they are already current, in one transaction. Errors are `conflict` for a version
-   * that exists with different weights, and `unavailable` for what depends on a transaction that failed.
+   * Sets weights, unless they are already current. Throws as `changeWeights` does, `unprocessable` for a history that is
+   * full, and `unavailable` when storage refuses the write: nothing has changed then, or the store has the weights.
    */
-  async set(
-    requests: readonly WeightsToSet[],
-    nowMs: number,
-    newestCycleMs: number,
-  ): Promise<WeightsResults> {
-    const results = new Map<WeightsToSet, WeightsSetting | Error>()
-    const appended: WeightsSetting[] = []
-    const dependent: WeightsToSet[] = []
-    const findAppended = (version: string) => appended.find((setting) => setting.version === version)
-    const find = (version: string) => findAppended(version) ?? this.find(version)
-    for (const request of requests) {
-      try {
-        const current = appended.at(-1) ?? this.current
-        const { kind, setting } = changeWeights({ current, find }, request, { nowMs, newestCycleMs })
-        if (kind === 'appended') appended.push(setting)
-        results.set(request, setting)
-      } catch (error) {
-        results.set(request, error as Error)
-      }
-      if (findAppended(request.version) !== undefined) dependent.push(request)
-    }
-    if (appended.length === 0) return results
+  async set(request: WeightsToSet, nowMs: number, newestCycleMs: number): Promise<WeightsSetting> {
+    const { kind, setting } = changeWeights(this.#settings, request, { nowMs, newestCycleMs })
+    if (kind === 'unchanged') return setting
+    if (this.#settings.length >= settingsMax)
+      throw new ServiceError({ code: 'too_many_weights', settings_max: settingsMax })
     try {
-      await this.#store.appendWeights(appended, this.#count)
+      await this.#store.appendWeights(this.#settings.length + 1, setting)
     } catch (error) {
       // A write that failed late may have reached the disk: the store decides.
       if (!this.#store.closed) this.#read()
-      const failure = new ServiceError({ code: 'storage_refuses' }, { cause: error })
-      for (const request of dependent) results.set(request, failure)
-      return results
+      throw new ServiceError({ code: 'storage_refuses' }, { cause: error })
     }
-    this.#count += appended.length
-    for (const setting of appended) {
-      this.#previous = this.current
-      this.#newest = begunBefore(setting, this.#newest)
-    }
-    return results
+    this.#settings = [...this.#settings, setting]
+    return setting
   }
 
   /** `current` is the setting made last, even before it takes effect. */
   state(): WeightsState {
-    const previous = this.#previous
-    return { current: recordOf(this.current), previous: previous && recordOf(previous) }
+    const previous = this.#settings.at(-2)
+    return { current: recordOf(this.current), previous: previous ? recordOf(previous) : null }
   }
-}
-
-/** `setting`, after the last of `earlier` that it does not hide. */
-function begunBefore(setting: WeightsSetting, earlier: readonly WeightsSetting[]): readonly WeightsSetting[] {
-  return [...earlier.filter(({ firstCycleMs }) => firstCycleMs < setting.firstCycleMs).slice(-1), setting]
 }
 
 /**
@@ -169,7 +120,7 @@ function begunBefore(setting: WeightsSetting, earlier: readonly WeightsSetting[]
  * for a version used before with other weights.
  */
 export function changeWeights(
-  known: KnownWeights,
+  settings: readonly WeightsSetting[],
   request: WeightsToSet,
   { nowMs, newestCycleMs }: { readonly nowMs: number; readonly newestCycleMs: number },
 ): WeightsAccepted {
@@ -181,7 +132,7 @@ export function changeWeights(
         fields: [{ path: 'weights', problem: 'at least one of views, comments, up must be positive' }],
       },
     )
-  const plan = planWeights(known, request, nowMs, newestCycleMs)
+  const plan = planWeights(settings, request, nowMs, newestCycleMs)
   if (plan.kind !== 'conflict') return plan
   throw new ServiceError(
     { code: 'other_weights' },

@@ -28,7 +28,6 @@ import {
   type CyclePlan,
   type Pool,
   type PostKeys,
-  type KnownWeights,
   type WeightsSetting,
 } from '../pool/index.js'
 import type { Position, Store, StoredCycle, StoredRequest } from '../store/index.js'
@@ -90,8 +89,8 @@ export interface PoolEffect {
 export class BodyChecker {
   readonly #options: BodyCheckerOptions
   readonly #pool: Pool | null
-  /** Weights of this run, as if they were stored after those of the store. */
-  readonly #weights: WeightsSetting[] = []
+  /** Weights of the store, and those of this run, as if they were stored after them. */
+  readonly #weights: WeightsSetting[]
   /** Cycles of this run, as if they were stored. */
   readonly #cycles = new Map<string, StoredCycle>()
   readonly #requests = new Map<Position, StoredRequest>()
@@ -110,6 +109,7 @@ export class BodyChecker {
     const { store } = options
     this.#options = options
     this.#pool = pool
+    this.#weights = [...(store?.listWeights() ?? [])]
     this.#lastPosition = store?.lastCycle()?.position ?? 0
     this.#idempotency = new Idempotency(this.#records())
   }
@@ -164,7 +164,7 @@ export class BodyChecker {
     }
     const change = {
       late,
-      weights_version: this.#weightsAt(cycle.cycleAt.ms)?.version ?? null,
+      weights_version: weightsInForce(this.#weights, cycle.cycleAt.ms)?.version ?? null,
       pending_before: before,
       pending_after: plan.next.count,
       entering: Array.from(plan.entries.entered.postNo, (_, row) => keyAt(plan.entries.entered, row)),
@@ -180,28 +180,10 @@ export class BodyChecker {
     const { nowMs, store } = this.#options
     const newestCycleMs = this.#pool?.state.newestCycleMs ?? -Infinity
     const note = request.note ?? ''
-    const { kind, setting } = changeWeights(
-      this.#knownWeights(),
-      { ...request, note },
-      { nowMs, newestCycleMs },
-    )
+    const { kind, setting } = changeWeights(this.#weights, { ...request, note }, { nowMs, newestCycleMs })
     if (kind === 'appended') this.#weights.push(setting)
     const first = store === null ? null : formatInstant(setting.firstCycleMs)
     return { kind: 'weights', version: request.version, first_cycle_time: first }
-  }
-
-  #weightsAt(ms: number): WeightsSetting | undefined {
-    return weightsInForce(this.#weights, ms) ?? this.#options.store?.weightsAt(ms) ?? this.#weights[0]
-  }
-
-  /** The weights of the store, and those of this run. */
-  #knownWeights(): KnownWeights {
-    const { store } = this.#options
-    return {
-      current: this.#weights.at(-1) ?? store?.readWeights(store.weightsCount()),
-      find: (version) =>
-        this.#weights.find((setting) => setting.version === version) ?? store?.findWeights(version),
-    }
   }
 
   /** The cycles of the store, and those of this run. */

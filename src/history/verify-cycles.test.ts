@@ -69,7 +69,7 @@ async function storeOf(
   snapshot: Uint8Array,
 ): Promise<Store> {
   const store = createMemoryStore()
-  await store.appendWeights(weights)
+  for (const [index, entry] of weights.entries()) await store.appendWeights(index + 1, entry)
   for (const record of records) await store.appendCycle(record)
   await store.putPoolSnapshot(records.length, snapshot)
   return store

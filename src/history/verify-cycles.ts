@@ -7,8 +7,8 @@ import { messageOf } from '../base/index.js'
 import type { Codec } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
 import { readBody, readPool, requestHash } from '../cycle/index.js'
-import { gallIdAt, Pool, type CyclePlan, type PoolState } from '../pool/index.js'
-import type { Position, Store, StoredCycle } from '../store/index.js'
+import { gallIdAt, Pool, weightsInForce, type CyclePlan, type PoolState } from '../pool/index.js'
+import type { Position, Store, StoredCycle, WeightsEntry } from '../store/index.js'
 import { RecordedCycles } from './recorded-cycles.js'
 import { postName, readResponse } from './records.js'
 import { verifyRecord } from './verify-record.js'
@@ -23,14 +23,14 @@ type Report = VerifyCyclesOptions['report']
 
 /** Verifies every cycle of a store that does not change meanwhile. */
 export async function verifyCycles(store: Store, { codec, report }: VerifyCyclesOptions): Promise<void> {
-  const hasWeights = verifyWeights(store, report)
+  const weights = verifyWeights(store, report)
   const first = store.expiry.firstPosition()
   const verifier = new CycleVerifier(store, codec, first)
   try {
     for (const stored of store.tail(first)) {
       const reportForCycle = (problem: string): void =>
         report(`cycle ${stored.cycleId} (position ${stored.position}): ${problem}`)
-      verifyHeader(stored, store, hasWeights, reportForCycle)
+      verifyHeader(stored, weights, reportForCycle)
       await verifier.verify(stored, reportForCycle)
     }
   } catch (error) {
@@ -72,30 +72,33 @@ async function verifyRequest(store: Store, { position }: StoredCycle, report: Re
 }
 
 /**
- * Each version has one set of weights. Times may decrease: a clock that was ahead may have been set back. False if the
- * weights cannot be read, or if there are none.
+ * Each version has one set of weights. Times may decrease: a clock that was ahead may have been set back. Returns all weights;
+ * none if they cannot be read.
  */
-function verifyWeights(store: Store, report: Report): boolean {
-  let number = 0
+function verifyWeights(store: Store, report: Report): readonly WeightsEntry[] {
+  const entries: WeightsEntry[] = []
+  const known = new Map<string, string>()
   try {
-    for (const { version, weights } of store.listWeights()) {
-      const place = `weights ${version} (number ${++number})`
-      if (JSON.stringify(store.findWeights(version)?.weights) !== JSON.stringify(weights))
+    for (const entry of store.listWeights()) {
+      const { version, weights } = entry
+      const place = `weights ${version} (number ${entries.push(entry)})`
+      const json = JSON.stringify(weights)
+      if ((known.get(version) ?? json) !== json)
         report(`${place}: an earlier setting has the same version and other weights`)
+      known.set(version, json)
       if (!Object.values(weights).every((weight) => Number.isFinite(weight) && weight >= 0))
         report(`${place}: a weight is negative or not a number`)
     }
   } catch {
-    return false // The verification of the records reports it.
+    return [] // The verification of the records reports it.
   }
-  return number > 0
+  return entries
 }
 
-function verifyHeader(stored: StoredCycle, store: Store, hasWeights: boolean, report: Report): void {
+function verifyHeader(stored: StoredCycle, weights: readonly WeightsEntry[], report: Report): void {
   if (Number.isNaN(Date.parse(stored.receivedAt))) report('received_at is not a time')
-  if (!hasWeights) return
-  const version = store.weightsAt(stored.cycleAtMs)?.version
-  if (version !== stored.weightsVersion)
+  const version = weightsInForce(weights, stored.cycleAtMs)?.version
+  if (version !== undefined && version !== stored.weightsVersion)
     report(`scored with weights ${stored.weightsVersion}; the weights in force were ${version}`)
 }
 

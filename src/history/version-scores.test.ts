@@ -194,15 +194,13 @@ describe('scores of two models', () => {
 
   test('use the weights of their cycle', async () => {
     await submit(cycle(0, [1]))
-    await store.appendWeights([
-      {
-        version: 'w2',
-        weights: { views: 4, comments: 0, up: 0, downvote_share: 0 },
-        note: '',
-        setAtMs: cycleMs(0),
-        firstCycleMs: cycleMs(1),
-      },
-    ])
+    await store.appendWeights(2, {
+      version: 'w2',
+      weights: { views: 4, comments: 0, up: 0, downvote_share: 0 },
+      note: '',
+      setAtMs: cycleMs(0),
+      firstCycleMs: cycleMs(1),
+    })
     const fresh = new EncodingModel('s1', new FakeTextEncoder(otherHash))
     const [first] = await compared('s1', () => Promise.resolve(fresh))
     expect(first?.second.scores).toEqual(Float64Array.of(doubleShare(1)))

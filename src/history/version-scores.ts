@@ -168,11 +168,16 @@ function readScoredRows(store: Store, { cycleId }: StoredCycle): ScoredRows {
   }
 }
 
+/** Weights by version, as each store had them when they were last looked up. */
+const knownWeights = new WeakMap<Store, ReadonlyMap<string, Weights>>()
+
 /** A version may be set more than once, but always with the same weights. */
 export function weightsOf(store: Store, weightsVersion: string): Weights {
-  const setting = store.findWeights(weightsVersion)
-  if (setting === undefined) throw new Error(`the store has no weights ${weightsVersion}`)
-  return setting.weights
+  if (knownWeights.get(store)?.has(weightsVersion) !== true)
+    knownWeights.set(store, new Map(Array.from(store.listWeights(), (one) => [one.version, one.weights])))
+  const weights = knownWeights.get(store)?.get(weightsVersion)
+  if (weights === undefined) throw new Error(`the store has no weights ${weightsVersion}`)
+  return weights
 }
 
 /** Throws if the heads are not those of `count` rows. `whose`: names them. */

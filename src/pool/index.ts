@@ -13,7 +13,6 @@ export {
   planWeights,
   scoreRows,
   weightsInForce,
-  type KnownWeights,
   type WeightsAccepted,
   type WeightsConflict,
   type WeightsSetting,

@@ -15,11 +15,7 @@ function set(
   nowMs: number,
   newestCycleMs = -Infinity,
 ) {
-  const known = {
-    current: history.at(-1),
-    find: (wanted: string) => history.find((setting) => setting.version === wanted),
-  }
-  const plan = planWeights(known, { version, weights: weights(views), note: '' }, nowMs, newestCycleMs)
+  const plan = planWeights(history, { version, weights: weights(views), note: '' }, nowMs, newestCycleMs)
   return plan.kind === 'appended' ? [...history, plan.setting] : plan.kind
 }
 
@@ -46,10 +42,8 @@ describe('setting weights', () => {
   test.each(['views', 'comments', 'up', 'downvote_share'] as const)(
     'of a known version to another %s is a conflict',
     (name) => {
-      const [current] = initial
-      const known = { current, find: () => undefined }
       const request = { version: 'initial', weights: { ...weights(1), [name]: 2 }, note: '' }
-      expect(planWeights(known, request, minute, -Infinity)).toEqual({ kind: 'conflict', used: weights(1) })
+      expect(planWeights(initial, request, minute, -Infinity)).toEqual({ kind: 'conflict', used: weights(1) })
     },
   )
 
@@ -71,10 +65,11 @@ test('of several settings for one boundary the last applies', () => {
   expect(weightsInForce(history, 4 * minute)?.version).toBe('initial')
 })
 
-test('no setting applies to a cycle before the first one', () => {
+test('the first setting also applies to earlier cycles', () => {
   const [late] = (set(initial, 'a', 2, minute) as WeightsHistory).slice(1) as [WeightsSetting]
   expect(weightsInForce([late], 5 * minute)).toBe(late)
-  expect(weightsInForce([late], 5 * minute - 1)).toBeUndefined()
+  expect(weightsInForce([late], 0)).toBe(late)
+  expect(weightsInForce([], 0)).toBeUndefined()
 })
 
 test('a score is the weighted sum of the available heads, as float32', () => {

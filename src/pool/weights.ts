@@ -18,14 +18,6 @@ export interface WeightsSetting extends WeightsToSet {
   readonly firstCycleMs: number
 }
 
-/** The weights that were set before. */
-export interface KnownWeights {
-  /** The setting made last. */
-  readonly current: WeightsSetting | undefined
-  /** A setting of this version: all of them have the same weights. */
-  find(version: string): WeightsSetting | undefined
-}
-
 /** A version used before with other weights. */
 export interface WeightsConflict {
   readonly kind: 'conflict'
@@ -40,27 +32,29 @@ export interface WeightsAccepted {
 }
 
 /**
- * The setting that applies to a cycle, or at a time, of settings in the order in which they were made. Undefined if none of
- * them is in force by then.
+ * The setting that applies to a cycle, or at a time, of settings in the order in which they were made. The first one also
+ * applies to every earlier cycle. Undefined without settings.
  */
 export function weightsInForce(
   settings: readonly WeightsSetting[],
   cycleMs: number,
 ): WeightsSetting | undefined {
-  return settings.findLast((setting) => setting.firstCycleMs <= cycleMs)
+  return settings.findLast((setting) => setting.firstCycleMs <= cycleMs) ?? settings[0]
 }
 
-/** What setting weights would do. `newestCycleMs` is the newest stored cycle's time, -Infinity without one. */
+/**
+ * What setting weights after `settings` would do. `newestCycleMs` is the newest stored cycle's time, -Infinity without one.
+ */
 export function planWeights(
-  known: KnownWeights,
+  settings: readonly WeightsSetting[],
   request: WeightsToSet,
   nowMs: number,
   newestCycleMs: number,
 ): WeightsAccepted | WeightsConflict {
   const { version, note } = request
   const weights = onlyWeights(request.weights)
-  const { current } = known
-  const used = current?.version === version ? current : known.find(version)
+  const current = settings.at(-1)
+  const used = settings.findLast((setting) => setting.version === version)
   if (used !== undefined && !sameWeights(used.weights, weights))
     return { kind: 'conflict', used: used.weights }
   if (current?.version === version) return { kind: 'unchanged', setting: current }

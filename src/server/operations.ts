@@ -145,7 +145,7 @@ function getHealth({ parts: { cycles, model, clock } }: Call): OutgoingResponse 
     time: timeText(clock()),
     api_version: '1',
     model_version: model()?.version ?? 'none',
-    weights_version: cycles.weights.versionAt(clock()),
+    weights_version: cycles.weights.inForceAt(clock()).version,
     last_cycle_id: last?.cycleId ?? null,
     last_cycle_received_at: last?.receivedAt ?? null,
   }

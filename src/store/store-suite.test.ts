@@ -82,7 +82,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
     test('the hash of a cycle covers the weights and the identity of the model that scored it, by value', async () => {
       const hashOf = async (views: number, identity: string): Promise<string | undefined> => {
         const store = await newStore()
-        await store.appendWeights([weightsSample('initial', views)])
+        await store.appendWeights(1, weightsSample('initial', views))
         await store.models.claimVersion('model-1', identity)
         await store.appendCycle(cycleSample(1))
         return store.hashes(1)?.hash

@@ -261,16 +261,9 @@ export interface ImageRecords {
   imageKeys(): Iterable<ImageKey>
 }
 
-/** The history of weights, numbered 1, 2, 3, …. However long it is, all calls but `listWeights` take the same time. */
 export interface WeightsRecords {
-  /** Appends to the history in one transaction. Rejects if the history does not have `count` entries, if that is given. */
-  appendWeights(entries: readonly WeightsEntry[], count?: number): Promise<void>
-  weightsCount(): number
-  readWeights(number: number): WeightsEntry | undefined
-  /** The first entry of a version. */
-  findWeights(version: string): WeightsEntry | undefined
-  /** The last entry that applies to a cycle of this time, or the first entry if none does; undefined without entries. */
-  weightsAt(cycleAtMs: number): WeightsEntry | undefined
+  /** Appends to the history of weights, numbered 1, 2, 3, …. Rejects if `number` is not the next one. */
+  appendWeights(number: number, entry: WeightsEntry): Promise<void>
   /** All weights ever set, oldest first. */
   listWeights(): Iterable<WeightsEntry>
 }

@@ -43,7 +43,7 @@ async function recorded(): Promise<string> {
   const store = await openLmdbStore({ dataDir })
   for (let i = 1; i <= 5; i++) await store.appendCycle(cycleSample(i, { columns: bytesOf(i) }))
   await store.putImage(key, image)
-  await store.appendWeights([weightsSample('a', 0.1)])
+  await store.appendWeights(1, weightsSample('a', 0.1))
   await store.putOutcomes([{ placementId: 'p', record: bytesOf(3), arrivedAtMs: 0 }])
   await store.putPoolSnapshot(5, bytesOf(9))
   await store.expiry.removeCycles([{ position: 1, keepEntry: true }])
@@ -52,10 +52,10 @@ async function recorded(): Promise<string> {
 }
 
 /**
- * The records of `recorded`: five cycles of five records without one response, five links of the chain, three of an image, three of
+ * The records of `recorded`: five cycles of five records without one response, five links of the chain, three of an image, one of
  * weights, an outcome, a snapshot.
  */
-const recordCount = 5 * 5 - 1 + 5 + 3 + 3 + 1 + 1
+const recordCount = 5 * 5 - 1 + 5 + 3 + 1 + 1 + 1
 
 describe.skipIf(postgresBin === null)('import and export', () => {
   test('a data directory that was imported is served from the journal, and exported as it was', async () => {

@@ -162,7 +162,7 @@ function isKept(store: Store, acknowledged: Acknowledged): boolean {
       return revision >= acknowledged.revision
     }
     case 'weights':
-      return store.findWeights(acknowledged.version) !== undefined
+      return [...store.listWeights()].some(({ version }) => version === acknowledged.version)
   }
 }
 

@@ -31,7 +31,7 @@ export async function fill(store: Store, seed: number): Promise<Contents> {
   const noise = (bytesMax: number): Uint8Array =>
     Uint8Array.from({ length: 1 + random.below(bytesMax) }, () => random.below(256))
   const contents: Contents = { cycles: {}, images: {}, outcomes: {} }
-  await store.appendWeights([weightsSample('initial', 0.5)])
+  await store.appendWeights(1, weightsSample('initial', 0.5))
   for (let number = 1; number <= cycleCount; number++) {
     const [bytes, response] = [noise(9000), noise(6000)]
     const request = { encoding: 'identity', bytes, bodyBytes: bytes.length } as const

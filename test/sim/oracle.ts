@@ -97,15 +97,9 @@ export class Oracle {
     this.#checkRows(position, parsed, expected, context)
   }
 
-  /** Entries that have just been stored, as the last ones. */
-  weightsStored(entries: readonly WeightsEntry[], nowMs: number): void {
-    const stored = this.#disk.weights()
-    const before = stored.length - entries.length
-    for (const [index, entry] of entries.entries())
-      this.#checkWeights(entry, stored.slice(0, before + index), nowMs)
-  }
-
-  #checkWeights(entry: WeightsEntry, earlier: readonly WeightsEntry[], nowMs: number): void {
+  /** An entry that has just been stored, as the last one. */
+  weightsStored(entry: WeightsEntry, nowMs: number): void {
+    const earlier = this.#disk.weights().slice(0, -1)
     if (earlier.length === 0) return
     const used = earlier.find(({ version }) => version === entry.version)
     same(JSON.stringify((used ?? entry).weights), JSON.stringify(entry.weights), 'weights of a version')

@@ -38,7 +38,7 @@ export interface SimStoreParts {
 
 export type StoredWrite =
   | { readonly kind: 'cycle'; readonly position: Position }
-  | { readonly kind: 'weights'; readonly entries: readonly WeightsEntry[] }
+  | { readonly kind: 'weights'; readonly entry: WeightsEntry }
   | {
       readonly kind: 'shadow'
       readonly position: Position
@@ -143,12 +143,12 @@ export class SimStore implements Store {
     return this.#write('image', () => this.#memory.confirmImage(key, sha256), other)
   }
 
-  appendWeights(entries: readonly WeightsEntry[], count?: number): Promise<void> {
-    const copies = structuredClone(entries)
+  appendWeights(number: number, entry: WeightsEntry): Promise<void> {
+    const copy = structuredClone(entry)
     return this.#write(
-      `weights ${entries.map(({ version }) => version).join()}`,
-      () => this.#memory.appendWeights(copies, count),
-      () => ({ kind: 'weights', entries: copies }),
+      `weights ${entry.version}`,
+      () => this.#memory.appendWeights(number, copy),
+      () => ({ kind: 'weights', entry: copy }),
     )
   }
 
@@ -219,10 +219,6 @@ export class SimStore implements Store {
   readImageHash = (key: ImageKey): ReturnType<Store['readImageHash']> => this.#memory.readImageHash(key)
   imagePositions = (gallId: string, postNo: number): number[] => this.#memory.imagePositions(gallId, postNo)
   imageKeys = (): Iterable<ImageKey> => this.#memory.imageKeys()
-  weightsCount = (): number => this.#memory.weightsCount()
-  readWeights = (number: number): ReturnType<Store['readWeights']> => this.#memory.readWeights(number)
-  findWeights = (version: string): ReturnType<Store['findWeights']> => this.#memory.findWeights(version)
-  weightsAt = (cycleAtMs: number): ReturnType<Store['weightsAt']> => this.#memory.weightsAt(cycleAtMs)
   listWeights = (): ReturnType<Store['listWeights']> => this.#memory.listWeights()
   readOutcome = (placementId: string): ReturnType<Store['readOutcome']> =>
     this.#memory.readOutcome(placementId)

@@ -302,7 +302,7 @@ class Simulation {
         return
       }
       case 'weights': {
-        this.#oracle.weightsStored(write.entries, this.#clock.nowMs)
+        this.#oracle.weightsStored(write.entry, this.#clock.nowMs)
         return
       }
       case 'shadow':

@@ -140,15 +140,13 @@ describe('explain', () => {
     addVersion('v2', 'example-1')
     const recorded = await recordedBy('v1')
     await recordCycles(recorded)
-    await recorded.store.appendWeights([
-      {
-        version: 'w2',
-        note: '',
-        setAtMs: 0,
-        firstCycleMs: cycleMs(6),
-        weights: { views: 2, comments: 0, up: 1, downvote_share: 0 },
-      },
-    ])
+    await recorded.store.appendWeights(2, {
+      version: 'w2',
+      note: '',
+      setAtMs: 0,
+      firstCycleMs: cycleMs(6),
+      weights: { views: 2, comments: 0, up: 1, downvote_share: 0 },
+    })
     await recorded.close()
     const later = await RecordedDirectory.reopen(recorded.dataDir, await load('v2'))
     await later.submit(cycleBody(6, { engagement: [reading('g', 5, cycleMs(6), { views: 9999 })] }))

@@ -60,7 +60,7 @@ export async function now({ sources, observer, checks, version }: NowParts): Pro
       ...one,
       commands: commandsAfter(one, serving?.version, settings()),
     })),
-    weights_version: cycles.weights.versionAt(nowMs),
+    weights_version: cycles.weights.inForceAt(nowMs).version,
     pending: cycles.pendingCount,
     last_cycle: observer.points.last ?? null,
     last_cycle_id: last?.cycleId ?? null,

@@ -8,19 +8,13 @@ import { assert } from '../../contract/index.js'
 export type WorkKind = 'cycle' | 'weights' | 'model'
 
 export class SerialQueue {
-  /** What adds to it bounds it: admission slots, the limit of weights, one swap of models and one change of owner. */
+  /** What adds to it bounds it: admission slots, connections for weights, one swap of models and one change of owner. */
   readonly #permit = new Semaphore(1)
   readonly #counts: Record<WorkKind, number> = { cycle: 0, weights: 0, model: 0 }
-  #lastKind: WorkKind | undefined
 
   /** Pieces of a kind in progress and waiting. */
   count(kind: WorkKind): number {
     return this.#counts[kind]
-  }
-
-  /** Kind of the work that was added last. */
-  get lastKind(): WorkKind | undefined {
-    return this.#lastKind
   }
 
   /** True when nothing is in progress and nothing waits. */
@@ -34,7 +28,6 @@ export class SerialQueue {
    */
   async run<Result>(kind: WorkKind, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
     this.#counts[kind]++
-    this.#lastKind = kind
     try {
       return await this.#permit.run(work, signal)
     } finally {

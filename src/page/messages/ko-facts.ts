@@ -114,6 +114,7 @@ export const refusals: Messages['refusals'] = {
   wrong_times: withFields('cycle의 시각이 올바르지 않습니다'),
   too_many_pending: withFields('대기 중인 글이 너무 많아집니다'),
   unusable_weights: () => '쓸 수 없는 가중치입니다',
+  too_many_weights: ({ settings_max }) => `가중치를 이미 ${settings_max}번 설정하여 더 저장할 수 없습니다`,
 
   internal: () => '서비스 내부 오류입니다. 자세한 내용은 서비스 로그에 있습니다',
   files_differ: ({ version }) =>
@@ -137,7 +138,6 @@ export const refusals: Messages['refusals'] = {
   too_many_cycles: () => '대기 중인 cycle이 너무 많습니다',
   too_many_coalesced: () => '처리 중인 cycle을 기다리는 호출이 너무 많습니다',
   too_many_comparisons: () => '비교를 기다리는 반복 cycle이 너무 많습니다',
-  too_many_weights: () => '대기 중인 가중치 변경이 너무 많습니다',
   too_many_images: () => '검사를 기다리는 이미지가 너무 많습니다',
   too_many_streams: () => '열려 있는 화면이 너무 많습니다',
   too_many_requests: () => '저장된 cycle을 읽는 요청이 너무 많습니다',

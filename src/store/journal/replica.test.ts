@@ -51,7 +51,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     await owner.appendCycle(cycleSample(1, { columns: bytesOf(1), texts }))
     await owner.putPoolSnapshot(1, bytesOf(2))
     await owner.putImage(key, imageSample(1))
-    await owner.appendWeights([weightsSample('a', 0.1)])
+    await owner.appendWeights(1, weightsSample('a', 0.1))
     await owner.putOutcomes([{ placementId: 'p', record: bytesOf(3), arrivedAtMs: 0 }])
     await owner.models.claimVersion('m', 'files')
     await until(() => standby.models.readIdentity('m') === 'files')

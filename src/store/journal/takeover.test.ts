@@ -171,7 +171,7 @@ describe.skipIf(postgresBin === null)('a write that the journal refuses', () => 
         }),
     })
     store.onFollowed(async () => {
-      if (store.mayWrite) await store.appendWeights([weightsSample('a', 0.1)])
+      if (store.mayWrite) await store.appendWeights(1, weightsSample('a', 0.1))
     })
     await expire(environment)
     await until(() => appendCount > 0 && !store.mayWrite)

@@ -38,7 +38,7 @@ beforeEach(async () => {
   for (let number = 1; number <= 4; number++)
     await store.appendCycle(cycleSample(number, { columns: bytesOf(8, number, 8, 8) }))
   await store.putImage({ gallId: 'humor', postNo: 12, position: 3 }, imageSample(1))
-  await store.appendWeights([weightsSample('initial', 0.5)])
+  await store.appendWeights(1, weightsSample('initial', 0.5))
   await store.putOutcomes([{ placementId: 'p1', record: Buffer.from('{"a":1}'), arrivedAtMs: 0 }])
   const encoder = 'ab'.repeat(32)
   await store.models.putEmbeddings(encoder, [{ key: bytesOf(1), vector: Float32Array.of(1, 2, 3) }])
@@ -403,38 +403,5 @@ test('ids, images and outcomes under a wrong key are reported', async () => {
     'cycle ids, 20990101T0000: position 1 holds 20260101T0001',
     'images, humor/12/3: its bytes are missing',
     'outcomes, p1: is stored under the key of another placement',
-  ])
-})
-
-test('an index of weights that differs from the entries is reported', async () => {
-  const store = await openLmdbStore({ dataDir })
-  const { firstCycleMs } = weightsSample('initial', 0.5)
-  await store.appendWeights([{ ...weightsSample('later', 0.5), firstCycleMs: firstCycleMs + 300_000 }])
-  await store.appendWeights([{ ...weightsSample('hidden', 0.5), firstCycleMs: firstCycleMs + 600_000 }])
-  await store.appendWeights([{ ...weightsSample('last', 0.5), firstCycleMs: firstCycleMs + 600_000 }])
-  await store.close()
-  expect(await problems()).toEqual([])
-  const rows = new Map<Uint8Array, Uint8Array>()
-  await tamper((db) => {
-    for (const { key, value } of db.weightTimes.getRange({}))
-      rows.set(Uint8Array.from(key), Uint8Array.from(value))
-  })
-  const [[last, fourth], [later]] = [...rows] as [[Uint8Array, Uint8Array], [Uint8Array, Uint8Array]]
-  const hexOf = (key: Uint8Array): string => Buffer.from(key).toString('hex')
-  await tamper((db) => db.weightTimes.putSync(later, fourth))
-  expect(await problems()).toEqual([`weight times, ${hexOf(later)}: the entry does not begin there`])
-  await tamper((db) => {
-    for (const [key, value] of rows) db.weightTimes.putSync(key, value)
-    db.weightTimes.removeSync(last)
-  })
-  expect(await problems()).toContain('weight times: 1 entries are missing')
-  await tamper((db) => {
-    db.weightTimes.putSync(last, fourth)
-    db.weightVersions.removeSync(nameHash('hidden'))
-    db.weightVersions.putSync(nameHash('nobody'), fourth)
-  })
-  expect(await problems()).toEqual([
-    'weights, number 3: the version cannot be found by its name',
-    `weight versions, ${hexOf(nameHash('nobody'))}: number 4 has another version`,
   ])
 })

@@ -94,7 +94,7 @@ describe('a restart', () => {
       await store.appendCycle(cycleSample(2))
       await store.putPoolSnapshot(2, bytesOf(2))
       await store.putImage(imageKey, imageSample(1))
-      await store.appendWeights([weightsSample('v1', 0.5)])
+      await store.appendWeights(1, weightsSample('v1', 0.5))
       await store.putOutcomes([{ placementId: 'p', record: bytesOf(1), arrivedAtMs: 0 }])
     })
     await withStore(async (store) => {
@@ -111,7 +111,7 @@ describe('a restart', () => {
       expect(await store.appendCycle(cycleSample(3))).toBe(3)
       await expect(store.appendCycle(cycle)).rejects.toMatchObject({ code: 'exists' })
       expect(await store.putImage(imageKey, imageSample(1))).toBe('same')
-      await store.appendWeights([weightsSample('v2', 0.6)])
+      await store.appendWeights(2, weightsSample('v2', 0.6))
       expect([...store.listWeights()]).toHaveLength(2)
     })
   })

@@ -31,7 +31,7 @@ describe('a store whose file was deleted or replaced refuses writes until a rest
       const refusal: unknown = await store.appendCycle(cycleSample(3)).catch((error: unknown) => error)
       expect(refusal).toMatchObject({ code: 'failed', message: expect.stringMatching(message) as string })
       await expect(store.putImage(imageKey, image)).rejects.toBe(refusal)
-      await expect(store.appendWeights([weightsSample('v1', 0.5)])).rejects.toBe(refusal)
+      await expect(store.appendWeights(1, weightsSample('v1', 0.5))).rejects.toBe(refusal)
       expect({ stops, healthy: store.healthy }).toEqual({ stops: [refusal], healthy: false })
       expect(store.lastCycle()?.cycleId).toBe(cycleIdAt(1))
     } finally {

@@ -5,7 +5,13 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { databasePath } from './environment.js'
 import { openLmdbStore } from './open-lmdb-store.js'
-import { bytesOf, cycleIdAt, cycleSample, imageSample } from '../../../test/helpers/store-samples.js'
+import {
+  bytesOf,
+  cycleIdAt,
+  cycleSample,
+  imageSample,
+  weightsSample,
+} from '../../../test/helpers/store-samples.js'
 import { openSnapshot } from './snapshot.js'
 import type { Store } from '../store.js'
 
@@ -43,7 +49,7 @@ describe('a snapshot', () => {
 
   test('refuses writes', async () => {
     const snapshot = await openSnapshot(databasePath(dataDir))
-    await expect(snapshot.store.appendWeights([])).rejects.toThrow()
+    await expect(snapshot.store.appendWeights(1, weightsSample('v1', 0.5))).rejects.toThrow()
     await expect(snapshot.store.putOutcomes([])).rejects.toThrow('reading only')
     await snapshot.store.close()
   })

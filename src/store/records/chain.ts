@@ -26,12 +26,11 @@ import {
   readBytes,
   readChainEntry,
   readChainStart,
-  readPosition,
   readText,
-  readWeights,
   weightsJson,
   type ChainEntry,
 } from './payloads.js'
+import { findWeights } from './weights.js'
 
 const zeros = '0'.repeat(64)
 /** Before the first cycle. */
@@ -69,14 +68,13 @@ function hashOfLines(...lines: readonly string[]): string {
 
 /** SHA-256 of what scored a cycle, as the store has it now. */
 export function scorerHashes(
-  db: Pick<Databases, 'weights' | 'weightVersions' | 'modelVersions'>,
+  db: Pick<Databases, 'weights' | 'modelVersions'>,
   { weightsVersion, modelVersion }: Pick<CycleHeader, 'weightsVersion' | 'modelVersion'>,
 ): Pick<ChainEntry, 'weightsSha256' | 'modelSha256'> {
-  const number = db.weightVersions.getBinary(nameHash(weightsVersion))
-  const weights = number && db.weights.getBinary(readPosition(number))
+  const entry = findWeights(db, weightsVersion)
   const identity = db.modelVersions.getBinary(nameHash(modelVersion))
   return {
-    weightsSha256: weights ? hash('sha256', weightsJson(readWeights(weights).weights)) : null,
+    weightsSha256: entry ? hash('sha256', weightsJson(entry.weights)) : null,
     modelSha256: identity ? hash('sha256', readText(identity, 'identity of a model')) : null,
   }
 }

@@ -66,8 +66,6 @@ export const databaseTable = {
   shadowScores: { name: 'shadow_scores', keyEncoding: 'binary', kindNumber: 15 },
   modelVersions: { name: 'model_versions', keyEncoding: 'binary', kindNumber: 16 },
   outcomes: { name: 'outcomes', keyEncoding: 'binary', kindNumber: 17 },
-  weightVersions: { name: 'weight_versions', keyEncoding: 'binary', kindNumber: 18 },
-  weightTimes: { name: 'weight_times', keyEncoding: 'binary', kindNumber: 19 },
   meta: { name: 'meta', keyEncoding: 'binary', kindNumber: null },
 } as const
 

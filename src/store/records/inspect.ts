@@ -8,15 +8,7 @@ import type { CycleHeader, Expiry } from '../store.js'
 import { chainStart, endOf, expiryHash, linkHash, recordHash, scorerHashes } from './chain.js'
 import { columnNames, firstPosition, lastPosition } from './cycles.js'
 import { databaseTable, kinds, type Databases, type Kind, type RecordDatabase } from './databases.js'
-import {
-  encoderKeyBytes,
-  imageKeyOf,
-  imageNumbersOf,
-  imageUseKeyOf,
-  imageUseOf,
-  nameHash,
-  weightsTimeKey,
-} from './keys.js'
+import { encoderKeyBytes, imageKeyOf, imageNumbersOf, imageUseKeyOf, imageUseOf, nameHash } from './keys.js'
 import * as records from './payloads.js'
 
 /** How many records of each kind there are, by the name of the database. */
@@ -161,9 +153,12 @@ function scorerInspection(
     if (!reported.has(problem)) report(problem)
     reported.add(problem)
   }
+  const known = new Map<string, ReturnType<typeof scorerHashes>>()
   return (header, entry) => {
     const { weightsVersion, modelVersion } = header
-    const { weightsSha256, modelSha256 } = scorerHashes(databases, header)
+    const key = JSON.stringify([weightsVersion, modelVersion])
+    const { weightsSha256, modelSha256 } = known.get(key) ?? scorerHashes(databases, header)
+    known.set(key, { weightsSha256, modelSha256 })
     if (entry.weightsSha256 !== null && weightsSha256 !== entry.weightsSha256)
       reportOnce(`weights ${weightsVersion}: they are not those with which cycles were scored`)
     if (entry.modelSha256 !== null && modelSha256 !== entry.modelSha256)
@@ -246,45 +241,19 @@ function inspectModels({ embeddings, shadowScores, modelVersions }: Databases, r
   each(modelVersions, 'model versions,', report, (record) => records.readText(record, 'identity of a model'))
 }
 
-function inspectHistory({ outcomes, ...databases }: Databases, report: Report): void {
-  inspectWeights(databases, report)
+function inspectHistory({ outcomes, weights }: Databases, report: Report): void {
+  let last = 0
+  each(weights, 'weights, number', report, (record, number) => {
+    if (number !== ++last) report(`weights, number ${number}: number ${last} is missing before it`)
+    last = number
+    records.readWeights(record)
+  })
   each(outcomes, 'outcomes,', report, (record, key) => {
     const { placementId, record: json } = records.readStoredOutcome(record)
     if (Buffer.compare(nameHash(placementId), key) !== 0)
       report(`outcomes, ${placementId}: is stored under the key of another placement`)
     JSON.parse(Buffer.from(json).toString())
   })
-}
-
-type WeightsDatabases = Pick<Databases, 'weights' | 'weightVersions' | 'weightTimes'>
-
-/** The indexes are those that the entries give. */
-function inspectWeights({ weights, weightVersions, weightTimes }: WeightsDatabases, report: Report): void {
-  let last = 0
-  const applying: { readonly number: number; readonly firstCycleMs: number }[] = []
-  each(weights, 'weights, number', report, (record, number) => {
-    if (number !== ++last) report(`weights, number ${number}: number ${last} is missing before it`)
-    last = number
-    const { version, firstCycleMs } = records.readWeights(record)
-    while ((applying.at(-1)?.firstCycleMs ?? -Infinity) >= firstCycleMs) applying.pop()
-    applying.push({ number, firstCycleMs })
-    if (!weightVersions.doesExist(nameHash(version)))
-      report(`weights, number ${number}: the version cannot be found by its name`)
-  })
-  each(weightVersions, 'weight versions,', report, (record, key) => {
-    const number = records.readPosition(record)
-    const entry = weights.getBinary(number)
-    if (entry === undefined || Buffer.compare(nameHash(records.readWeights(entry).version), key) !== 0)
-      report(`weight versions, ${nameOf(key)}: number ${number} has another version`)
-  })
-  each(weightTimes, 'weight times,', report, (record, key) => {
-    const expected = applying.pop()
-    const isExpected =
-      records.readPosition(record) === expected?.number &&
-      Buffer.compare(weightsTimeKey(expected.firstCycleMs), key) === 0
-    if (!isExpected) report(`weight times, ${nameOf(key)}: the entry does not begin there`)
-  })
-  if (applying.length > 0) report(`weight times: ${applying.length} entries are missing`)
 }
 
 // ---- the pieces

@@ -78,14 +78,7 @@ export function shadowKeyRange(position: number): [start: Uint8Array, end: Uint8
   return [start, end]
 }
 
-/** The greater the time, the smaller its key: entries that apply to a cycle are at the key of its time and after it. */
-export function weightsTimeKey(ms: number): Uint8Array {
-  const key = new Uint8Array(8)
-  viewOf(key).setBigUint64(0, (1n << 63n) - BigInt(Math.floor(ms)))
-  return key
-}
-
-/** The key of a placement, of a model version, and of a version of weights. */
+/** The key of a placement, and of a model version. */
 export function nameHash(name: string): Uint8Array {
   return hash('sha256', JSON.stringify(name), 'buffer').subarray(0, nameHashBytes)
 }

@@ -1,15 +1,14 @@
-/** Weights requests that wait share a transaction, and have the responses and the effect of requests made one by one. */
+/** Requests for weights beside cycles, refused writes and clients that leave. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
 import { callsOf, serviceParts } from '../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
-import { storeImplementations } from '../../test/helpers/store-implementations.js'
 import '../../test/helpers/poisoned-memory.js'
 import type { CycleResponse, ServiceError } from '../contract/index.js'
-import { commitChannel, createMemoryStore, StoreError, type Store } from '../store/index.js'
+import { createMemoryStore, StoreError, type Store } from '../store/index.js'
 import { CycleService } from './service.js'
 
 setFlagsFromString('--expose-gc')
@@ -30,13 +29,13 @@ async function openService(store: Store = createMemoryStore()) {
   const service = await CycleService.open(serviceParts({ store, model: () => model, limits, clock }))
   const { submit } = callsOf(() => service)
   /** Versions of each write of weights, in order. */
-  const writes: string[][] = []
+  const writes: string[] = []
   const storage: { fails: 'no' | 'before' | 'after'; isHeldBy?: Promise<void> } = { fails: 'no' }
   const append = store.appendWeights.bind(store)
-  store.appendWeights = async (entries, count) => {
-    writes.push(entries.map(({ version }) => version))
+  store.appendWeights = async (number, entry) => {
+    writes.push(entry.version)
     await storage.isHeldBy
-    if (storage.fails !== 'before') await append(entries, count)
+    if (storage.fails !== 'before') await append(number, entry)
     if (storage.fails !== 'no') throw new StoreError('full', 'fails on purpose')
   }
   /** Cycles wait for the model from now on, until what this returns is called. */
@@ -66,121 +65,47 @@ const versions = (store: Store): string[] => [...store.listWeights()].map(({ ver
 /** One turn of the event loop: whatever can start has started. */
 const turn = () => new Promise<false>((resolve) => setImmediate(resolve, false))
 
-test('requests that wait cost one commit of the database', async () => {
-  const { service, store, set } = await openService(await storeImplementations.lmdb!())
-  let commits = 0
-  const onCommit = (): void => {
-    commits++
-  }
-  commitChannel.subscribe(onCommit)
-  onTestFinished(() => {
-    commitChannel.unsubscribe(onCommit)
-  })
-  const names = Array.from({ length: 100 }, (_, index) => `v${index}`)
-  const calls = names.map((name) => set(name))
-  expect(service.counts.weights).toBe(100)
-  expect((await Promise.all(calls)).map(({ version }) => version)).toEqual(names)
-  expect([commits, service.counts.weights]).toEqual([1, 0])
-  expect(versions(store)).toEqual(['initial', ...names])
-  expect(service.weights.state()).toMatchObject({
-    current: { version: 'v99' },
-    previous: { version: 'v98' },
-  })
-})
-
-test('requests that arrive during a commit are the next group', async () => {
-  const { storage, writes, set } = await openService()
-  const { passed, open } = closedGate()
-  storage.isHeldBy = passed
-  const first = set('a')
-  await turn()
-  const others = [set('b'), set('c')]
-  await turn()
-  expect(writes).toEqual([['a']])
-  open()
-  await Promise.all([first, ...others])
-  expect(writes).toEqual([['a'], ['b', 'c']])
-})
-
 test('nothing is overtaken: a cycle between two requests sees the first of them', async () => {
   const { writes, hold, queueCycle, set } = await openService()
   const end = hold()
   const before = await queueCycle(0)
-  const group = [set('a'), set('b')]
+  const first = [set('a'), set('b')]
   const between = await queueCycle(1)
   const later = set('c')
   const after = await queueCycle(2)
   end()
-  await Promise.all([...group, later])
-  expect(writes).toEqual([['a', 'b'], ['c']])
+  await Promise.all([...first, later])
+  expect(writes).toEqual(['a', 'b', 'c'])
   const cycles = await Promise.all([before.response, between.response, after.response])
   expect(cycles.map(({ weights_version }) => weights_version)).toEqual(['initial', 'b', 'c'])
 })
 
-test('a conflict concerns one request, and equal weights that wait are set once', async () => {
-  const { writes, set } = await openService()
-  const calls = [set('a', 1), set('a', 2), set('a', 1), set('b', 2)]
-  await expect(calls[1]).rejects.toMatchObject({ kind: 'conflict' })
-  expect(await calls[2]).toBe(await calls[0])
-  expect((await calls[3])?.version).toBe('b')
-  expect(writes).toEqual([['a', 'b']])
-})
-
-describe('when storage refuses the commit', () => {
-  test.each(['before', 'after'] as const)(
-    'all that need it get 503, and a retry works: it fails %s it is stored',
-    async (fails) => {
-      const { service, store, storage, set } = await openService()
-      await set('current')
-      await set('old')
-      await set('current')
-      storage.fails = fails
-      const calls = [
-        set('old', 9), // differs from what is stored
-        set('zero', 0),
-        set('a'),
-        set('a', 2), // differs from what is not stored
-        set('a'),
-        set('current'),
-      ]
-      const kinds = (await Promise.allSettled(calls)).map((one) =>
-        one.status === 'fulfilled' ? one.value.version : (one.reason as ServiceError).kind,
-      )
-      const unavailable = Array.from({ length: 4 }, () => 'unavailable')
-      expect(kinds).toEqual(['conflict', 'unprocessable', ...unavailable])
-      const stored = ['initial', 'current', 'old', 'current', ...(fails === 'after' ? ['a', 'current'] : [])]
-      expect(versions(store)).toEqual(stored)
-      expect(service.weights.state().current.version).toBe('current')
-      storage.fails = 'no'
-      await Promise.all([set('b'), set('a')])
-      expect(versions(store)).toEqual([...stored, 'b', 'a'])
-      expect(service.weights.state()).toMatchObject({
-        current: { version: 'a' },
-        previous: { version: 'b' },
-      })
-    },
-  )
-
-  test('a request that was for the current weights at its turn gets them', async () => {
-    const { store, hold, queueCycle, set } = await openService()
-    const append = store.appendWeights.bind(store)
-    store.appendWeights = (entries, count) =>
-      entries.some(({ version }) => version === 'b')
-        ? Promise.reject(new StoreError('full', 'fails on purpose'))
-        : append(entries, count)
-    const end = hold()
-    await queueCycle(0)
-    const first = set('a')
-    await queueCycle(1)
-    const [again, other] = [set('a'), set('b')]
-    end()
-    await expect(other).rejects.toMatchObject({ kind: 'unavailable' })
-    expect(await again).toBe(await first)
-  })
-})
+test.each(['before', 'after'] as const)(
+  'a write that fails %s it is stored is 503 for its request alone, and a retry works',
+  async (fails) => {
+    const { service, store, storage, set } = await openService()
+    await set('old')
+    await set('current')
+    storage.fails = fails
+    await expect(set('old', 9)).rejects.toMatchObject({ kind: 'conflict' })
+    await expect(set('zero', 0)).rejects.toMatchObject({ kind: 'unprocessable' })
+    expect((await set('current')).version).toBe('current')
+    await expect(set('a')).rejects.toMatchObject({ kind: 'unavailable' })
+    const stored = ['initial', 'old', 'current', ...(fails === 'after' ? ['a'] : [])]
+    expect(versions(store)).toEqual(stored)
+    expect(service.weights.state().current.version).toBe(stored.at(-1))
+    storage.fails = 'no'
+    await Promise.all([set('a'), set('b')])
+    expect(versions(store)).toEqual(['initial', 'old', 'current', 'a', 'b'])
+    expect(service.weights.state()).toMatchObject({
+      current: { version: 'b' },
+      previous: { version: 'a' },
+    })
+  },
+)
 
 describe('a client that leaves', () => {
-  test.each([0, 1, 2])('while it waits, request %i, leaves the others in the group', async (index) => {
+  test.each([0, 1, 2])('while it waits, request %i, leaves the others in the queue', async (index) => {
     const { service, store, writes, hold, queueCycle, set } = await openService()
     const end = hold()
     const cycle = await queueCycle(0)
@@ -195,33 +120,23 @@ describe('a client that leaves', () => {
     const rest = names.filter((_, number) => number !== index)
     const others = calls.filter((_, number) => number !== index)
     expect((await Promise.all(others)).map(({ version }) => version)).toEqual(rest)
-    expect(writes).toEqual([rest])
+    expect(writes).toEqual(rest)
     expect(versions(store)).toEqual(['initial', ...rest])
     expect(service.counts.weights).toBe(0)
   })
 
-  test('during the commit does not change what is stored', async () => {
+  test('during its write does not change what is stored', async () => {
     const { store, storage, set } = await openService()
     const { passed, open } = closedGate()
     storage.isHeldBy = passed
-    const clients = ['a', 'b', 'c'].map((version) => ({ version, client: new AbortController() }))
-    const calls = clients.map(({ version, client }) => set(version, 1, client.signal))
-    await turn()
-    for (const { client } of clients) client.abort(new Error('the client has gone'))
-    open()
-    await Promise.allSettled(calls)
-    await set('d')
-    expect(versions(store)).toEqual(['initial', 'a', 'b', 'c', 'd'])
-  })
-
-  test('at once is not served, although nothing is before it', async () => {
-    const { store, set } = await openService()
     const client = new AbortController()
-    const [first, second] = [set('a', 1, client.signal), set('b')]
+    const call = set('a', 1, client.signal)
+    await turn()
     client.abort(new Error('the client has gone'))
-    await expect(first).rejects.toThrow('the client has gone')
-    await second
-    expect(versions(store)).toEqual(['initial', 'b'])
+    open()
+    expect((await call).version).toBe('a')
+    await set('b')
+    expect(versions(store)).toEqual(['initial', 'a', 'b'])
   })
 
   test('is forgotten, however many leave while a cycle is in progress', async () => {
@@ -246,7 +161,7 @@ describe('a client that leaves', () => {
     await Promise.all([response, last])
   })
 
-  test('as the last one leaves nothing to commit', async () => {
+  test('as the last one leaves nothing to store', async () => {
     const { store, writes, hold, queueCycle, set } = await openService()
     const end = hold()
     const cycle = await queueCycle(0)
@@ -257,7 +172,7 @@ describe('a client that leaves', () => {
     end()
     await cycle.response
     await set('b')
-    expect([writes, versions(store)]).toEqual([[['b']], ['initial', 'b']])
+    expect([writes, versions(store)]).toEqual([['b'], ['initial', 'b']])
   })
 })
 
