@@ -86,6 +86,44 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.findImage(key)).toEqual(imageSample(1))
     })
 
+    test('an image that is removed while it is confirmed is not confirmed, and nothing of it stays', async () => {
+      const store = await newStore()
+      const { sha256 } = imageSample(1)
+      await store.putImage(key, { ...imageSample(1), arrivedAtMs: 1000 })
+      const removing = store.expiry.removeImages(store.expiry.imagesAfter(null, 10).rows)
+      const confirming = store.confirmImage(key, sha256)
+      expect([await removing, await confirming]).toEqual([[key], false])
+      expect(store.findImage(key)).toBeUndefined()
+      expect([...store.imageKeys()]).toEqual([])
+    })
+
+    test('an image that is replaced while it is confirmed is not confirmed, and the other one stays', async () => {
+      const store = await newStore()
+      await store.putImage(key, { ...imageSample(1), arrivedAtMs: 1000 })
+      const removing = store.expiry.removeImages(store.expiry.imagesAfter(null, 10).rows)
+      // An upload under the same key looks before it writes: it finds the key free if the removal comes first.
+      const replacing = store.putImage(key, { ...imageSample(2), arrivedAtMs: 2000 })
+      const confirming = store.confirmImage(key, imageSample(1).sha256)
+      expect([await removing, await replacing, await confirming]).toEqual([[key], 'created', false])
+      expect(store.findImage(key)).toEqual(imageSample(2))
+      expect(arrivalOf(store, key)).toBe(2000)
+    })
+
+    test('the images of a post are listed by position, without those of other posts', async () => {
+      const store = await newStore()
+      for (const { gallId, postNo, position } of [
+        { ...key, position: 12 },
+        { ...key, position: 3 },
+        { ...key, postNo: key.postNo - 1 },
+        { ...key, postNo: key.postNo + 1 },
+        { ...key, gallId: 'basketball' },
+      ])
+        await store.putImage({ gallId, postNo, position }, imageSample(position))
+      expect(store.imagePositions(key.gallId, key.postNo)).toEqual([3, 12])
+      expect(store.imagePositions(key.gallId, key.postNo + 1)).toEqual([1])
+      expect(store.imagePositions(key.gallId, key.postNo + 2)).toEqual([])
+    })
+
     test('of many concurrent uploads to one key, exactly one is created', async () => {
       const store = await newStore()
       const samples = [1, 1, 1, 1, 2, 2, 2, 2]
@@ -166,6 +204,30 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       )
       await expiry.removeEntries([1])
       expect(keys.map((key) => models.readEmbedding(encoder, key))).toEqual([undefined, vector(1), vector(1)])
+    })
+
+    test('with the entry of a cycle, and with the last image of some bytes, the vectors of every encoder leave', async () => {
+      const store = await newStore()
+      const { models, expiry } = store
+      const encoders = [encoder, otherEncoder, 'f'.repeat(64)]
+      const text = bytesOf(0, 0, 0, 1, 0, 0, 0, 3)
+      const image = imageSample(1)
+      const images = [1, 2].map((position) => ({ gallId: 'g', postNo: 1, position }))
+      for (const each of images) await store.putImage(each, image)
+      for (const each of encoders)
+        await models.putEmbeddings(
+          each,
+          [text, image.sha256].map((key) => ({ key, vector: vector(1) })),
+        )
+      const known = (key: Uint8Array) => encoders.map((each) => models.readEmbedding(each, key) !== undefined)
+      await expiry.removeEntries([1])
+      expect(known(text)).toEqual([false, false, false])
+      for (const [index, expected] of [true, false].entries()) {
+        const { rows } = expiry.imagesAfter(null, 10)
+        await expiry.removeImages(rows.slice(0, 1))
+        expect(rows).toHaveLength(2 - index)
+        expect(known(image.sha256)).toEqual([expected, expected, expected])
+      }
     })
 
     test('a vector that is stored again replaces the previous one', async () => {

@@ -132,6 +132,17 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.chainHead()?.position).toBe(4)
     })
 
+    test('cycles are read from any position on, at most from the first one that has not expired', async () => {
+      const store = await newStore()
+      for (const number of [1, 2, 3, 4]) await store.appendCycle(cycleSample(number))
+      await store.putPoolSnapshot(4, bytesOf(1))
+      await store.expiry.removeCycles([1, 2].map((position) => ({ position, keepEntry: false })))
+      const from = (first: number) => [...store.tail(first)].map(({ position }) => position)
+      expect([0, 1, 2, 3, 4, 5].map(from)).toEqual([[3, 4], [3, 4], [3, 4], [3, 4], [4], []])
+      const found = [1, 2, 3, 4].map((number) => store.findCycle(cycleIdAt(number))?.position)
+      expect(found).toEqual([undefined, undefined, 3, 4])
+    })
+
     test('labels may hold any text, lone surrogates too', async () => {
       const store = await newStore()
       const labels = { modelVersion: '모델 "7"\u0000\ud800', weightsVersion: '가중치\udfff', receivedAt: '' }

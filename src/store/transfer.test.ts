@@ -1,6 +1,7 @@
 /**
  * A data directory moves into the journal and back, and both copies hold every record.
  */
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -24,7 +25,8 @@ import {
   imageSample,
   weightsSample,
 } from '../../test/helpers/store-samples.js'
-import { openLmdbStore } from './lmdb/open-lmdb-store.js'
+import { openLmdbParts, openLmdbStore } from './lmdb/open-lmdb-store.js'
+import { readViewState, writeViewState } from './records/index.js'
 import { openStoreOnPostgres } from './open-postgres-store.js'
 import { createEnvironment, journalStatus } from './journal/status.js'
 import { detachDirectory, exportDirectory, importDirectory } from './transfer.js'
@@ -143,6 +145,39 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     await expect(exportDirectory({ journal, environment, directory })).rejects.toThrow('kind 99')
     await expect(openLmdbStore(directory)).rejects.toThrow('is a view of a journal')
     await expect(detachDirectory(directory)).rejects.toThrow('is an incomplete view')
+  })
+
+  test('a view of which a reading was interrupted is not detached: its records are those of no entry', async () => {
+    const [dataDir, journal, environment] = [await recorded(), await journalUrl(), newEnvironment()]
+    await importDirectory({ journal, environment, directory: { dataDir } })
+    const { databases, writes, close } = await openLmdbParts({ dataDir })
+    const state = readViewState(databases) ?? expect.fail('it is no view')
+    const partial = { number: state.number + 1, token: randomUUID() }
+    await writes.write(0, () => writeViewState(databases, { ...state, partial }))
+    await close()
+    await expect(detachDirectory({ dataDir })).rejects.toThrow('is an incomplete view')
+    await expect(openLmdbStore({ dataDir })).rejects.toThrow('is a view of a journal')
+  })
+
+  test('an export that ended before its first record is repeated into the same directory', async () => {
+    const [dataDir, journal, environment] = [await recorded(), await journalUrl(), newEnvironment()]
+    await importDirectory({ journal, environment, directory: { dataDir } })
+    const directory = { dataDir: await newDirectory() }
+    const { databases, writes, close } = await openLmdbParts(directory)
+    const state = {
+      environment,
+      id: randomUUID(),
+      node: 'export',
+      number: 0,
+      token: randomUUID(),
+      partial: null,
+    }
+    await writes.write(0, () => writeViewState(databases, state))
+    await close()
+    await exportDirectory({ journal, environment, directory })
+    const store = await openLmdbStore(directory)
+    expect(store.lastCycle()?.cycleId).toBe(cycleIdAt(5))
+    await store.close()
   })
 
   test('a view whose journal is lost serves by itself, and can be imported again', async () => {

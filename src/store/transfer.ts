@@ -8,7 +8,6 @@ import { mebibyte, withRelease } from '../base/index.js'
 import { databasePath } from './lmdb/environment.js'
 import {
   bytesOf,
-  isViewOfJournal,
   kinds,
   readViewState,
   removeViewState,
@@ -172,7 +171,7 @@ export async function exportDirectory({
   const transfer = async (): Promise<TransferFacts> => {
     const parts = await openLmdbParts(directory)
     target = parts
-    if (isViewOfJournal(parts.databases) || !isEmpty(parts.databases))
+    if (!isEmpty(parts.databases))
       throw new StoreError('unusable', `the directory ${directory.dataDir} has data; export into a new one`)
     // Until it is whole, it is a view that nobody serves or detaches.
     const node = `export on ${hostname()}#${randomUUID()}`

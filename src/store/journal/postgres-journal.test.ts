@@ -17,7 +17,7 @@ import { bytesOf } from '../../../test/helpers/store-samples.js'
 import { packRecord } from '../records/index.js'
 import { partBytesMax, type Change } from './changes.js'
 import { JournalConnection, UnknownOutcome } from './connection.js'
-import { Refusal } from './journal.js'
+import { leaseMs, Refusal } from './journal.js'
 import { PostgresJournal } from './postgres-journal.js'
 import { journalSchemaVersion, migrateSchema } from './schema.js'
 
@@ -207,6 +207,44 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       },
     )
 
+    test('a record that becomes shorter takes no part of another key, kind or environment with it', async () => {
+      const [one, two] = await Promise.all([newJournal(), newJournal()])
+      const large = packRecord(0, [new Uint8Array(2 * partBytesMax).map((_, i) => i % 251)])
+      const others: Change[] = [
+        { kind: 'requests', key: 2, value: large },
+        { kind: 'responses', key: 1, value: large },
+      ]
+      const first: Change = { kind: 'requests', key: 1, value: large }
+      const [{ epoch }, { epoch: otherEpoch }] = [await lease(one), await lease(two)]
+      await one.append(entry(epoch, 0, [first, ...others]))
+      await two.append(entry(otherEpoch, 0, [first]))
+      const short: Change = { ...first, value: record(9) }
+      await one.append(entry(epoch, 1, [short]))
+      const { changes } = await read(one)
+      expect(changes).toHaveLength(3)
+      expect(changes).toEqual(expect.arrayContaining([short, ...others]))
+      expect((await read(two)).changes).toEqual([first])
+      await Promise.all([one.close(), two.close()])
+    })
+
+    test('pruning an environment takes no entry and no removal from another one', async () => {
+      const [one, two] = await Promise.all([newJournal(), newJournal()])
+      const removal: Change = { kind: 'chain', key: 5, value: null }
+      const marks = []
+      for (const journal of [one, two]) {
+        const { epoch } = await lease(journal)
+        await journal.append(entry(epoch, 0, [pool(1), { ...removal, value: record(5) }]))
+        marks.push((await journal.state()).head)
+        await journal.append(entry(epoch, 1, [removal]))
+      }
+      await one.prune((await one.state()).epoch, 0)
+      expect((await read(one, marks[0])).result).toEqual({ kind: 'diverged' })
+      // The removal of the newest entry too: who has read it needs it no longer.
+      expect((await read(one)).changes).toEqual([pool(1)])
+      expect((await read(two, marks[1])).changes).toEqual([removal])
+      await Promise.all([one.close(), two.close()])
+    })
+
     test('environments in one database are isolated', async () => {
       const [one, two] = await Promise.all([newJournal(), newJournal()])
       const [first, second] = [await lease(one), await lease(two)]
@@ -245,6 +283,22 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
         expect((await two.state()).isFree).toBe(true)
         await lease(two, 'two')
         await lease(one, 'one').catch(() => undefined)
+      }
+      await Promise.all([one.close(), two.close()])
+    })
+
+    test('a lease that ends later than one that was just renewed is held up to twice its time, and then free', async () => {
+      const environment = newEnvironment()
+      const [one, two] = [await newJournal(environment), await newJournal(environment)]
+      await lease(one, 'one')
+      for (const [shareOfLease, isFree] of [
+        [1.5, false],
+        [1.9, false],
+        [2.1, true],
+      ] as const) {
+        const text = `update understudy.environment set lease_until = clock_timestamp() + ${shareOfLease * leaseMs} * interval '1 ms' where name = '${environment}'`
+        ;(await cluster()).sql(text, undefined, 'journal')
+        expect((await two.state()).isFree).toBe(isFree)
       }
       await Promise.all([one.close(), two.close()])
     })

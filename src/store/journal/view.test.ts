@@ -244,6 +244,39 @@ describe('what a view was before', () => {
     expect([...contents.responses.getKeys({})]).toEqual([2])
   })
 
+  test('so does one that is interrupted and begins again in the same process', async () => {
+    const contents = createMemoryContents()
+    let count = 0
+    const journal = journalOf((...call) => reading(changeOf(++count), count === 1)(...call))
+    const view = openView(contents, journal)
+    await expect(view.read()).rejects.toThrow('the connection is lost')
+    expect(await view.read()).toMatchObject({ isComplete: true })
+    expect([...contents.responses.getKeys({})]).toEqual([2])
+  })
+
+  test('a view that was emptied in part has read nothing, also after a restart', async () => {
+    const contents = createMemoryContents()
+    const changes = (['responses', 'requests'] as const).map((kind) => ({ ...changeOf(1), kind }))
+    const journal = journalOf(async (from, apply) => {
+      if (from.number > 0) return { kind: 'diverged' }
+      await apply(changes, true, head)
+      return { kind: 'followed', head }
+    })
+    await openView(contents, journal).read()
+    // The process ends at the second of the two writes that empty it.
+    let writeCount = 0
+    const view = memoryParts({
+      contents,
+      beforeWrite: () => {
+        if (++writeCount > 1) throw new StoreError('failed', 'the process ended')
+      },
+    })
+    const emptied = new View({ journal, view, name: 'one', log: silentLog })
+    await expect(emptied.read()).rejects.toThrow('the process ended')
+    expect(contents.responses.size + contents.requests.size).toBe(1)
+    expect(openView(contents, journal).mark.number).toBe(0)
+  })
+
   test('a view that has read one entry of an environment is refused by another one of its name', async () => {
     const contents = createMemoryContents()
     await openView(contents, journalOf(reading(changeOf(1)))).read()

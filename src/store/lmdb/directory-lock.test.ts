@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { builtFile } from '../../base/index.js'
+import { openFilesIn } from '../../../test/helpers/open-files.js'
 import { lockDirectory } from '../index.js'
 
 let directory: string
@@ -115,6 +116,7 @@ test('a lock file that is a link is refused, and its target is unchanged', async
     link(victim, join(directory, 'understudy.lock'))
     await expect(lockDirectory(directory)).rejects.toMatchObject({ code: 'unusable' })
     expect(readFileSync(victim, 'utf8')).toBe('mine')
+    expect(openFilesIn(directory)).toEqual([])
     await rm(join(directory, 'understudy.lock'))
   }
 })

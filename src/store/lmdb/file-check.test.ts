@@ -21,7 +21,8 @@ import { checkDatabaseFile } from './file-check.js'
 import { agreedProblem } from './tree-check.js'
 import { openLmdbStore } from './open-lmdb-store.js'
 import { readMeta } from './page-layout.js'
-import { cycleSample } from '../../../test/helpers/store-samples.js'
+import { openFilesIn } from '../../../test/helpers/open-files.js'
+import { cycleSample, largeCycleSample } from '../../../test/helpers/store-samples.js'
 
 /** `findings`: one for each check. The meta pages change during the first `commits` checks. */
 function agreed(findings: readonly (string | null)[], commits: number): string | null {
@@ -73,6 +74,30 @@ test('a damaged page is reported while other pages change: only the meta pages s
   onTestFinished(() => writer.terminate().then(() => undefined))
   await once(writer, 'message')
   await expect(checkDatabaseFile(path, 'read')).rejects.toThrow('is damaged')
+})
+
+test('a file that lacks its last page is read while a server writes to it, and is no whole backup', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'understudy-look-'))
+  onTestFinished(() => rmSync(dataDir, { recursive: true }))
+  const path = databasePath(dataDir)
+  // The newest state is in the first and in the second meta page, in turns.
+  for (let number = 1; number <= 4; number++) {
+    const store = await openLmdbStore({ dataDir })
+    await store.appendCycle(largeCycleSample(number, 100_000))
+    await store.close()
+    const file = readFileSync(path)
+    const lastPages = [0, pageBytes].map((start) => readMeta(file.subarray(start))?.lastPage ?? 0)
+    const needed = (Math.max(...lastPages) + 1) * pageBytes
+    writeFileSync(path, file.subarray(0, needed))
+    expect(await checkDatabaseFile(path, 'read whole')).toBe('whole')
+    truncateSync(path, needed - 1)
+    await expect(checkDatabaseFile(path, 'read whole')).rejects.toThrow(
+      `is truncated: ${needed - 1} bytes, ${needed} are in use`,
+    )
+    expect(openFilesIn(dataDir)).toEqual([])
+    expect(await checkDatabaseFile(path, 'read')).toBe('whole')
+    writeFileSync(path, file)
+  }
 })
 
 test('a large file is checked in a thread, and damage that the thread finds is reported', async () => {

@@ -390,6 +390,18 @@ test('the last of 250 images is read: damage to it is the only problem that is r
   expect(await problems()).toEqual([`image bytes, ${last}: the stored image is damaged`])
 })
 
+test('a vector has at most 16,384 numbers', async () => {
+  const encoder = 'cd'.repeat(32)
+  const store = await openLmdbStore({ dataDir })
+  await store.models.putEmbeddings(encoder, [{ key: bytesOf(1), vector: new Float32Array(16_384) }])
+  await store.close()
+  expect(await problems()).toEqual([])
+  const other = await openLmdbStore({ dataDir })
+  await other.models.putEmbeddings(encoder, [{ key: bytesOf(1), vector: new Float32Array(16_385) }])
+  await other.close()
+  expect(await problems()).toEqual([expect.stringContaining('16385 numbers')])
+})
+
 test('ids, images and outcomes under a wrong key are reported', async () => {
   await tamper((db) => {
     const [id] = db.cycleIds.getKeys({})

@@ -34,6 +34,8 @@ import {
   weightsSample,
 } from '../../../test/helpers/store-samples.js'
 
+import { openFilesIn } from '../../../test/helpers/open-files.js'
+
 const samples = new URL('../../../test/helpers/store-samples.ts', import.meta.url).href
 
 const imageKey = { gallId: '야구', postNo: 12, position: 3 }
@@ -229,6 +231,7 @@ describe('a data directory that cannot be used is refused in one line', () => {
         if (version < schemaVersion)
           expect(message).toMatch(/`understudy export`.*sends all pending posts again/)
         expect(await readFile(databasePath(dataDir))).toEqual(before)
+        expect(openFilesIn(directory)).toEqual([])
         await rm(databasePath(dataDir))
       }
     },

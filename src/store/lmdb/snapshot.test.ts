@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { databasePath } from './environment.js'
+import { packRecord, schemaKey, schemaVersion } from '../records/index.js'
+import { databasePath, openDatabases } from './environment.js'
 import { openLmdbStore } from './open-lmdb-store.js'
+import { openFilesIn } from '../../../test/helpers/open-files.js'
 import {
   bytesOf,
   cycleIdAt,
@@ -53,6 +55,22 @@ describe('a snapshot', () => {
     await expect(snapshot.store.putOutcomes([])).rejects.toThrow('reading only')
     await snapshot.store.close()
   })
+
+  test.each([schemaVersion - 1, schemaVersion + 1])(
+    'of a file with schema version %i is refused, and the file is closed',
+    async (version) => {
+      await store.close()
+      const databases = await openDatabases(dataDir, 1 << 30)
+      const record = packRecord(0, [bytesOf(version, 0, 0, 0)])
+      databases.root.transactionSync(() => databases.meta.putSync(schemaKey, record))
+      await databases.root.close()
+      await expect(openSnapshot(databasePath(dataDir))).rejects.toMatchObject({
+        code: 'unusable',
+        message: expect.stringContaining(`has schema version ${version}`) as string,
+      })
+      expect(openFilesIn(dataDir)).toEqual([])
+    },
+  )
 
   test('copies itself to a file that opens with the same cycles', async () => {
     for (let number = 1; number <= 3; number++) await store.appendCycle(cycleSample(number))

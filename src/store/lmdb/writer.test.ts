@@ -1,6 +1,8 @@
 /** The write queue, over an environment that fails on demand where a real disk would. */
 import { describe, expect, test } from 'vitest'
+import { mebibyte } from '../../base/index.js'
 import { StoreError } from '../store-error.js'
+import { pageBytes } from './environment.js'
 import { commitChannel, Writer, type WriteEnvironment } from './writer.js'
 
 /** Transactions as LMDB has them, over a list of lines. `faults` may change between two writes. */
@@ -90,6 +92,28 @@ describe('the write queue', () => {
     expect(await large('c')).toBe('c')
   })
 
+  test('a commit takes 32 MiB of writes, and not a byte more', async () => {
+    for (const [bytes, expected] of [
+      [16 * mebibyte, 1],
+      [16 * mebibyte + 1, 2],
+    ] as const) {
+      const { write, commitCount } = createEnvironment()
+      await Promise.all([write('a', 16 * mebibyte), write('b', bytes)])
+      expect(commitCount()).toBe(expected)
+    }
+  })
+
+  test('the queue holds 256 MiB, and not a byte more', async () => {
+    for (const [bytes, status] of [
+      [156 * mebibyte, 'fulfilled'],
+      [156 * mebibyte + 1, 'rejected'],
+    ] as const) {
+      const { write } = createEnvironment()
+      const [, second] = await Promise.allSettled([write('a', 100 * mebibyte), write('b', bytes)])
+      expect(second.status).toBe(status)
+    }
+  })
+
   test('a write that throws is rolled back alone', async () => {
     const { write, writer, committed } = createEnvironment()
     const before = write('a')
@@ -169,6 +193,19 @@ describe('the write queue', () => {
     faults.bytesInUse = 0
     await write('b')
     expect(committed).toEqual(['b'])
+  })
+
+  test('a write may fill the file up to its limit, together with what a transaction adds', async () => {
+    const addedBytes = 256 * pageBytes
+    for (const [bytes, status] of [
+      [1000, 'fulfilled'],
+      [1001, 'rejected'],
+    ] as const) {
+      const { faults, write } = createEnvironment()
+      faults.bytesInUse = 1e9 - addedBytes - 1000
+      const [result] = await Promise.allSettled([write('a', bytes)])
+      expect(result.status).toBe(status)
+    }
   })
 
   test('once a write is refused, the writer is healthy again after a cycle, or a write of that size', async () => {
