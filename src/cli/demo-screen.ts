@@ -2,18 +2,19 @@
  * The last screen of `understudy demo`: the page, what an editor wants to know, and commands to go on with.
  */
 import { join } from 'node:path'
-import type { Difference, PostKey, Ranker, Report } from '../contract/index.js'
-import type { NotablePost, NotablePosts } from '../history/index.js'
-import { shellWord } from '../settings/index.js'
-import { kstTime, minutes } from './format.js'
-import { paragraphs } from './report/report-text.js'
 import {
   isComparable,
-  percentWithInterval,
-  pickSentences,
-  rankerLabel,
-  windowSentence,
-} from './report/wording.js'
+  rankerNames,
+  type Difference,
+  type PostKey,
+  type Ranker,
+  type Report,
+} from '../contract/index.js'
+import type { NotablePost, NotablePosts } from '../history/index.js'
+import { shellWord } from '../settings/index.js'
+import { cellText, paragraphs } from './data-table.js'
+import { kstTime, minutes } from './format.js'
+import { pickSentences, windowSentence } from './history/report-text.js'
 import { fitCells, formatTable } from './text-table.js'
 
 const titleCellsMax = 60
@@ -78,9 +79,10 @@ function comparisonOf({ rankers, differences }: Report, columns: number | undefi
     const isOfThis = ({ a, b }: Difference): boolean => a === 'model' && b === name
     return differences.find(isOfThis)?.verdict ?? ''
   }
+  const nameOf = rankerNames(rankers, 'en')
   const rows = rankers.map((ranker) => [
-    rankerLabel(ranker.name),
-    percentWithInterval(ranker.rank_percentile),
+    nameOf(ranker.name),
+    cellText({ kind: 'ranked', value: ranker.rank_percentile }),
     verdictOn(ranker),
   ])
   const note =

@@ -66,6 +66,21 @@ test('a table that is too wide for the terminal wraps one column', () => {
   expect(formatTable(['', 'title', ''], rows, { cellsMax: undefined, column: 1 })).toContain('반갑습니다')
 })
 
+test('a table that is too wide for the terminal wraps its titles first', () => {
+  const table = formatTable(['order', 'ranked below a post'], [['a long name', '5']], {
+    cellsMax: 19,
+    column: 0,
+  })
+  expect(table.split('\n')).toEqual([
+    'order        ranked',
+    '              below',
+    '             a post',
+    '───────────  ──────',
+    'a long name       5',
+    '',
+  ])
+})
+
 test('control characters and changes of direction in a cell are spaces', () => {
   const table = formatTable(['a', 'b'], [['\u001b[31mred', 'one\u202eowt']])
   expect(table.split('\n')[2]).toBe(' [31mred  one owt')

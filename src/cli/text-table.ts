@@ -70,8 +70,9 @@ const gap = '  '
 
 /**
  * Rows under a header with aligned columns; columns of numbers are right-aligned. If the table is wider than `cellsMax`,
- * the width of a terminal, the cells of one `column` are wrapped between words; if that is not enough, each row becomes a
- * list of its cells. Cells may come from clients and model packages: control characters become spaces.
+ * the width of a terminal, first the titles and then the cells of one `column` are wrapped between words; if that is not
+ * enough, each row becomes a list of its cells. Cells may come from clients and model packages: control characters become
+ * spaces.
  */
 export function formatTable(
   head: readonly string[],
@@ -79,14 +80,15 @@ export function formatTable(
   { cellsMax = Infinity, column = 0 }: { cellsMax?: number | undefined; column?: number } = {},
 ): string {
   const rows = texts.map((row) => row.map(inOneLine))
-  const widths = head.map((title, index) =>
-    Math.max(...[title, ...rows.map((row) => row[index] ?? '')].map(cellWidth)),
-  )
-  const excess = widths.reduce((sum, width) => sum + width + gap.length, -gap.length) - cellsMax
+  const contents = head.map((_, index) => Math.max(...rows.map((row) => cellWidth(row[index] ?? '')), 0))
+  const excessOf = (cells: readonly number[]): number =>
+    cells.reduce((sum, width) => sum + width + gap.length, -gap.length) - cellsMax
+  let widths = head.map((title, index) => Math.max(contents[index]!, cellWidth(title)))
+  if (excessOf(widths) > 0)
+    widths = head.map((title, index) => Math.max(contents[index]!, longestWord([title])))
   const width = widths[column] ?? 0
-  const words = [head[column] ?? '', ...rows.flatMap((row) => (row[column] ?? '').split(/(?<=[ ,])/))]
-  const wrappedCells = width - Math.max(0, excess)
-  if (wrappedCells < Math.max(...words.map((word) => cellWidth(word.trimEnd()))))
+  const wrappedCells = width - Math.max(0, excessOf(widths))
+  if (wrappedCells < longestWord([head[column] ?? '', ...rows.map((row) => row[column] ?? '')]))
     return rowLists(head, rows, cellsMax)
   widths[column] = wrappedCells
   const isNumeric = head.map((_, index) => {
@@ -98,6 +100,11 @@ export function formatTable(
       head.map((_, index) => (index === column ? piece : number === 0 ? (row[index] ?? '') : '')),
     ),
   )
+  const titles = head.map((title, index) => wrapCells(title, widths[index]!))
+  const titleLines = Math.max(...titles.map(({ length }) => length))
+  const headLines = Array.from({ length: titleLines }, (_, number) =>
+    titles.map((pieces) => pieces[number] ?? ''),
+  )
   const line = (row: readonly string[]): string =>
     widths
       .map((cells, index) => {
@@ -108,7 +115,13 @@ export function formatTable(
       .join(gap)
       .trimEnd()
   const rule = widths.map((cells) => '─'.repeat(cells))
-  return `${[head, rule, ...wrapped].map(line).join('\n')}\n`
+  return `${[...headLines, rule, ...wrapped].map(line).join('\n')}\n`
+}
+
+/** Cells of the longest word that wrapping does not break. */
+function longestWord(texts: readonly string[]): number {
+  const words = texts.flatMap((text) => text.split(/(?<=[ ,])/))
+  return Math.max(0, ...words.map((word) => cellWidth(word.trimEnd())))
 }
 
 /** The width of a table. */

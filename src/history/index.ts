@@ -12,9 +12,7 @@ export {
   type PoolEffect,
 } from './check-bodies.js'
 export { evaluate } from './evaluation/evaluate.js'
-export { outcomeCounters } from './evaluation/outcomes.js'
 export { notablePosts, type NotablePost, type NotablePosts } from './evaluation/notable-posts.js'
-export { ndcgDepths, topDepths } from './evaluation/ranker-evaluation.js'
 export { explainPost } from './explain/explain-post.js'
 export { exportStore, type ExportOptions } from './export/export-store.js'
 export { queryExport, tablesIn, viewSql, type QueryResult } from './export/query.js'

@@ -65,7 +65,7 @@ test.each([
   [10_000, '10K'],
   [123_456, '123K'],
   [1_234_567, '1.23M'],
-  [-12_345_678, '-12.3M'],
+  [-12_345_678, '−12.3M'],
 ])('%d has at most three digits from 10,000 on: %s', (value, text) => {
   expect(format.compact(value)).toBe(text)
 })
@@ -74,7 +74,7 @@ test.each([
   [0, 'share', '0.0 to 0.0'],
   [-0.0004, 'points', '0.0 to 0.0'],
   [0.034, 'points', '+3.4 to +3.4'],
-  [-0.012, 'points', '-1.2 to -1.2'],
+  [-0.012, 'points', '−1.2 to −1.2'],
   [0.971, 'share', '97.1 to 97.1'],
 ] as const)('the ends of an interval have signs only for differences: %d %s', (end, unit, text) => {
   expect(format.range([end, end], unit)).toBe(text)
@@ -83,9 +83,9 @@ test.each([
 test('shares, differences and rates have their units; nothing that changes has no rate', () => {
   expect(format.percent(0.98765)).toBe('98.8%')
   expect(format.percent(0.98765, 0)).toBe('99%')
-  expect(format.points(-0.0661)).toBe('-6.6 pp')
+  expect(format.points(-0.0661)).toBe('−6.6 pp')
   expect([format.rate(1234), format.rate(-5), format.rate(0), format.rate(null)]).toEqual([
-    ...['+1,234/h', '-5/h', '', ''],
+    ...['+1,234/h', '−5/h', '', ''],
   ])
   expect([format.score(0.7344), format.decimal(0.7344, 2), format.minutes(90)]).toEqual([
     ...['0.734', '0.73', '1 h 30 min'],
@@ -140,7 +140,7 @@ test('Korean has its own dates, units and large numbers', () => {
     format.compact(12_345),
     format.percent(0.987),
     format.points(-0.05),
-  ]).toEqual(['3시간 5분', '1.23만', '98.7%', '-5.0%p'])
+  ]).toEqual(['3시간 5분', '1.23만', '98.7%', '−5.0%p'])
   expect(format.counted(1234, t.units.cycles)).toBe('cycle 1,234개')
 })
 

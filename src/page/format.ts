@@ -130,7 +130,11 @@ export function counted(count: number, written: (count: number, digits: string) 
 
 function fixed(value: number, digits: number, options: Intl.NumberFormatOptions = {}): string {
   const fraction = { minimumFractionDigits: digits, maximumFractionDigits: digits }
-  return formats[language].number({ ...options, ...fraction }).format(value)
+  // The sign of Unicode is as wide as +, and no line ends after it.
+  return formats[language]
+    .number({ ...options, ...fraction })
+    .format(value)
+    .replace('-', '−')
 }
 
 /** `1,234` */
@@ -148,7 +152,10 @@ export function compact(value: number | null | undefined): string {
   if (value === null || value === undefined) return dash
   const size = Math.abs(value)
   if (size < 1e4) return fixed(value, size < 10 && !Number.isInteger(value) ? 1 : 0)
-  return formats[language].number({ notation: 'compact', maximumSignificantDigits: 3 }).format(value)
+  return formats[language]
+    .number({ notation: 'compact', maximumSignificantDigits: 3 })
+    .format(value)
+    .replace('-', '−')
 }
 
 /** A score or a head: `0.734`. */

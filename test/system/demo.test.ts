@@ -53,7 +53,9 @@ test('demo shows the page, posts by title, the comparison and the next steps, ke
   expect(JSON.parse(await explanation)).toMatchObject({ gall_id: gallId, post_no: Number(postNo) })
   expect(output).toMatch(/Model \/\s+weights:\s+demo-1 \/\s+initial/)
   expect(output).toMatch(/of\s+these\s+[1-9]\d*\s+picks\s+are\s+decided/)
-  expect(output).toMatch(/^model +\d+ % .*\ntransport-test-1 +\d+ % [^]*\nrecommendations +\d+ % /m)
+  expect(output).toMatch(
+    /^model \(demo-1\) +[\d.]+ % .*\ntransport-test-1 +[\d.]+ % [^]*\nby recommendations +[\d.]+ % /m,
+  )
   expect(output).not.toContain('{"')
   demo.child.kill('SIGINT')
   expect(await demo.ended).toBe(0)

@@ -194,11 +194,10 @@ describe('explain', () => {
     await recorded.putOutcomes([outcome, other], cycleMs(30))
     const { stdout } = explain(recorded, 'g', '3', '--cycle', id(2))
     expect(stdout).toMatch(
-      /^g\/3 {2}제목 3 ㅋㅋ\n▸ visit 1: entered \S+, saved \(night\) at \S+ \S+ KST, reported by/,
+      /^g\/3 {2}제목 3 ㅋㅋ\n[^]*\n1 \(shown below\) +\S+ +\S+ +saved +night +\S+ \S+\n2 +\S+ +– +pending /,
     )
-    expect(stdout).toMatch(/\n {2}visit 2: entered \S+, pending\n/)
     expect(stdout).toMatch(/\nScore in 3 of 3 cycles, [\d.]+ to [\d.]+: {2}[▁▂▃▄▅▆▇█]{3}\n/)
-    expect(stdout).toMatch(/\ninput +value +percentile +median +over median +over missing\n/)
+    expect(stdout).toMatch(/\nInput +Value +Median +Percentile +Effect +Over missing\n/)
     expect(stdout).toMatch(/\nPlaced on night at \S+ by an operator, hidden at \S+\.\nhours +views/)
     expect(stdout.match(/Placed on/g)).toHaveLength(1)
     expect(explanation(recorded, 'g', '3').outcomes).toMatchObject([{ placement_id: 'p1' }])

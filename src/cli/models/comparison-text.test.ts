@@ -5,7 +5,6 @@ import { expect, test } from 'vitest'
 import { comparisonFixture } from '../../../test/helpers/report-fixtures.js'
 import type { Comparison, ScoreFigures } from '../../contract/index.js'
 import { quantileShares } from '../../history/index.js'
-import { versionsSentence } from '../report/wording.js'
 import { cellWidth } from '../text-table.js'
 import { comparisonText } from './comparison-text.js'
 
@@ -66,6 +65,12 @@ test('each figure is that of its label and of its version', () => {
     'v-2 | 0 | 280 | 8',
     'largest movers | cycle | rank, A → B | score, A → B | title',
     'g/7 | 20260302T0905 | 80 → 2.5 of 90 | 0.123 → 0.876 | 제목',
-    versionsSentence(comparisonFixture.quality.difference),
+    'Quality over these cycles, with 95 % intervals:',
+    'Order | Ranked below a saved post | Saved posts found | Decided picks saved | Hidden or deleted | Earlier',
+    'v-1 | 51.1 % (50.0 to 53.0) | 53.1 % (52.0 to 55.0) | 52.1 % (51.0 to 54.0) | 54.1 % (53.0 to 56.0) | 41 min',
+    'v-2 | 41.1 % (40.0 to 43.0) | 43.1 % (42.0 to 45.0) | 42.1 % (41.0 to 44.0) | 44.1 % (43.0 to 46.0) | 51 min',
+    'Differences with 95 % intervals, and their verdicts:',
+    'Order | Against | Difference | Verdict | Posts | More days needed',
+    'v-1 | v-2 | +6.0 pp (+4.9 to +7.2) | better | 1,060 | –',
   ])
 })

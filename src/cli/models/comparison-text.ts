@@ -1,10 +1,18 @@
 /**
  * A comparison of two models as text for a terminal.
  */
-import type { AgreementFigures, Comparison, MoverFigures } from '../../contract/index.js'
+import {
+  differenceTable,
+  rankerTable,
+  reportWords,
+  type AgreementFigures,
+  type Comparison,
+  type DataTable,
+  type MoverFigures,
+} from '../../contract/index.js'
 import { overlapDepths, quantileShares, scoreSources } from '../../history/index.js'
+import { tableText } from '../data-table.js'
 import { counted, number, percent } from '../format.js'
-import { versionsSentence } from '../report/wording.js'
 import { formatTable } from '../text-table.js'
 
 const moversShown = 10
@@ -19,9 +27,17 @@ export function comparisonText(comparison: Comparison, columns: number | undefin
     ...(pooled === null ? [] : [scoresTable(comparison, pooled, columns)]),
     sourcesTable(comparison, columns),
     ...(movers.length === 0 ? [] : [moversTable(movers.slice(0, moversShown), columns)]),
-    `${versionsSentence(quality.difference)}\n`,
+    ...qualityTables(quality).map((table) => `${table.caption}:\n${tableText(table, columns)}`),
   ]
   return blocks.join('\n')
+}
+
+/** Of the posts that were decided in the time of the cycles. */
+function qualityTables({ first, second, difference }: Comparison['quality']): DataTable[] {
+  return [
+    rankerTable([first, second], reportWords.en.qualityCaption, 'en'),
+    differenceTable([difference], [first, second], 'en'),
+  ]
 }
 
 function summary(comparison: Comparison): string {

@@ -4,6 +4,7 @@
  */
 import {
   parseInstant,
+  type outcomeCounters,
   type AgeFigures,
   type Outcome,
   type OutcomeFigures,
@@ -14,7 +15,6 @@ import type { OutcomeEntry } from '../../store/index.js'
 import { quantile, spearman } from '../ranking.js'
 
 export const outcomeAges = [1, 6, 24, 48] as const
-export const outcomeCounters = ['views', 'up', 'down', 'comment_cnt'] as const
 
 /** Figures of the placements with from ≤ placed_at ≤ to, milliseconds since 1970. */
 export function outcomeFigures(

@@ -2,6 +2,7 @@
  * The rankers of a report and the scores by which each orders the pool of a cycle: the model that served, other versions, and
  * baselines that need no model.
  */
+import type { Baseline } from '../../contract/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 import type { RecordedScores } from '../recorded-cycles.js'
 import { shadowHeads, weightedScores, weightsOf, type ReplayedScores } from '../version-scores.js'
@@ -41,7 +42,7 @@ export function versionRanker(version: string, store: Store, replayed?: Replayed
 }
 
 export function baselineRankers({ entries, visits }: EvaluationWindow): Ranker[] {
-  const scoresOf: Readonly<Record<string, Ranker['scores']>> = {
+  const scoresOf: Readonly<Record<Baseline, Ranker['scores']>> = {
     views: ({ views }) => views,
     up: ({ up }) => up,
     comment_cnt: ({ comment_cnt }) => comment_cnt,

@@ -4,6 +4,7 @@
  */
 import {
   assert,
+  effectOf,
   type ChangedInput,
   type ExplainedChange,
   type ExplainedInput,
@@ -49,10 +50,10 @@ export async function explainScore(
   const { score, changes } = await scoreChanges(scorer, weights, inputs.postRow, rows)
   const explained = parts.map(({ part }, index) => ({
     ...part,
-    over_median: effectOf(changes[2 * index]),
-    over_missing: effectOf(changes[2 * index + 1]),
+    over_median: addedBy(changes[2 * index]),
+    over_missing: addedBy(changes[2 * index + 1]),
   }))
-  return { score, inputs: explained.sort((a, b) => sizeOf(b) - sizeOf(a)) }
+  return { score, inputs: explained.sort((a, b) => Math.abs(effectOf(b) ?? 0) - Math.abs(effectOf(a) ?? 0)) }
 }
 
 /** The score of a row, and the changes of it when other rows replace the row; null for none. */
@@ -70,13 +71,8 @@ async function scoreChanges(
 }
 
 /** What a value adds is the opposite of what its replacement changes. */
-function effectOf(change: number | null | undefined): number | null {
+function addedBy(change: number | null | undefined): number | null {
   return change === null || change === undefined ? null : 0 - change
-}
-
-/** How far page and command draw its bar. */
-function sizeOf({ over_median, over_missing }: ExplainedInput): number {
-  return Math.abs(over_median ?? over_missing ?? 0)
 }
 
 /** An input, and the row of the post with another value of it. */

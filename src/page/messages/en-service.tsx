@@ -61,7 +61,6 @@ export const serviceEn = {
     correlation: 'Rank correlation',
     inCommon: 'In common',
     meanDifference: 'Mean difference',
-    quality: 'Quality over these cycles, with 95 % intervals',
     commands: 'Commands',
     backTo: (version: Node) => <>Back to {version}, which scored before:</>,
   },

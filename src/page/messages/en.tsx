@@ -1,16 +1,18 @@
 /** The English texts of the page by view, and with them the table that every language fills. */
 import type { ComponentChildren as Node } from 'preact'
+import { explainWords } from '../../contract/explain-words.js'
 import { healthSentences } from '../../contract/health.js'
 import { refusalSentences } from '../../contract/refusals.js'
+import { reportWords } from '../../contract/report-words.js'
 import { warningSentences } from '../../contract/warnings.js'
+import { words } from '../../contract/words.js'
 import { inputsEn } from './en-inputs.js'
-import { reportEn } from './en-report.js'
 import { plural, serviceEn } from './en-service.js'
-import { words } from './en-words.js'
 
 export const en = {
-  words,
-  report: reportEn,
+  words: words.en,
+  report: reportWords.en,
+  explain: explainWords.en,
   inputs: inputsEn,
   ...serviceEn,
   warningKinds: warningSentences,
@@ -110,7 +112,6 @@ export const en = {
       </>
     ),
     none: 'none',
-    missingValue: 'missing',
     withoutTitle: 'without a title',
     closeDetails: 'Close the details',
   },
@@ -271,38 +272,11 @@ export const en = {
     scoredIn: 'Scored in',
     pending: 'Pending',
     expired: 'Title and text of this post expired with the cycle in which it arrived.',
-    visits: 'Visits',
-    visitsCaption: 'Stays of the post in the pool, oldest first',
-    visit: 'Visit',
-    shownBelow: 'shown below',
-    entered: 'Entered with',
-    expiredCycle: 'an expired cycle',
-    left: 'Left with',
-    scores: 'Scores of the visit',
-    scoresCaption: 'Score and rank by cycle, newest first',
-    cycle: 'Cycle',
-    model: 'Model',
-    weights: 'Weights',
-    why: 'Why this score',
-    whyCaption: 'Inputs of the model, largest effect first',
     whyText: (cycle: string, score: string, weights: string) =>
       `Cycle ${cycle}, score ${score}. Weights: ${weights}. A bar shows what the value adds to the score, compared with the ` +
       'median of the pool; the gallery is compared with an unknown one. To the right it raises the score.',
     whyMissing: 'The last column is what it adds compared with a missing value.',
     noEffects: 'The effects of the inputs cannot be computed:',
-    input: 'Input',
-    value: 'Value',
-    present: 'present',
-    median: 'Median',
-    percentile: 'Percentile',
-    effect: 'Effect',
-    overMissing: 'Over missing',
-    heads: {
-      p_views: 'predicted views',
-      p_comments: 'predicted comments',
-      p_up: 'predicted recommendations',
-      downvote_share: 'predicted down-vote share',
-    },
   },
 }
 

@@ -2,6 +2,7 @@
  * The texts of the page in the reader's language. `en.tsx` is the table; `ko.tsx` has the same members, which the compiler and a
  * test check. `t` is the table in force: read it while drawing, never once for all when a module is loaded.
  */
+import { wordOf } from '../../contract/words.js'
 import { en, type Messages } from './en.js'
 import { ko } from './ko.js'
 
@@ -28,7 +29,7 @@ export function languageOf(preferred: readonly string[]): Language {
   return 'en'
 }
 
-/** An identifier of the API, such as `missing_title`, in words; one that the table lacks as it is. */
+/** An identifier of the API, such as `missing_title`, in words of the reader's language. */
 export function word(name: string): string {
-  return Object.hasOwn(t.words, name) ? t.words[name as keyof Messages['words']] : name.replaceAll('_', ' ')
+  return wordOf(t.words, name)
 }

@@ -56,7 +56,6 @@ export const serviceKo: typeof serviceEn = {
     correlation: '순위 상관',
     inCommon: '겹침',
     meanDifference: '평균 차이',
-    quality: '이 기간의 품질과 95% 구간',
     commands: '명령',
     backTo: (version) => <>이전에 쓰던 {version} 버전으로 되돌리기:</>,
   },

@@ -1,10 +1,11 @@
 /** The Korean texts of the page, by view. Terms of the contract, such as cycle and model_version, stay as they are. */
+import { explainWords } from '../../contract/explain-words.js'
+import { reportWords } from '../../contract/report-words.js'
+import { words } from '../../contract/words.js'
 import type { Messages } from './en.js'
 import { health, refusals, warningKinds } from './ko-facts.js'
 import { inputsKo } from './ko-inputs.js'
-import { reportKo } from './ko-report.js'
 import { serviceKo } from './ko-service.js'
-import { words } from './ko-words.js'
 
 /** What a check that is not well means; what the service says follows. */
 const unwell: Readonly<Record<string, string>> = {
@@ -17,8 +18,9 @@ const unwell: Readonly<Record<string, string>> = {
 }
 
 export const ko: Messages = {
-  words,
-  report: reportKo,
+  words: words.ko,
+  report: reportWords.ko,
+  explain: explainWords.ko,
   inputs: inputsKo,
   ...serviceKo,
   warningKinds,
@@ -116,7 +118,6 @@ export const ko: Messages = {
       </>
     ),
     none: '없음',
-    missingValue: '값 없음',
     withoutTitle: '제목 없음',
     closeDetails: '상세 닫기',
   },
@@ -276,37 +277,10 @@ export const ko: Messages = {
     scoredIn: '채점 횟수',
     pending: '대기 시간',
     expired: '이 글의 제목과 본문은 접수된 cycle과 함께 보관 기간이 지났습니다.',
-    visits: '대기 이력',
-    visitsCaption: '대기 목록에 머문 기록, 오래된 순',
-    visit: '회차',
-    shownBelow: '아래에 표시',
-    entered: '들어온 cycle',
-    expiredCycle: '보관 기간이 지난 cycle',
-    left: '나간 cycle',
-    scores: '회차별 점수',
-    scoresCaption: 'cycle별 점수와 순위, 최신순',
-    cycle: 'cycle',
-    model: '모델',
-    weights: '가중치',
-    why: '점수의 이유',
-    whyCaption: '모델 입력값, 영향이 큰 순',
     whyText: (cycle, score, weights) =>
       `cycle ${cycle}, 점수 ${score}. 가중치: ${weights}. 막대는 이 값이 점수를 얼마나 올리거나 내렸는지를 나타냅니다. ` +
       '오른쪽 막대는 점수를 올린 것입니다. 대기 목록의 중앙값과, 갤러리는 모르는 갤러리일 때와 비교합니다.',
     whyMissing: '마지막 열은 값이 없을 때와 비교한 영향입니다.',
     noEffects: '입력값의 영향을 계산할 수 없습니다:',
-    input: '입력값',
-    value: '값',
-    present: '있음',
-    median: '중앙값',
-    percentile: '백분위',
-    effect: '영향',
-    overMissing: '없을 때 대비',
-    heads: {
-      p_views: '조회 예측',
-      p_comments: '댓글 예측',
-      p_up: '추천 예측',
-      downvote_share: '비추천 비율 예측',
-    },
   },
 }

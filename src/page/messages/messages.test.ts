@@ -43,7 +43,7 @@ test('each language has every message, and no message is empty', () => {
 
 /** Contract terms, names of figures, units, and what has only arguments. */
 const untranslated = [
-  /^(words\.cycle|cycles\.cycle|post\.cycle|frame\.cycles|data\.cycles|models\.cycles|report\.cycles|cycles\.cycleTitle|cycles\.ofCycle)$/,
+  /^(words\.cycle|cycles\.cycle|post\.cycle|frame\.cycles|data\.cycles|models\.cycles|report\.cycles|explain\.cycle|cycles\.cycleTitle|cycles\.ofCycle)$/,
   /^units\.(kst|range|points|countOf|ofCount)$/,
   /^(language\.(tag|other)|frame\.reason)$/,
   /^now\.(checkSays|dueAt|failed)$/,

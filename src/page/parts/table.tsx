@@ -3,7 +3,7 @@
  * mean with its 95 % interval on a scale that the rows share.
  */
 import type { ComponentChildren } from 'preact'
-import type { Interval } from '../../contract/index.js'
+import type { Estimated } from '../../contract/tables.js'
 import { percent, points, range } from '../format.js'
 import { t } from '../messages/index.js'
 import { Guarded } from './guarded.js'
@@ -89,17 +89,14 @@ export interface Scale {
 }
 
 /** Every share is drawn on the same axis, so that figures and tables can be compared. */
-export const shareScale: Scale = { low: 0, high: 1, reference: 0.5 }
+export const shareScale: Scale = { low: 0, high: 1 }
+/** The same, where half is chance. */
+export const rankedScale: Scale = { ...shareScale, reference: 0.5 }
 export const shareAxis: readonly AxisMark[] = [
   [0, '0'],
   [0.5, '50'],
-  [1, '100 %'],
+  [1, '100%'],
 ]
-
-interface Estimated {
-  readonly mean: number | null
-  readonly ci95: Interval | null
-}
 
 const width = 160
 const height = 16

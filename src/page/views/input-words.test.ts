@@ -12,7 +12,7 @@ test.each([
   ['views_log', log(12_345), 'views', '12.3K'],
   ['log1p(views)', log(40), 'views', '40'],
   ['comment_cnt_missing', 1, 'comments unknown', 'yes'],
-  ['up_gain_log', log(-7), 'recommendations since the reading before', '-7'],
+  ['up_gain_log', log(-7), 'recommendations since the reading before', '−7'],
   ['views_per_hour', log(250), 'views per hour now', '250/h'],
   ['down_per_hour_of_life', log(1.5), 'down-votes per hour since it was written', '1.5/h'],
   ['views_momentum', Math.log(2), 'views: pace now, against its average', '×2.00'],

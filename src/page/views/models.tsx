@@ -3,9 +3,10 @@ import type { ModelFacts, Models as ModelsData, ModelUse } from '../service/api.
 import type { Comparison, VerificationReport } from '../../contract/index.js'
 import { useQuery } from '../service/query.js'
 import { bytes, counted, cycleLabel, dayClock, decimal, integer, milliseconds, percent } from '../format.js'
-import { t, word } from '../messages/index.js'
+import { differenceTable, rankerTable } from '../../contract/report-tables.js'
+import { language, t, word } from '../messages/index.js'
+import { DataTableView } from '../parts/data-table.js'
 import { Badge, Command, Disclosure, Facts, Missing, Text, type Fact, type Tone } from '../parts/common.js'
-import { DifferenceTable, rankerNames, RankerTable } from './report-tables.js'
 
 /** A package that is copied into the models directory causes no event. */
 const everyMs = 30_000
@@ -157,7 +158,7 @@ export function ComparisonOf({ version }: { readonly version: string }) {
   const { data, error } = useQuery<Comparison>(`/api/models/${version}/comparison`)
   if (data === null) return <Missing error={error} what={t.data.comparison} loading={t.data.comparisonRead} />
   const { cycles, posts, median, quality } = data
-  const nameOf = rankerNames([quality.first, quality.second])
+  const rankers = [quality.first, quality.second]
   if (median === null) return <p class="empty">{t.models.nothingShared}</p>
   const overlap = Object.entries(median.overlap).flatMap(([depth, share]) =>
     share === null ? [] : [t.models.overlap(percent(share, 0), depth)],
@@ -177,12 +178,8 @@ export function ComparisonOf({ version }: { readonly version: string }) {
           [t.models.meanDifference, decimal(median.mean_absolute_difference, 4)],
         ]}
       />
-      <DifferenceTable
-        differences={[quality.difference]}
-        nameOf={nameOf}
-        caption={t.report.comparisonCaption(nameOf(quality.difference.a))}
-      />
-      <RankerTable caption={t.models.quality} rankers={[quality.first, quality.second]} />
+      <DataTableView table={rankerTable(rankers, t.report.qualityCaption, language)} />
+      <DataTableView table={differenceTable([quality.difference], rankers, language)} />
     </>
   )
 }

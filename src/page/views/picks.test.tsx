@@ -36,7 +36,7 @@ test('each pending post has its columns', () => {
       Age: '3.7 h',
       Views: '12.3K+1,250/h',
       Up: '41+4.1/h',
-      Down: '42-4.2/h',
+      Down: '42−4.2/h',
       Comments: '43',
     },
     {

@@ -199,7 +199,7 @@ function HeadLegend() {
     <ul class="legend heads-legend" aria-label={t.picks.heads}>
       {heads.map(({ name, color }) => (
         <li key={name}>
-          <Swatch color={color} /> {t.post.heads[name]}
+          <Swatch color={color} /> {t.explain.heads[name]}
         </li>
       ))}
     </ul>
@@ -212,7 +212,7 @@ export function Heads({ facts }: { readonly facts: PostFacts }) {
     <span class="heads">
       {heads.map(({ name, color }) => {
         const value = facts[name] ?? null
-        const text = `${t.post.heads[name]} ${score(value)}`
+        const text = `${t.explain.heads[name]} ${score(value)}`
         return value === null ? null : (
           <span key={name} class="head" role="img" aria-label={text} title={text}>
             <span style={{ width: `${100 * value}%`, background: colorOf(color) }} />

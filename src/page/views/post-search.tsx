@@ -8,7 +8,7 @@ import { useQuery } from '../service/query.js'
 import { Badge, Missing, Panel, Text } from '../parts/common.js'
 import { Table } from '../parts/table.js'
 import { postAddress } from '../router.js'
-import { fateTones } from './explained.js'
+import { stateTones } from '../parts/data-table.js'
 import { unscoredText, useSettled } from './picks.js'
 import { PostLink } from './post-link.js'
 
@@ -114,12 +114,12 @@ function LeftList({ search }: { readonly search: string }) {
               title: t.post.outcome,
               cell: ({ reason, tier }) => (
                 <>
-                  <Badge tone={fateTones[reason] ?? 'plain'}>{word(reason)}</Badge>
+                  <Badge tone={stateTones[reason] ?? 'plain'}>{word(reason)}</Badge>
                   {tier !== null && <Badge tone="accent">{tier}</Badge>}
                 </>
               ),
             },
-            { title: t.post.left, kind: 'number', cell: ({ cycle_id }) => cycleLabel(cycle_id) },
+            { title: t.explain.left, kind: 'number', cell: ({ cycle_id }) => cycleLabel(cycle_id) },
           ]}
         />
       )}

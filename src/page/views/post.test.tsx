@@ -51,7 +51,7 @@ describe('a pending post', () => {
     expect(tileOf(html(), 'Counters')).toEqual({
       figure: '54,321 views',
       Up: '61 (+6.1/h)',
-      Down: '62 (-6.2/h)',
+      Down: '62 (−6.2/h)',
       Comments: '63',
       'Send-to-Best': '64 (+6.4/h)',
       Read: '2026-03-02 12:07',
@@ -146,17 +146,19 @@ describe('the visits', () => {
         'Entered with': 'an expired cycle',
         'Left with': '03-01 10:05',
         Outcome: 'aged out',
+        Tier: '–',
         Decided: '2026-03-01 10:01',
       },
       {
-        Visit: '2 shown below',
+        Visit: '2 (shown below)',
         'Entered with': '03-02 10:15',
         'Left with': '03-02 11:30',
-        Outcome: 'savednight',
+        Outcome: 'saved',
+        Tier: 'night',
         Decided: '2026-03-02 11:21',
       },
     ])
-    expect(badgesOf(labelled(html(), 'Visits'))).toEqual(['plain aged out', 'ok saved', 'accent night'])
+    expect(badgesOf(labelled(html(), 'Visits'))).toEqual(['plain aged out', 'ok saved'])
   })
 
   test('have the score and the rank of each cycle, newest first', () => {
@@ -169,8 +171,8 @@ describe('the visits', () => {
       Weights: `w-${of}`,
     })
     expect(rowsOf(html(), /^Score and rank by cycle/)).toEqual([
-      row('03-02 10:25', 'scored', '0.543', '44', 403),
-      row('03-02 10:20', 'scored', '0.432', '33', 402),
+      row('03-02 10:25', 'scored', '0.5432', '44', 403),
+      row('03-02 10:20', 'scored', '0.4321', '33', 402),
       row('03-02 10:15', 'missing clock', '–', '–', 401),
     ])
   })
@@ -199,7 +201,7 @@ describe('the explanation', () => {
 
   test('names its cycle, score and weights', () => {
     expect(textOf(panel())).toContain(
-      'Cycle 03-02 10:25, score 0.543. Weights: views 1.5, comments 0.25, recommendations 0.75, down-vote share 0.1.',
+      'Cycle 03-02 10:25, score 0.5432. Weights: views 1.5, comments 0.25, recommendations 0.75, down-vote share 0.1.',
     )
   })
 
@@ -214,9 +216,9 @@ describe('the explanation', () => {
     })
     expect(rowsOf(panel(), /^Inputs of the model/)).toEqual([
       row('log_views', '9.421', '7.251', '87%', '+0.0812', '+0.1234'),
-      row('age_hours', '12', '5', '12%', '-0.0345', '–'),
+      row('age_hours', '12', '5', '12%', '−0.0345', '–'),
       row('text, as the model reads it', 'present', '–', '–', '+0.0456', '+0.0456'),
-      row('snapshot_up', 'missing', '3.500', '–', '-0.0567', '–'),
+      row('snapshot_up', 'missing', '3.500', '–', '−0.0567', '–'),
     ])
   })
 

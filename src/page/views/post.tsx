@@ -59,7 +59,7 @@ function OnePost({ gallId, postNo }: PostKey) {
       {explanation !== null ? (
         <>
           <Visits explanation={explanation} />
-          <VisitCycles cycles={explanation.cycles} />
+          <VisitCycles explanation={explanation} />
         </>
       ) : (
         (post === null || history.error?.status !== 404) && (
@@ -82,7 +82,7 @@ function PendingTiles({ post }: { readonly post: Post }) {
         facts={[
           [t.post.status, post.score === null ? unscoredText(post) : null],
           ...heads.map(({ name }): Fact => [
-            t.post.heads[name],
+            t.explain.heads[name],
             typeof post[name] === 'number' ? decimal(post[name]) : null,
           ]),
         ]}

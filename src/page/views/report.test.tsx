@@ -73,30 +73,51 @@ test('each order has the mean and the interval of each figure', () => {
 
 test('the model and each version have a verdict against each order: difference, posts, and the days that it needs', () => {
   const html = render()
-  const row = (against: string, difference: string, verdict: string, posts: string, days: string) => ({
+  const row = (
+    order: string,
+    against: string,
+    difference: string,
+    verdict: string,
+    posts: string,
+    days: string,
+  ) => ({
+    Order: order,
     Against: against,
     Difference: difference,
     Verdict: verdict,
     Posts: posts,
     'More days needed': days,
   })
-  expect(rowsOf(html, 'model (m-1), against each other order')).toEqual([
-    row('v-2', '+5.0 pp +3.9 to +6.2', 'better', '1,050', '0'),
-    row('by views', '-4.0 pp -5.1 to -2.8', 'worse', '960', '0'),
-    row('newest first', '+0.3 pp -0.8 to +1.5', 'cannot be told apart', '1,003', '17'),
-    row('by recommendations', '–', 'nothing in common', '0', '–'),
-  ])
-  expect(rowsOf(html, 'v-2, against each other order')).toEqual([
-    row('by views', '-9.0 pp -10.1 to -7.8', 'worse', '910', '0'),
+  const model = 'model (m-1)'
+  expect(rowsOf(html, /^Differences/)).toEqual([
+    row(model, 'v-2', '+5.0 pp +3.9 to +6.2', 'better', '1,050', '–'),
+    row(model, 'by views', '−4.0 pp −5.1 to −2.8', 'worse', '960', '–'),
+    row(model, 'newest first', '+0.3 pp −0.8 to +1.5', 'cannot be told apart', '1,003', '17'),
+    row(model, 'by recommendations', '–', 'nothing in common', '0', '–'),
+    row('v-2', 'by views', '−9.0 pp −10.1 to −7.8', 'worse', '910', '–'),
   ])
   expect(badgesOf(labelled(html, 'Comparison'))).toEqual([
     ...['ok better', 'fail worse', 'plain cannot be told apart', 'plain nothing in common', 'fail worse'],
   ])
 })
 
+test('more than a year of days is not a number', () => {
+  const [difference] = reportFixture.differences
+  const days = (more_days: number | null): string | undefined => {
+    const one = { ...difference!, verdict: 'cannot be told apart' as const, more_days }
+    return rowsOf(render({ differences: [one] }), /^Differences/)[0]?.['More days needed']
+  }
+  expect([68_889, 365, null].map(days)).toEqual(['more than a year', '365', '–'])
+})
+
 test('without a save there is nothing to compare, and the rest is shown', () => {
-  const html = render({ visits: { ...reportFixture.visits, saved: 0 } })
-  expect(textOf(html)).toContain('nothing to compare the model with yet.')
+  const html = render({
+    rankers: reportFixture.rankers.map((one) => ({
+      ...one,
+      rank_percentile: { mean: null, n: 0, ci95: null },
+    })),
+  })
+  expect(textOf(html)).toContain('the model has ranked no post that the operators saved.')
   expect(html).not.toContain('aria-label="Comparison"')
   expect(labelled(html, 'First scores')).toContain('<table')
 })
@@ -106,8 +127,8 @@ test('each group has its figures', () => {
     {
       Gallery: 'g1',
       'Ranked below a saved post': '61.1% 60.1 to 63.1',
-      Precision: '63%',
-      Recall: '64%',
+      'Saved posts found': '64%',
+      'Decided picks saved': '63%',
       Saved: '602',
       Picked: '603',
       'Picked and saved': '604',
@@ -116,8 +137,8 @@ test('each group has its figures', () => {
     {
       Gallery: 'unknown',
       'Ranked below a saved post': '–',
-      Precision: '–',
-      Recall: '74%',
+      'Saved posts found': '74%',
+      'Decided picks saved': '–',
       Saved: '702',
       Picked: '703',
       'Picked and saved': '704',
@@ -183,7 +204,7 @@ test('placements have the medians of each picker by age, and the correlations', 
     },
   ])
   expect(rowsOf(html, /^Spearman/)).toEqual([
-    { Age: '48 h', Placements: '721', ...counters('0.11', '-0.12', '0.13', '0.14') },
+    { Age: '48 h', Placements: '721', ...counters('0.11', '−0.12', '0.13', '0.14') },
   ])
   const outcomes = { placements: 0, by_picker: [], score_correlation: [] }
   expect(textOf(render({ outcomes }))).not.toContain('Placements')
@@ -192,8 +213,12 @@ test('placements have the medians of each picker by age, and the correlations', 
 describe('first scores', () => {
   test('have their counts and reasons', () => {
     expect(factsOf(labelled(render(), 'First scores'))).toEqual({
-      'On time': '98.0% (target 99%)',
-      Counts: '8,001 on time, 81 late, 82 never, 83 not counted',
+      'Share on time': '98.0%',
+      Target: '99%',
+      'on time': '8,001',
+      late: '81',
+      never: '82',
+      'not counted': '83',
       'missing title': '91',
       'no cycle': '92',
     })
@@ -238,7 +263,7 @@ describe('as a document', () => {
   test('it has the figures of the page, every kind of group, and a title', () => {
     expect(html).toMatch(/^<!doctype html>\n<html lang="en">.*<\/html>\n$/s)
     expect(elementsOf(html, 'title')).toEqual(['Rehearsal 2026-03-02 00:05 to 2026-03-03 23:55 KST'])
-    for (const caption of [/^Means with/, /^model \(m-1\), against/, /^700 placements/])
+    for (const caption of [/^Means with/, /^Differences/, /^700 placements/])
       expect(rowsOf(html, caption)).toEqual(rowsOf(render(), caption))
     expect(rowsOf(html, 'Figures of the model by Hour of the decision (KST)')).toMatchObject([
       { Posts: '901', Picked: '903' },

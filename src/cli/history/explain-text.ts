@@ -2,17 +2,17 @@
  * The text of `understudy explain`.
  */
 import {
-  headNames,
-  type CycleSummary,
+  explainWords,
+  inputTable,
+  scoreTable,
+  visitTable,
   type ExplainedAgainst,
   type ExplainedCycle,
-  type ExplainedInput,
   type Explanation,
-  type VisitSummary,
   type Weights,
-} from '../contract/index.js'
-import { kstTime } from './format.js'
-import { formatTable, inOneLine, tableCells } from './text-table.js'
+} from '../../contract/index.js'
+import { cellText, signed, tableText } from '../data-table.js'
+import { formatTable, inOneLine } from '../text-table.js'
 
 /** Cycles of the table; all are in the JSON. */
 const cyclesShown = 12
@@ -20,68 +20,35 @@ const sparklineCells = 60
 
 /** Fits a terminal of `columns` cells. */
 export function explanationText(explanation: Explanation, columns?: number): string {
-  const { gall_id, post_no, candidate, visits, visit, cycles, explained, against, outcomes } = explanation
+  const { gall_id, post_no, candidate, explained, against, outcomes } = explanation
   const heading = [`${gall_id}/${post_no}`, ...(candidate === null ? [] : [candidate.title])].join('  ')
   const sections = [
-    `${inOneLine(heading)}\n` + visits.map((each, index) => visitText(each, index, index === visit)).join(''),
-    cyclesText(cycles, columns),
-    explained === null ? 'No stored cycle of this visit scored the post.\n' : cycleText(explained, columns),
+    `${inOneLine(heading)}\n`,
+    `${explainWords.en.visitsCaption}:\n${tableText(visitTable(explanation, 'en'), columns)}`,
+    scoresText(explanation, columns),
+    explained === null
+      ? 'No stored cycle of this visit scored the post.\n'
+      : cycleText(explained, gall_id, columns),
     against === null || explained === null ? '' : againstText(against, explained, columns),
     outcomesText(outcomes, columns),
   ]
   return sections.filter((section) => section !== '').join('\n')
 }
 
-function visitText(visit: VisitSummary, index: number, isExplained: boolean): string {
-  const entered =
-    visit.entered_cycle === null ? 'entered with an expired cycle' : `entered ${visit.entered_cycle}`
-  const tier = visit.tier === null ? '' : ` (${visit.tier})`
-  const fate =
-    visit.fate === 'open'
-      ? 'pending'
-      : `${visit.fate}${tier} at ${decidedText(visit)}, reported by cycle ${visit.left_cycle ?? '?'}`
-  return `${isExplained ? '▸' : ' '} visit ${index + 1}: ${entered}, ${fate}\n`
-}
-
-/** KST, as in cycle ids. */
-function decidedText({ decided_at }: VisitSummary): string {
-  return decided_at === null ? '?' : `${kstTime(decided_at)} KST`
-}
-
-function cyclesText(cycles: readonly CycleSummary[], columns: number | undefined): string {
+function scoresText(explanation: Explanation, columns: number | undefined): string {
+  const { cycles } = explanation
   const scores = cycles.flatMap(({ score }) => (score === null ? [] : [score]))
   if (cycles.length === 0) return 'No stored cycle has a result for this visit.\n'
-  const shown = cycles.slice(-cyclesShown)
-  const more = cycles.length - shown.length
+  const more = Math.max(0, cycles.length - cyclesShown)
+  const table = scoreTable(explanation, cyclesShown, 'en')
   return (
     (scores.length === 0
       ? ''
       : `Score in ${scores.length} of ${cycles.length} cycles, ${Math.min(...scores).toFixed(4)} to ` +
         `${Math.max(...scores).toFixed(4)}:  ${sparkline(scores)}\n\n`) +
-    cyclesTable(shown, columns) +
+    `${table.caption}:\n${tableText(table, columns)}` +
     (more > 0 ? `${more} earlier cycles are in the output of --json.\n` : '')
   )
-}
-
-/** A narrow terminal shows no heads; they are in the JSON. */
-function cyclesTable(cycles: readonly CycleSummary[], columns: number | undefined): string {
-  const heads = headNames.filter((name) => cycles.some((cycle) => cycle.heads[name] !== undefined))
-  const tableWith = (shownHeads: typeof heads): { head: string[]; rows: string[][] } => ({
-    head: ['cycle', 'status', 'score', 'rank', ...shownHeads, 'weights', 'model'],
-    rows: cycles.map((cycle) => [
-      cycle.cycle_id,
-      cycle.reason ?? cycle.status,
-      cycle.score === null ? '' : cycle.score.toFixed(4),
-      cycle.rank === null ? '' : `${cycle.rank} of ${cycle.scored}`,
-      ...shownHeads.map((name) => cycle.heads[name]?.toFixed(4) ?? ''),
-      cycle.weights_version,
-      cycle.model_version,
-    ]),
-  })
-  const whole = tableWith(heads)
-  const isWide = columns !== undefined && tableCells(whole.head, whole.rows) > columns
-  const { head, rows } = isWide ? tableWith([]) : whole
-  return formatTable(head, rows, { cellsMax: columns })
 }
 
 const bars = '▁▂▃▄▅▆▇█'
@@ -101,7 +68,7 @@ export function sparkline(values: readonly number[]): string {
     .join('')
 }
 
-function cycleText(explained: ExplainedCycle, columns: number | undefined): string {
+function cycleText(explained: ExplainedCycle, gallId: string, columns: number | undefined): string {
   const { cycle_id, score, rank, scored, model_version, weights, weights_version, problem } = explained
   const now = explained.score_now
   const head =
@@ -114,7 +81,8 @@ function cycleText(explained: ExplainedCycle, columns: number | undefined): stri
       : `The recorded inputs give ${now.toFixed(6)} here: another provider, or inputs that are not recorded.\n`,
   ]
   if (explained.inputs.length === 0) return head + notes.join('')
-  return `${head}${notes.join('')}\n${inputsTable(explained.inputs, columns)}`
+  const table = inputTable(explained.inputs, gallId, 'en')
+  return `${head}${notes.join('')}\n${table.caption}:\n${tableText(table, columns)}`
 }
 
 const differenceShown = 1e-4
@@ -125,25 +93,13 @@ function weightsText(weights: Weights): string {
     .join(', ')
 }
 
-function inputsTable(inputs: readonly ExplainedInput[], columns: number | undefined): string {
-  const rows = inputs.map((input) => [
-    input.name,
-    input.missing ? 'missing' : input.value === null ? 'present' : number(input.value),
-    input.percentile === null ? '' : `${(100 * input.percentile).toFixed(0)} %`,
-    input.median === null ? '' : number(input.median),
-    change(input.over_median),
-    change(input.over_missing),
-  ])
-  const head = ['input', 'value', 'percentile', 'median', 'over median', 'over missing']
-  return formatTable(head, rows, { cellsMax: columns })
+function inputText(name: string, value: number | null): string {
+  const instead = value === null ? explainWords.en.missing : null
+  return cellText({ kind: 'inputValue', value: { name, value, instead } })
 }
 
-function number(value: number): string {
-  return String(Number(value.toPrecision(5)))
-}
-
-function change(value: number | null): string {
-  return value === null ? '' : `${value < 0 ? '' : '+'}${value.toFixed(4)}`
+function change(value: number): string {
+  return signed(value, 4)
 }
 
 function againstText(
@@ -160,7 +116,7 @@ function againstText(
   const weights = versionChange(against.weights_version, explained.weights_version)
   const model = versionChange(against.model_version, explained.model_version)
   const rows = inputs.map(({ name, kind, from, to, change: effect }) => {
-    const values = [from, to].map((value) => (value === null ? 'missing' : number(value)))
+    const values = [from, to].map((value) => inputText(name, value))
     return [name, ...(kind === 'feature' ? values : ['', '']), change(effect)]
   })
   return (

@@ -3,11 +3,11 @@
  * may be running.
  */
 import type { Command } from 'commander'
-import { explainPost, failures, historySettingNames } from '../history/index.js'
-import { addSettingFlags, integerArgument, printResult, type CommandContext } from './context.js'
+import { explainPost, failures, historySettingNames } from '../../history/index.js'
+import { addSettingFlags, integerArgument, printResult, type CommandContext } from '../context.js'
 import { explanationText } from './explain-text.js'
-import { withModels } from './models/loaded-models.js'
-import type { Flags } from './read-settings.js'
+import { withModels } from '../models/loaded-models.js'
+import type { Flags } from '../read-settings.js'
 
 export function addExplainCommand(program: Command, context: CommandContext): void {
   const command = program
