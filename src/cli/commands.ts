@@ -1,5 +1,5 @@
 /**
- * All commands with the examples of their help pages. `main.ts` builds the program from this table.
+ * All commands with the examples of their help pages. `program.ts` builds the program from this table.
  */
 import type { Command } from 'commander'
 import { addBackupCommand } from './backup-command.js'

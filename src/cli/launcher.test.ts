@@ -13,9 +13,10 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { projectDir } from '../../test/helpers/project.js'
-import { nodeFlags } from '../base/index.js'
+import { builtFile, nodeFlags } from '../base/index.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy launcher-'))
 afterAll(() => rmSync(root, { recursive: true }))
@@ -34,6 +35,8 @@ beforeEach(() => {
     mkdirSync(join(project, folder), { recursive: true })
   }
   copyFileSync(join(projectDir, 'bin', 'understudy'), launcher)
+  mkdirSync(join(project, 'scripts'))
+  copyFileSync(join(projectDir, 'scripts/pinned'), join(project, 'scripts/pinned'))
   writeFileSync(join(project, 'dist/cli/main.js'), program)
   for (const pinned of pinnedPackages) {
     mkdirSync(join(project, 'node_modules', pinned, 'bin'), { recursive: true })
@@ -98,15 +101,32 @@ test('a project that is not built is an error that names the command', () => {
   expect(status).toBe(1)
 })
 
-test('without the pinned Node, the launcher runs Node 22 from the PATH and no other version', () => {
-  rmSync(join(project, 'node_modules'), { recursive: true })
-  const path = (folder: string): NodeJS.ProcessEnv => ({ PATH: [folder, '/usr/bin', '/bin'].join(delimiter) })
-  expect(launch(launcher, [], path(dirname(process.execPath))).status).toBe(0)
-  const fake = join(project, 'fake')
-  mkdirSync(fake)
-  writeFileSync(join(fake, 'node'), '#!/bin/sh\necho v20.1.0\n', { mode: 0o755 })
-  const { status, stderr } = launch(launcher, [], path(fake))
-  expect(stderr).toContain('needs Node 22, and the one on the PATH is v20.1.0: run `npm ci`')
+test.each(['bin/understudy', 'scripts/pinned'])(
+  'without the pinned Node, %s runs Node 22 from the PATH and no other version',
+  (file) => {
+    rmSync(join(project, 'node_modules'), { recursive: true })
+    const run = (folder: string) =>
+      launch(join(project, file), ['node', '--version'], {
+        PATH: [folder, '/usr/bin', '/bin'].join(delimiter),
+      })
+    expect(run(dirname(process.execPath)).status).toBe(0)
+    const fake = join(project, 'fake')
+    mkdirSync(fake)
+    writeFileSync(join(fake, 'node'), '#!/bin/sh\necho v20.1.0\n', { mode: 0o755 })
+    const { status, stderr } = run(fake)
+    expect(stderr).toContain('needs Node 22, and the one on the PATH is v20.1.0: run `npm ci`')
+    expect(status).toBe(1)
+  },
+)
+
+test('the program names the version of Node that it needs if another one runs it', () => {
+  const other = `data:text/javascript,Object.defineProperty(process,'version',{value:'v20.1.0'})`
+  const { status, stderr } = launch(process.execPath, [
+    '--import',
+    other,
+    fileURLToPath(builtFile('cli/main.js')),
+  ])
+  expect(stderr).toMatch(/^understudy: needs Node 22, and this is v20\.1\.0: .*\n$/)
   expect(status).toBe(1)
 })
 
