@@ -201,134 +201,34 @@ function textsOf(codes: Float64Array, distinct: readonly string[]): (string | nu
 // ---- float32
 
 const floatBytes = 4
-const uint32Bytes = 4
-/** The most top bytes, which are the sign and most of the exponent of a float, for which a column has codes. */
-const topsMax = 16
-/** No position of a top byte. */
-const noCode = 255
-/** Bits of a code, by the number of top bytes in a column. */
-const codeWidths = [
-  { topsMax: 1, width: 0 },
-  { topsMax: 2, width: 1 },
-  { topsMax: 4, width: 2 },
-  { topsMax, width: 4 },
-] as const
+const countBytes = 4
 
-/**
- * The form of a column of floats: one of these, or the bits of a code. A coded column has the lower two bytes of each float, the
- * third bytes, the codes, and the top bytes for which they stand. The values of a head are of similar magnitude; their lower bytes
- * do not shrink.
- */
-const floatForm = { absent: 255, plain: 8 } as const
-
-interface PackedFloats {
-  readonly form: number
-  readonly bytes: Uint8Array
-}
-
-/** u32 rows · u8 form of each column · the columns */
+/** u32 rows · u8 of each column: 1, or 0 without values · the floats of each column with values, little-endian */
 function packFloats(columns: readonly NamedValues[], count: number): Uint8Array {
-  const packed = columns.map(({ values }) => packColumn(values as Float32Array | null))
-  return Buffer.concat([
-    uint32(count),
-    Uint8Array.from(packed, ({ form }) => form),
-    ...packed.map(({ bytes }) => bytes),
-  ])
-}
-
-function packColumn(values: Float32Array | null): PackedFloats {
-  if (values === null) return { form: floatForm.absent, bytes: new Uint8Array(0) }
-  const { buffer, byteOffset, byteLength, length } = values
-  const bits = new Uint32Array(buffer, byteOffset, length)
-  const { tops, codeOf } = topsOf(bits)
-  const width = codeWidths.find((code) => tops.length <= code.topsMax)?.width
-  if (width === undefined || codedBytes(length, width) >= byteLength)
-    return { form: floatForm.plain, bytes: new Uint8Array(buffer, byteOffset, byteLength) }
-  const bytes = new Uint8Array(codedBytes(length, width))
-  const parts = codedParts(bytes, length, width)
-  parts.tops.set(tops)
-  const { lower, third, codes } = parts
-  for (let row = 0; row < length; row++) {
-    const value = bits[row]!
-    lower[row] = value
-    third[row] = value >>> 16
+  const head = new Uint8Array(countBytes + columns.length)
+  viewOf(head).setUint32(0, count, true)
+  const parts = [head]
+  for (const [index, { values }] of columns.entries()) {
+    if (values === null) continue
+    const { buffer, byteOffset, byteLength } = values as Float32Array<ArrayBuffer>
+    head[countBytes + index] = 1
+    parts.push(new Uint8Array(buffer, byteOffset, byteLength))
   }
-  // Without bits there are no codes.
-  const coded = width === 0 ? 0 : length
-  for (let row = 0; row < coded; row++)
-    codes[(row * width) >> 3]! |= codeOf[bits[row]! >>> 24]! << ((row * width) & 7)
-  return { form: width, bytes }
-}
-
-/** The distinct top bytes, in order of appearance, and the position of each; one more than a column can have ends the search. */
-function topsOf(bits: Uint32Array): { readonly tops: readonly number[]; readonly codeOf: Uint8Array } {
-  const tops: number[] = []
-  const codeOf = new Uint8Array(256).fill(noCode)
-  for (let row = 0; row < bits.length && tops.length <= topsMax; row++) {
-    const top = bits[row]! >>> 24
-    if (codeOf[top] === noCode) codeOf[top] = tops.push(top) - 1
-  }
-  return { tops, codeOf }
+  return Buffer.concat(parts)
 }
 
 function unpackFloats(table: TableDeclaration, bytes: Uint8Array): Record<string, Values | number> {
   const count = viewOf(bytes).getUint32(0, true)
-  let at = uint32Bytes + table.columns.length
+  let at = countBytes + table.columns.length
+  const columnsStored = bytes.subarray(countBytes, at).reduce((sum, stored) => sum + stored, 0)
+  if (bytes.length !== at + columnsStored * count * floatBytes)
+    throw new Error('a stored table of floats has the wrong length')
   const rows: Record<string, Values | number> = { count }
   for (const [index, { name }] of table.columns.entries()) {
-    const form = bytes[uint32Bytes + index]!
-    const end = at + floatsBytes(form, count)
-    if (end > bytes.length) throw wrongLength()
-    rows[name] = form === floatForm.absent ? null : unpackColumn(form, bytes.subarray(at, end), count)
-    at = end
+    rows[name] = null
+    if (bytes[countBytes + index] === 0) continue
+    // A copy begins aligned.
+    rows[name] = new Float32Array(Uint8Array.from(bytes.subarray(at, (at += count * floatBytes))).buffer)
   }
-  if (at !== bytes.length) throw wrongLength()
   return rows
-}
-
-function wrongLength(): Error {
-  return new Error('a stored table of floats has the wrong length')
-}
-
-function floatsBytes(form: number, count: number): number {
-  if (form === floatForm.absent) return 0
-  if (form === floatForm.plain) return count * floatBytes
-  if (codeWidths.some(({ width }) => width === form)) return codedBytes(count, form)
-  throw new Error(`a stored column of floats has the unknown form ${form}`)
-}
-
-function unpackColumn(form: number, stored: Uint8Array, count: number): Float32Array {
-  // A copy begins aligned.
-  const bytes = Uint8Array.from(stored)
-  if (form === floatForm.plain) return new Float32Array(bytes.buffer)
-  const { lower, third, codes, tops } = codedParts(bytes, count, form)
-  const codeMask = tops.length - 1
-  const bits = new Uint32Array(count)
-  for (let row = 0; row < count; row++) {
-    const code = form === 0 ? 0 : (codes[(row * form) >> 3]! >> ((row * form) & 7)) & codeMask
-    bits[row] = (tops[code]! << 24) | (third[row]! << 16) | lower[row]!
-  }
-  return new Float32Array(bits.buffer)
-}
-
-function codedBytes(count: number, width: number): number {
-  return count * 3 + Math.ceil((count * width) / 8) + 2 ** width
-}
-
-/** The parts of a coded column: views of `bytes`, which must begin aligned. */
-function codedParts({ buffer }: Uint8Array<ArrayBuffer>, count: number, width: number) {
-  const codesAt = count * 3
-  const topsAt = codesAt + Math.ceil((count * width) / 8)
-  return {
-    lower: new Uint16Array(buffer, 0, count),
-    third: new Uint8Array(buffer, count * 2, count),
-    codes: new Uint8Array(buffer, codesAt, topsAt - codesAt),
-    tops: new Uint8Array(buffer, topsAt, 2 ** width),
-  }
-}
-
-function uint32(value: number): Uint8Array {
-  const bytes = new Uint8Array(uint32Bytes)
-  viewOf(bytes).setUint32(0, value, true)
-  return bytes
 }
