@@ -122,15 +122,22 @@ def predict(manifest, features, vectors):
         session = onnxruntime.InferenceSession(str(PACKAGE / graph["file"]), providers=["CPUExecutionProvider"])
         feeds = {}
         for matrix, names in graph["inputs"].items():
-            # A list has one input for each feature.
-            columns = [(names, matrices[matrix])] if isinstance(names, str) else [
-                (name, features[:, index:index + 1]) for index, name in enumerate(names)]
-            feeds.update(columns)
+            feeds.update([(names, matrices[matrix])] if isinstance(names, str) else parts(session, names, features))
         size = graph.get("batch", len(features))
         for head, output in graph["outputs"].items():
             parts = [run(session, feeds, output, start, size) for start in range(0, len(features), size)]
             computed[head] = np.concatenate(parts)[:len(features)]
     return {head: computed[head] for head in HEADS if head in computed}
+
+
+def parts(session, names, features):
+    """The inputs of a list: each takes as many features as it has columns; the only one that does not state them takes the rest."""
+    shapes = {port.name: port.shape for port in session.get_inputs()}
+    widths = [1 if len(shapes[name]) == 1 else shapes[name][1] for name in names]
+    known = [width for width in widths if isinstance(width, int)]
+    rest = features.shape[1] - sum(known) if len(known) == len(names) - 1 else 1
+    ends = np.cumsum([width if isinstance(width, int) else rest for width in widths])
+    return zip(names, np.split(features, ends[:-1], axis=1))
 
 
 def run(session, feeds, output, start, size):

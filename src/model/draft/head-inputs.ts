@@ -70,7 +70,8 @@ export function draftInputs(
   findings.need(
     `${member}.inputs`,
     `nothing here has values for ${unassigned.map(({ name }) => name).join(', ')}: a head reads features, the vector of a text encoder, that ` +
-      'of an image encoder, and a gallery_index, an input each, and the graphs of these encoders belong into the package',
+      'of an image encoder, and a gallery_index, an input each, and the graphs of these encoders belong into the package. If they are parts of the features, list them in inputs.features in the order of ' +
+      'the features',
   )
   return null
 }

@@ -47,7 +47,7 @@ export interface Manifest {
    * Features of the catalogue in the order of the columns of the feature input, each a name, or a name with a transform.
    * Required when a head has an input for features.
    */
-  features?: (Name | FeatureColumn)[] & tags.MinItems<1>
+  features?: (Name | FeatureColumn)[]
   /**
    * `imputed` (the default): a missing value becomes the feature's value for missing inputs, often 0 with an indicator
    * feature. `nan`: it is NaN in the matrix, as tree models expect.
@@ -121,7 +121,10 @@ export interface HeadManifest extends GraphManifest {
 }
 
 export interface HeadInputs {
-  /** [N, number of features]; or, of a graph with an input [N, 1] or [N] per feature, their names in the order of the features. */
+  /**
+   * [N, number of features]; or the names of several inputs in the order of the features, each of which takes as many as it has
+   * columns: [N, 3], [N, 1], [N].
+   */
   features?: Name | (Name[] & tags.MinItems<1>)
   /** [N, dim of the text encoder]. */
   text?: Name

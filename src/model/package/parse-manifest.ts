@@ -124,18 +124,12 @@ function galleryRules({ galleries = [], ...manifest }: Manifest): Rule[] {
 function headRules(manifest: Manifest): Rule[] {
   const graphs = headGraphs(manifest)
   const isList = Array.isArray(manifest.head)
-  const featureCount = featureNames(manifest).length
   const graphRules = graphs.flatMap(({ inputs, outputs }, index): Rule[] => {
     const member = isList ? `head[${index}]` : 'head'
     const names = Object.values(inputs).flat()
-    const columns = Array.isArray(inputs.features) ? inputs.features.length : null
     return [
       [names.length === 0, `${member}.inputs must have at least one of features, text, image, gallery_index`],
       [hasDuplicates(names), `${member}.inputs must have different names`],
-      [
-        columns !== null && columns !== featureCount,
-        `${member}.inputs.features has ${columns} names, but the manifest has ${featureCount} features`,
-      ],
       [isList && Object.keys(outputs).length === 0, `${member}.outputs must have at least one head`],
       ...Object.entries(outputs).flatMap(([name, head]) => outputRules(`${member}.outputs.${name}`, head)),
     ]

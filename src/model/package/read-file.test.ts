@@ -5,8 +5,9 @@ import { open, readFile, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { nextTurn } from '../../base/index.js'
 import { ModelError } from '../model.js'
-import { accessPromptly } from './read-file.js'
+import { accessFile, accessPromptly } from './read-file.js'
 
 /** Reads of it do not end before `respond`, as on a volume that does not respond. */
 function unresponsiveFile(directory: string, name: string) {
@@ -76,4 +77,19 @@ test('a volume that responds again is read again', async () => {
   rmSync(path)
   writeFileSync(path, 'again')
   await vi.waitFor(async () => expect(await read()).toBe('again'))
+})
+
+test('two accesses run at a time, however many there are: commits of the store need threads of the pool too', async () => {
+  let running = 0
+  let most = 0
+  const access = async (): Promise<void> => {
+    most = Math.max(most, ++running)
+    await nextTurn()
+    running--
+  }
+  const all = Array.from({ length: 8 }, (_, index) =>
+    (index % 2 === 0 ? accessFile : accessPromptly)('a', access),
+  )
+  await Promise.all(all)
+  expect(most).toBe(2)
 })

@@ -2,7 +2,7 @@
  * Model packages on disk: which are accepted, and the error messages for the others.
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
@@ -137,6 +137,8 @@ describe('a package', () => {
     for (const name of ['model.onnx', 'tokenizer.json'])
       writeFileSync(join(directory, 'v1', 'text', name), '')
     expect((await readPackage(directory, 'v1')).features).toEqual([])
+    writePackage(directory, 'v1', sigmoidGraph, { features: [], head, text })
+    expect((await readPackage(directory, 'v1')).features).toEqual([])
   })
 
   test('that does not exist is refused', async () => {
@@ -177,7 +179,7 @@ describe('a manifest is refused, naming file, path and rule, when', () => {
     [
       'it has no features',
       () => ({ features: [] }),
-      /features must be an array of at least 1 item, not \[\]/,
+      /features is required, since a head has an input for features/,
     ],
     [
       'it names a feature twice',
@@ -333,6 +335,19 @@ describe('a models directory', () => {
     expect(await listModels(directory)).toEqual(['v1', 'v2'])
   })
 
+  test('lists a package that its user may not read, and none for links that lead to no directory', async () => {
+    const directory = temporaryModelsDir()
+    writePackage(directory, 'v1', sigmoidGraph)
+    mkdirSync(join(directory, 'v2'), { mode: 0 })
+    symlinkSync(join(directory, 'nothing'), join(directory, 'v3'))
+    symlinkSync(join(directory, 'v1', 'manifest.json'), join(directory, 'v4'))
+    chmodSync(directory, 0o755)
+    await asUser(async () => {
+      expect(await listModels(directory)).toEqual(['v1', 'v2'])
+      await expect(readPackage(directory, 'v2')).rejects.toThrow(/v2.manifest\.json cannot be read: EACCES/)
+    })
+  })
+
   test('names its active version in ACTIVE, on one line', async () => {
     const directory = temporaryModelsDir()
     writeFileSync(join(directory, 'ACTIVE'), 'v2\n')
@@ -396,4 +411,15 @@ async function expectRefusal(directory: string, version: string, message: RegExp
   const error: unknown = await readPackage(directory, version).catch((reason: unknown) => reason)
   expect(error).toBeInstanceOf(ModelError)
   expect((error as ModelError).message).toMatch(message)
+}
+
+/** Root may read everything. */
+async function asUser(work: () => Promise<void>): Promise<void> {
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) process.seteuid?.('nobody')
+  try {
+    await work()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
 }

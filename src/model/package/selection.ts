@@ -14,18 +14,27 @@ const shadowName = 'SHADOW'
 /** Each shadow scores every cycle; a longer list is treated as a mistake. */
 export const shadowCountMax = 8
 
-/** Versions that have a manifest, sorted by name. `readPackage` checks whether a package is valid. */
+/**
+ * Versions that have a manifest, or that this user may not read, sorted by name. `readPackage` checks whether a package is valid,
+ * and says what is the matter with it.
+ */
 export async function listModels(modelsDir: string): Promise<string[]> {
   const entries = await accessPromptly(modelsDir, () => readdir(modelsDir, { withFileTypes: true }))
   const names = entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map((e) => e.name)
-  const hasManifest = await Promise.all(
-    names.map(async (name) => {
-      const directory = join(modelsDir, name)
-      const files = await accessPromptly(directory, () => readdir(directory)).catch((): string[] => [])
-      return files.includes(manifestName)
-    }),
-  )
-  return names.filter((name, index) => isVersion(name) && hasManifest[index]).sort()
+  const versions = names.filter(isVersion)
+  const arePackages = await Promise.all(versions.map((version) => mayBePackage(join(modelsDir, version))))
+  return versions.filter((_, index) => arePackages[index]).sort()
+}
+
+/** A link to nothing or to a file is no package. */
+const noDirectory: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR']
+
+async function mayBePackage(directory: string): Promise<boolean> {
+  try {
+    return (await accessPromptly(directory, () => readdir(directory))).includes(manifestName)
+  } catch (error) {
+    return !noDirectory.includes(codeOf((error as ModelError).cause))
+  }
 }
 
 /** The version that `ACTIVE` names. */

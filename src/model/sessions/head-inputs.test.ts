@@ -84,6 +84,36 @@ describe('a graph with one input per feature gets its columns', () => {
   })
 })
 
+test.each<[string, Port['shape']]>([
+  ['stated', ['N', 2]],
+  ['free', ['N', 'k']],
+])('a graph with parts of the features gets the columns of each, whose number is %s', async (_, shape) => {
+  const graph = smallGraph({
+    inputs: [
+      { name: 'age', shape: ['N', 1] },
+      { name: 'num', shape },
+    ],
+    constants: [{ name: 'factors', shape: [2, 1], values: Float32Array.of(0.1, 0.01) }],
+    operators: [
+      { type: 'MatMul', inputs: ['num', 'factors'], outputs: ['sum'] },
+      { type: 'Mul', inputs: ['sum', 'age'], outputs: ['probs'] },
+    ],
+  })
+  for (const [names, values] of [
+    [
+      ['num', 'age'],
+      [1, 2, 0.5, 3, 4, 0.25],
+    ],
+    [
+      ['age', 'num'],
+      [0.5, 1, 2, 0.25, 3, 4],
+    ],
+  ] as const) {
+    const plan = plannedHeads([{ graph, inputs: { features: names } }])
+    expectClose(await predict({ ...plan, widths }, 2, { features: values }), [[0.06, 0.085]])
+  }
+})
+
 describe('a graph that states its batch runs with so many rows', () => {
   /** `probs` is the share of a row's feature among those of its run, so it shows which rows ran together. */
   const shareOfRun = (shape: Port['shape']) =>

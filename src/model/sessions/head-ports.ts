@@ -31,7 +31,7 @@ export interface HeadPorts {
   readonly batch?: number
   /** Names of graph inputs [N, columns of that matrix]. */
   readonly inputs: {
-    /** A list: one input [N, 1] per feature. */
+    /** A list: inputs in the order of the features, each of which takes as many as it has columns. */
     readonly features?: string | readonly string[]
     readonly text?: string
     readonly image?: string
@@ -51,14 +51,19 @@ export interface HeadColumn extends Omit<HeadSettings, 'name'> {
   readonly output: string
 }
 
-/** One input of a graph: the matrix that it takes, or one column of it. */
+/** One input of a graph: the matrix that it takes, or some columns of it. */
 interface InputPlan {
   readonly matrix: MatrixName
   readonly name: string
   /** Columns of the matrix. */
   readonly columnCount: number
-  /** The only one that the input takes; null: all. */
-  readonly column: number | null
+  /** Those that the input takes. */
+  readonly columns: ColumnRange
+}
+
+export interface ColumnRange {
+  readonly start: number
+  readonly count: number
 }
 
 /** The same with the types that the graph takes. */
@@ -77,19 +82,22 @@ export function headPortProblems(
   { inputs, heads, batch }: HeadPorts,
   widths: MatrixWidths,
 ): string[] {
-  const rules = inputsOf(inputs, widths).map(({ matrix, name, columnCount, column }): InputRule => {
-    const remedy = ([count, width = 1]: NonNullable<Port['shape']>): string =>
-      allows(width, column === null ? columnCount : 1) ? batchRemedy(count) : ''
+  const plans = inputsOf(ports, inputs, widths)
+  const isSplit = Array.isArray(inputs.features)
+  const rules = plans.map(({ matrix, name, columns: { count } }): InputRule => {
+    const remedy = ([rows, width = 1]: NonNullable<Port['shape']>): string =>
+      allows(width, count) ? batchRemedy(rows) : ''
     if (matrix === 'gallery_index')
       return { name, types: galleryIndexTypes, sizes: [1], mayBeVector: true, batch, remedy }
-    if (column !== null)
-      return { name, types: [...floatTypes, ...integerTypes], sizes: [1], mayBeVector: true, batch, remedy }
-    return { name, types: floatTypes, sizes: [columnCount], batch, remedy }
+    const isPart = isSplit && matrix === 'features'
+    const types = isPart ? [...floatTypes, ...integerTypes] : floatTypes
+    return { name, types, sizes: [count], mayBeVector: isPart && count === 1, batch, remedy }
   })
   const outputs = [...new Set(heads.map(({ output }) => output))]
   return [
     ...inputProblems(ports, rules),
-    ...columnsHint(ports, rules, inputs.features),
+    ...partProblems(plans, widths),
+    ...partsHint(ports, rules, inputs.features, widths),
     ...outputs.flatMap((name) => {
       const columns = heads.filter(({ output }) => output === name)
       const purpose = ` for ${columns.map(({ head }) => head).join(', ')}`
@@ -100,35 +108,64 @@ export function headPortProblems(
 
 /** The inputs of a graph without problems, in the order of the matrices. */
 export function headInputs(ports: Ports, { inputs }: HeadPorts, widths: MatrixWidths): HeadInput[] {
-  return inputsOf(inputs, widths).map((input) => {
+  return inputsOf(ports, inputs, widths).map((input) => {
     const { dtype = null, shape = null } = portNamed(ports.inputs, input.name) ?? {}
     const type = integerTypes.find((name) => name === dtype) ?? floatTypeOf(ports.inputs, input.name)
     return { ...input, type, isVector: shape?.length === 1 }
   })
 }
 
-function inputsOf(inputs: HeadPorts['inputs'], widths: MatrixWidths): InputPlan[] {
+function inputsOf(ports: Ports, inputs: HeadPorts['inputs'], widths: MatrixWidths): InputPlan[] {
   return matrixNames.flatMap((matrix): InputPlan[] => {
     const names = inputs[matrix] ?? []
     const columnCount = widths[matrix]
-    if (typeof names === 'string') return [{ matrix, name: names, columnCount, column: null }]
-    return names.map((name, column) => ({ matrix, name, columnCount, column }))
+    if (typeof names === 'string')
+      return [{ matrix, name: names, columnCount, columns: { start: 0, count: columnCount } }]
+    let end = 0
+    return partCounts(ports, names, columnCount).map((count, index) => {
+      const start = end
+      end += count
+      return { matrix, name: names[index]!, columnCount, columns: { start, count } }
+    })
   })
 }
 
-/** Data-frame exporters create one input per column. */
-function columnsHint(
+/** The columns of each input; the only one that does not state them has the rest. */
+function partCounts(ports: Ports, names: readonly string[], total: number): number[] {
+  const stated = names.map((name) => {
+    const { shape = null } = portNamed(ports.inputs, name) ?? {}
+    const size = shape?.length === 1 ? 1 : shape?.[1]
+    return typeof size === 'number' ? size : null
+  })
+  const isOnly = stated.filter((size) => size === null).length === 1
+  const rest = stated.reduce<number>((left, size) => left - (size ?? 0), total)
+  return stated.map((size) => size ?? (isOnly && rest > 0 ? rest : 1))
+}
+
+function partProblems(plans: readonly InputPlan[], { features }: MatrixWidths): string[] {
+  const parts = plans.filter(({ matrix }) => matrix === 'features')
+  const taken = parts.reduce((sum, { columns }) => sum + columns.count, 0)
+  if (parts.length === 0 || taken === features) return []
+  return [`its inputs for features have ${taken} columns in all, but the manifest has ${features} features`]
+}
+
+/** Data-frame exporters create one input per column, or one per group of columns. */
+function partsHint(
   ports: Ports,
   rules: readonly InputRule[],
   features: HeadPorts['inputs']['features'],
+  widths: MatrixWidths,
 ): string[] {
-  const names = ports.inputs
+  if (Array.isArray(features)) return []
+  const others = ports.inputs
     .map(({ name }) => name)
     .filter((name) => rules.every((rule) => rule.name !== name))
-  const isMatrix = typeof features === 'string' && portNamed(ports.inputs, features) !== undefined
-  if (names.length < 2 || isMatrix || Array.isArray(features)) return []
+  const named = typeof features === 'string' ? portNamed(ports.inputs, features) : undefined
+  const isWhole = named !== undefined && allows(named.shape?.[1] ?? null, widths.features)
+  const names = named === undefined ? others : [named.name, ...others]
+  if (names.length < 2 || isWhole) return []
   return [
-    'if these are single features, list them in the order of the features: ' +
+    'if these are features, list them in the order of the features, each of which takes as many as it has columns: ' +
       `"inputs": { "features": ${JSON.stringify(names)} }`,
   ]
 }

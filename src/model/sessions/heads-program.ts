@@ -139,13 +139,15 @@ async function runGraph(
 }
 
 function tensorOf(
-  { matrix, column, columnCount, type, isVector }: HeadInput,
+  { matrix, columns: { start, count }, columnCount, type, isVector }: HeadInput,
   matrices: Matrices,
-  count: number,
+  rowCount: number,
 ): ort.Tensor {
-  if (column === null) return numberTensor(type, matrices[matrix], isVector ? [count] : [count, columnCount])
+  const dims = isVector ? [rowCount] : [rowCount, count]
   const all = matrices[matrix]
-  const values = new Float32Array(count)
-  for (let row = 0, at = column; row < count; row++, at += columnCount) values[row] = all[at]!
-  return numberTensor(type, values, isVector ? [count] : [count, 1])
+  if (count === columnCount) return numberTensor(type, all, dims)
+  const values = new Float32Array(rowCount * count)
+  for (let row = 0, to = 0; row < rowCount; row++)
+    for (let at = row * columnCount + start, end = at + count; at < end; at++) values[to++] = all[at]!
+  return numberTensor(type, values, dims)
 }

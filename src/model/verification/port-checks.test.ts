@@ -63,7 +63,7 @@ describe('the graph of heads', () => {
     const inputs = ['views', 'up', 'down'].map((name) => port(name, ['N', 1]))
     const ports = { ...headFile, inputs: [...inputs, ...headFile.inputs.slice(1)] }
     expect(portProblems(manifest, 'head', ports).at(-1)).toBe(
-      'if these are single features, list them in the order of the features: ' +
+      'if these are features, list them in the order of the features, each of which takes as many as it has columns: ' +
         '"inputs": { "features": ["views","up","down"] }',
     )
     const features = ['views', 'up', 'down']
@@ -200,17 +200,51 @@ describe('the graph of heads', () => {
     expect(portProblems(changed, 'head', { ...headFile, outputs: [port('y', shape)] })).toEqual(expected)
   })
 
-  test('with single features is refused when one has another shape or type', () => {
-    const features = ['views', 'up', 'down']
-    const listed = { ...manifest, head: { ...head, inputs: { ...head.inputs, features } } }
-    const inputs = [port('views', ['N', 2]), port('up', ['N'], 'string'), port('down', [1, 1])]
-    const ports = { ...headFile, inputs: [...inputs, ...headFile.inputs.slice(1)] }
-    const expected = 'float32, float64, float16, int64 or int32 [N, 1] or [N]'
-    expect(portProblems(listed, 'head', ports)).toEqual([
-      `input views must be ${expected}, but is float32 [N, 2]`,
-      `input up must be ${expected}, but is string [N]`,
-      expect.stringContaining(`input down must be ${expected}, but is float32 [1, 1]: set batch to 1`),
-    ])
+  describe('with parts of the features', () => {
+    const partProblems = (...parts: Port[]): string[] => {
+      const features = parts.map(({ name }) => name)
+      const listed = { ...manifest, head: { ...head, inputs: { ...head.inputs, features } } }
+      return portProblems(listed, 'head', { ...headFile, inputs: [...parts, ...headFile.inputs.slice(1)] })
+    }
+
+    test.each<[string, Port[]]>([
+      ['two and one', [port('num', ['N', 2]), port('age', ['N', 1])]],
+      ['one as a vector, and two', [port('age', ['N'], 'int64'), port('num', ['N', 2], 'float64')]],
+      ['one, and a free number, which is the rest', [port('age', ['N', 1]), port('num', ['N', null])]],
+      ['a free number each', [port('a', ['N', null]), port('b', ['N', 'k']), port('c', null)]],
+    ])('is right: %s', (_, parts) => expect(partProblems(...parts)).toEqual([]))
+
+    test.each<[string, Port[], number]>([
+      ['fewer columns', [port('num', ['N', 1]), port('age', ['N', 1])], 2],
+      ['more columns', [port('num', ['N', 3]), port('age', ['N', 1])], 4],
+      ['fewer columns, none of a free number', [port('a', ['N', null]), port('b', ['N', null])], 2],
+      ['no column left for a free number', [port('num', ['N', 3]), port('b', ['N', null])], 4],
+    ])('is refused with %s than features', (_, parts, count) =>
+      expect(partProblems(...parts)).toEqual([
+        `its inputs for features have ${count} columns in all, but the manifest has 3 features`,
+      ]),
+    )
+
+    test('is refused when one has another shape or type', () => {
+      const types = 'float32, float64, float16, int64 or int32'
+      const wrong = [port('views', ['N', 1, 1]), port('up', ['N'], 'string'), port('down', [1, 1])]
+      expect(partProblems(...wrong)).toEqual([
+        `input views must be ${types} [N, 1] or [N], but is float32 [N, 1, 1]`,
+        `input up must be ${types} [N, 1] or [N], but is string [N]`,
+        expect.stringContaining(
+          `input down must be ${types} [N, 1] or [N], but is float32 [1, 1]: set batch to 1`,
+        ),
+      ])
+    })
+
+    test('of which the manifest names only the first gets the members that list them', () => {
+      const parts = [port('features', ['N', 2]), port('age', ['N', 1])]
+      const problems = portProblems(manifest, 'head', {
+        ...headFile,
+        inputs: [...parts, ...headFile.inputs.slice(1)],
+      })
+      expect(problems.at(-1)).toMatch(/list them .*: "inputs": \{ "features": \["features","age"\] \}$/)
+    })
   })
 
   test('of a fixed batch size is right if the manifest states it', () => {
