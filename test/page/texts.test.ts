@@ -27,7 +27,7 @@ test('every message is used, by the page or by a table of the contract', async (
   )
   const all = [...sources.map(({ text }) => text), ...tables].join('\n')
   // Its types are those of the page's own project.
-  const { en } = (await import(join(pageDir, 'messages/en.tsx'))) as { en: Record<string, object> }
+  const { en } = (await import(join(pageDir, 'messages/index.ts'))) as { en: Record<string, object> }
   const views = Object.entries(en).filter(([group]) => !byCode.includes(group))
   const names = views.flatMap(([, messages]) => Object.keys(messages))
   expect(names.length).toBeGreaterThan(200)

@@ -109,7 +109,7 @@ test.skipIf(browserMissing)(
     await page.getByText('/srv/models').waitFor()
     change('test/helpers/page-fixtures.ts', '/srv/models', '/srv/changed-models')
     await page.getByText('/srv/changed-models').waitFor()
-    change('src/page/messages/en-words.ts', "'serving'", "'label of the test'")
+    change('src/page/messages/models.tsx', "'Commands'", "'label of the test'")
     await page.getByText('label of the test').first().waitFor()
     await development.interrupt()
     expect(processesOfProject()).toEqual([])

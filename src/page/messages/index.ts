@@ -1,15 +1,59 @@
 /**
- * The texts of the page in the reader's language. `en.tsx` is the table; `ko.tsx` has the same members, which the compiler and a
- * test check. `t` is the table in force: read it while drawing, never once for all when a module is loaded.
+ * The texts of the page in the reader's language. A file has the texts of one subject in every language, side by side; the compiler
+ * and a test check that each language has all. `t` is the table in force: read it while drawing, never once for all when a module is
+ * loaded.
  */
-import { wordOf } from '../../contract/words.js'
-import { en, type Messages } from './en.js'
-import { ko } from './ko.js'
+import { explainWords } from '../../contract/explain-words.js'
+import { healthSentences } from '../../contract/health.js'
+import { refusalSentences } from '../../contract/refusals.js'
+import { reportWords } from '../../contract/report-words.js'
+import { warningSentences } from '../../contract/warnings.js'
+import { wordOf, words, type WordsLanguage } from '../../contract/words.js'
+import * as cycles from './cycles.js'
+import * as frame from './frame.js'
+import * as inputs from './inputs.js'
+import { health, refusals, warningKinds } from './ko-facts.js'
+import * as models from './models.js'
+import * as now from './now.js'
+import * as picks from './picks.js'
+import * as post from './post.js'
 
-export type { Messages }
+export const en = {
+  ...frame.en,
+  ...now.en,
+  ...picks.en,
+  ...post.en,
+  ...models.en,
+  ...cycles.en,
+  inputs: inputs.en,
+  words: words.en,
+  report: reportWords.en,
+  explain: explainWords.en,
+  warningKinds: warningSentences,
+  health: healthSentences,
+  refusals: refusalSentences,
+}
 
-const tables = { en, ko }
-export type Language = keyof typeof tables
+export type Messages = typeof en
+
+export const ko: Messages = {
+  ...frame.ko,
+  ...now.ko,
+  ...picks.ko,
+  ...post.ko,
+  ...models.ko,
+  ...cycles.ko,
+  inputs: inputs.ko,
+  words: words.ko,
+  report: reportWords.ko,
+  explain: explainWords.ko,
+  warningKinds,
+  health,
+  refusals,
+}
+
+const tables: Readonly<Record<WordsLanguage, Messages>> = { en, ko }
+export type Language = WordsLanguage
 export const languages = Object.keys(tables) as Language[]
 
 export let language: Language = 'en'

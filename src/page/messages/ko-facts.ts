@@ -1,7 +1,9 @@
 /** What the service reports as codes, in Korean. The contract has the English sentences. */
-import type { Messages } from './en.js'
+import type { healthSentences } from '../../contract/health.js'
+import type { refusalSentences } from '../../contract/refusals.js'
+import type { warningSentences } from '../../contract/warnings.js'
 
-export const warningKinds: Messages['warningKinds'] = {
+export const warningKinds: typeof warningSentences = {
   candidate_changed: '다시 보낸 글의 내용이 달라 처음 것을 유지',
   removal_not_pending: '대기 중이 아닌 글의 제외 요청',
   duplicate_engagement: '같은 글의 반응 수치가 여럿이라 최신 것만 사용',
@@ -15,7 +17,7 @@ export const warningKinds: Messages['warningKinds'] = {
   transport_test: '전송 시험용 모델',
 }
 
-export const health: Messages['health'] = {
+export const health: typeof healthSentences = {
   accepts_cycles: () => 'cycle을 받고 있음',
   shutting_down: () => '서비스가 종료하는 중입니다',
   standby: () => '이 프로세스는 대기(standby) 상태입니다',
@@ -49,7 +51,7 @@ const withFields =
   ({ unlisted }: { readonly unlisted: number }): string =>
     unlisted === 0 ? sentence : `${sentence}(목록에 없는 문제 ${unlisted}건 더 있음)`
 
-export const refusals: Messages['refusals'] = {
+export const refusals: typeof refusalSentences = {
   ambiguous_end: () => 'Content-Length나 Transfer-Encoding: chunked 중 하나만 보내야 합니다',
   disconnected: () => '클라이언트가 연결을 끊었습니다',
   body_timeout: () => '요청 본문을 받다가 시간이 초과되었습니다',

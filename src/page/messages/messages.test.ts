@@ -1,8 +1,6 @@
 /** Every text of the page exists in every language. `test/page/texts.test.ts`: it is used, and it is the only one. */
 import { afterEach, expect, test } from 'vitest'
-import { en } from './en.js'
-import { languageOf, setLanguage, t, word } from './index.js'
-import { ko } from './ko.js'
+import { en, ko, languageOf, setLanguage, t, word } from './index.js'
 
 afterEach(() => setLanguage('en'))
 
