@@ -27,8 +27,9 @@ export class Problems {
     return this.fields.length < fieldCountMax
   }
 
-  toError(code: ProblemsCode): ServiceError {
-    return new ServiceError({ code, unlisted: this.count - this.fields.length }, { fields: this.fields })
+  toError(code: ProblemsCode, more: { readonly retryAfterS?: number } = {}): ServiceError {
+    const unlisted = this.count - this.fields.length
+    return new ServiceError({ code, unlisted }, { fields: this.fields, ...more })
   }
 }
 

@@ -8,7 +8,7 @@ export class ServiceError extends Error {
   readonly reason: Refusal
   readonly kind: ErrorKind
   readonly fields: readonly FieldProblem[] | undefined
-  /** Seconds of `Retry-After` (503). */
+  /** Seconds of `Retry-After`: always with 503, and with 422 for a cycle that is only early. */
   readonly retryAfterS: number | undefined
 
   constructor(
@@ -24,7 +24,7 @@ export class ServiceError extends Error {
     this.reason = reason
     this.kind = refusalKind(reason)
     this.fields = more.fields
-    this.retryAfterS = this.kind === 'unavailable' ? (more.retryAfterS ?? 5) : undefined
+    this.retryAfterS = more.retryAfterS ?? (this.kind === 'unavailable' ? 5 : undefined)
   }
 
   get status(): number {

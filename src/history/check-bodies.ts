@@ -124,8 +124,8 @@ export class BodyChecker {
   async #checkCycle(json: Uint8Array): Promise<CycleEffect> {
     const { codec, nowMs, clockSkewMs } = this.#options
     const cycle = await codec.readCycle(json)
-    const problems = checkTimes(cycle, { nowMs, skewMs: clockSkewMs })
-    if (problems !== null) throw problems.toError('wrong_times')
+    const refusal = checkTimes(cycle, { nowMs, skewMs: clockSkewMs })
+    if (refusal !== null) throw refusal
     const { candidates, engagement, candidateScores, removals, cycleId } = cycle
     const received = {
       kind: 'cycle' as const,

@@ -15,7 +15,10 @@ test('a cycle refused for the future is a warning in readiness, metrics and log,
   const boundaryMs = 5 * 60_000
   const atMs = (Math.floor(Date.now() / boundaryMs) + 2) * boundaryMs
   const body = { ...cycleBody(0), cycle_id: cycleIdOf(atMs), cycle_time: new Date(atMs).toISOString() }
-  expect((await server.postCycle(body)).status).toBe(422)
+  const { status, headers } = await server.postCycle(body)
+  expect(status).toBe(422)
+  const retryAfterS = Number(headers['retry-after'])
+  expect([retryAfterS > 295, retryAfterS <= 600]).toEqual([true, true])
   expect(JSON.parse(await get('/readyz'))).toMatchObject({
     status: 'ready',
     checks: expect.arrayContaining([

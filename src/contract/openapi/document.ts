@@ -89,6 +89,10 @@ const headers = {
     required: true,
     schema: { type: 'string', pattern: '^\\d+$' },
   },
+  RetryWhenDue: {
+    description: 'Seconds until the cycle is no longer in the future, if that is its only problem.',
+    schema: { type: 'string', pattern: '^\\d+$' },
+  },
   ServerTiming: {
     description: 'Durations of the stages of a cycle in milliseconds, on request.',
     schema: { type: 'string' },
@@ -185,6 +189,7 @@ function errorResponses(): Record<string, Json> {
     const headers = {
       ...(kind === 'unauthorized' ? { 'WWW-Authenticate': headerReference('WwwAuthenticate') } : {}),
       ...(kind === 'unavailable' ? { 'Retry-After': headerReference('RetryAfter') } : {}),
+      ...(kind === 'unprocessable' ? { 'Retry-After': headerReference('RetryWhenDue') } : {}),
     }
     const content = jsonContent('ErrorRecord', { error: { code, ...errorExamples[kind] } })
     return [componentName(kind), { description: errorTexts[kind], headers, content }]

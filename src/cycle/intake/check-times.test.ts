@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest'
 import { cycleBody, cycleMs, reading, snapshot } from '../../../test/helpers/bodies.js'
 import { columnsOf } from '../../../test/helpers/columns.js'
-import { futureProblem, type CycleRequest } from '../../contract/index.js'
+import { futureProblem, type CycleRequest, type FieldProblem } from '../../contract/index.js'
 import { checkTimes } from './check-times.js'
 
 const skewMs = 2000
 
-function problemsOf(cycle: CycleRequest, nowMs = cycleMs(0)): { path: string; problem: string }[] {
+function problemsOf(cycle: CycleRequest, nowMs = cycleMs(0)): readonly FieldProblem[] {
   return checkTimes(columnsOf(cycle), { nowMs, skewMs })?.fields ?? []
 }
 
@@ -19,6 +19,30 @@ test('a cycle may be ahead of the clock by the allowed skew and not by more', ()
   expect(problemsOf(cycleBody(0), cycleMs(0) - skewMs - 1)).toEqual([
     { path: 'cycle_time', problem: futureProblem },
   ])
+})
+
+test.each([
+  [1, 1],
+  [1000, 1],
+  [1001, 2],
+  [86_400_000, 86_400],
+])('a cycle that is %i ms too early is accepted after %i seconds', (earlyMs, retryAfterS) => {
+  const nowMs = cycleMs(0) - skewMs - earlyMs
+  const refusal = (nowMs: number): number | undefined =>
+    checkTimes(columnsOf(cycleBody(0)), { nowMs, skewMs })?.retryAfterS
+  expect(refusal(nowMs)).toBe(retryAfterS)
+  expect(problemsOf(cycleBody(0), nowMs + retryAfterS * 1000)).toEqual([])
+})
+
+test('a cycle with a problem that time does not mend is not accepted later', () => {
+  const cycle = cycleBody(0, { engagement: [reading('g', 1, cycleMs(1))] })
+  for (const nowMs of [0, cycleMs(2)])
+    expect(checkTimes(columnsOf(cycle), { nowMs, skewMs })).toMatchObject({
+      status: 422,
+      retryAfterS: undefined,
+    })
+  const offBoundary = columnsOf(at('2024-03-01T00:01:00+09:00'))
+  expect(checkTimes(offBoundary, { nowMs: 0, skewMs })?.retryAfterS).toBeUndefined()
 })
 
 test('a cycle is on a five-minute boundary, to the last digit', () => {

@@ -10,6 +10,7 @@ import {
   Problems,
   type CycleColumns,
   type Instant,
+  type ServiceError,
 } from '../../contract/index.js'
 
 export interface Now {
@@ -18,8 +19,8 @@ export interface Now {
   readonly skewMs: number
 }
 
-/** The problems in document order, or null. */
-export function checkTimes(cycle: CycleColumns, now: Now): Problems | null {
+/** The refusal, with its problems in document order; null if the times are right. */
+export function checkTimes(cycle: CycleColumns, now: Now): ServiceError | null {
   const problems = new Problems()
   for (const member of cycle.memberOrder) {
     if (member === 'cycle_id') checkId(problems, cycle)
@@ -32,7 +33,11 @@ export function checkTimes(cycle: CycleColumns, now: Now): Problems | null {
       checkRows(problems, cycle, 'candidate_scores', 'snapshot_at', snapshotAtMs, snapshotAtFraction)
     }
   }
-  return problems.count === 0 ? null : problems
+  if (problems.count === 0) return null
+  const aheadMs = cycle.cycleAt.ms - now.nowMs - now.skewMs
+  // Time mends this problem and no other.
+  const isEarlyOnly = problems.count === 1 && aheadMs > 0
+  return problems.toError('wrong_times', isEarlyOnly ? { retryAfterS: Math.ceil(aheadMs / 1000) } : {})
 }
 
 function checkId(problems: Problems, { cycleId, cycleAt }: CycleColumns): void {

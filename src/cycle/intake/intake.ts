@@ -212,8 +212,8 @@ export class Intake {
   #checkTimes(cycle: CycleColumns, receivedAtMs: number): void {
     const skewMs = this.#parts.limits().clockSkewMs
     this.#parts.onTimes(cycle, receivedAtMs, skewMs)
-    const problems = checkTimes(cycle, { nowMs: receivedAtMs, skewMs })
-    if (problems !== null) throw problems.toError('wrong_times')
+    const refusal = checkTimes(cycle, { nowMs: receivedAtMs, skewMs })
+    if (refusal !== null) throw refusal
   }
 
   /** A repeat of a known cycle needs no slot. */
