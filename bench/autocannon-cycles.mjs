@@ -1,7 +1,5 @@
-// New cycles under load with autocannon, then repeats of the last one and health: node bench/autocannon-cycles.mjs [--url URL]
-// [--key-file FILE] [--posts N] [--connections N] [--seconds N]. The first request adds the posts; each later one has the next
-// five-minute boundary and a reading of every post, so each is scored. Give it a server of its own: its cycles follow the last
-// one that the server has.
+// New cycles under load with autocannon, then repeats of the last one and health; `--help` says how it is called. The first
+// request adds the posts; each later one has the next five-minute boundary and a reading of every post, so each is scored.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
@@ -13,8 +11,22 @@ const { values } = parseArgs({
     posts: { type: 'string', default: '5000' },
     connections: { type: 'string', default: '1' },
     seconds: { type: 'string', default: '10' },
+    help: { type: 'boolean', short: 'h', default: false },
   },
 })
+if (values.help) {
+  console.log(`Usage: node bench/autocannon-cycles.mjs [OPTION]…
+
+Sends new cycles, then repeats of the last one, then GET /v1/health, and prints the rate and latency of each. Give it a server
+of its own: its cycles stay there, after the last one that the server has.
+
+  --url URL          address of the service (http://127.0.0.1:8080)
+  --key-file FILE    file with the API key (data/api-key)
+  --posts N          posts in each cycle, at most 5000 (5000)
+  --connections N    connections at the same time (1)
+  --seconds N        duration of each of the three parts (10)`)
+  process.exit(0)
+}
 const url = `${values.url}/v1/cycles`
 const headers = {
   authorization: readFileSync(values['key-file'], 'utf8').trim(),
