@@ -4,6 +4,12 @@ import { ApiError, Client } from 'understudy-client'
 import { Spool } from 'understudy-client/spool'
 import * as queue from './queue.js'
 
+const missing = ['SCORING_URL', 'SCORING_KEY'].filter((name) => !process.env[name])
+if (missing.length > 0) {
+  console.error(`client.js needs ${missing.join(' and ')} in the environment`)
+  process.exit(1)
+}
+
 const stop = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => stop.abort())
 const { signal } = stop
@@ -29,21 +35,38 @@ const send = ({ jpeg, ...key }) =>
     },
   )
 
+async function addCycle(due) {
+  const cycle_id = new Date(due + 9 * 3_600_000).toISOString().replace(/[-:]/g, '').slice(0, 13)
+  const cycle_time = new Date(due).toISOString()
+  const cycle = { cycle_id, cycle_time, ...queue.changes(cycle_time) }
+  await spool.add(cycle)
+  queue.mark(cycle)
+}
+
+/** The spool keeps cycles without a response: the next call sends them again, before its own cycle. */
+async function deliver() {
+  try {
+    await spool.deliver({ signal })
+  } catch (error) {
+    // A refusal concerns one cycle, and images need not wait for it; without a service they must.
+    if (!(error instanceof ApiError) || error.kind === 'unavailable') throw error
+    report(error)
+  }
+  for (const image of queue.images()) queue.markImage(image, await send(image))
+}
+
+const report = (error) => signal.aborted || console.error(error.message)
 const fiveMinutes = 5 * 60_000
 let due = 0
 while (!signal.aborted) {
-  try {
-    due = Math.max(due + fiveMinutes, Math.ceil(Date.now() / fiveMinutes) * fiveMinutes)
-    await sleep(Math.max(0, due - Date.now()), undefined, { signal })
-    const cycle_id = new Date(due + 9 * 3_600_000).toISOString().replace(/[-:]/g, '').slice(0, 13)
-    const cycle_time = new Date(due).toISOString()
-    const cycle = { cycle_id, cycle_time, ...queue.changes(cycle_time) }
-    await spool.add(cycle)
-    queue.mark(cycle)
-    await spool.deliver({ signal })
-    for (const image of queue.images()) queue.markImage(image, await send(image))
-  } catch (error) {
-    // The spool keeps cycles without a response. The next iteration sends them again, before its own cycle.
-    if (!signal.aborted) console.error(error.message)
-  }
+  const boundary = Math.ceil(Date.now() / fiveMinutes) * fiveMinutes
+  const following = boundary === due ? due + fiveMinutes : boundary
+  // Not longer than five seconds: the clock may be set meanwhile.
+  await sleep(Math.min(5000, Math.max(0, following - Date.now())), undefined, { signal }).catch(
+    () => undefined,
+  )
+  if (signal.aborted || Date.now() < following) continue
+  due = following
+  await addCycle(due).catch(report)
+  await deliver().catch(report)
 }

@@ -1,9 +1,13 @@
-"""client.py: sends a cycle every five minutes, and stores each response. Queue and spool are one SQLite file."""
-import gzip, json, os, random, re, sqlite3, time
+"""client.py: sends a cycle every five minutes, and stores each response. Queue and spool are one SQLite file.
+Needs Python 3.8, SQLite 3.15 with JSON (sqlite3.sqlite_version) and requests, or later versions."""
+import calendar, gzip, json, os, random, re, sqlite3, sys, time
 from urllib.parse import quote
-import requests
+try: import requests
+except ImportError: sys.exit("client.py needs the package requests: pip install requests")
 
-url, api_key = os.environ["SCORING_URL"], os.environ["SCORING_KEY"]
+if missing := [name for name in ("SCORING_URL", "SCORING_KEY") if not os.environ.get(name)]:
+    sys.exit(f"client.py needs {' and '.join(missing)} in the environment")
+url, api_key = os.environ["SCORING_URL"].rstrip("/"), os.environ["SCORING_KEY"]
 db = sqlite3.connect(os.environ.get("QUEUE_FILE", "queue.sqlite"))
 # candidate, reading, snapshot, removal: rows of the contract, as JSON. sent_in, removed_in: the cycles that have them.
 db.executescript("""PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
@@ -15,30 +19,43 @@ db.executescript("""PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
 refusals = ("bad_request", "conflict", "too_large", "unsupported_media_type", "unprocessable")
 limits = {"candidates": 1000}  # Halved when a cycle is too large.
 
+def authorize(request):
+    """Without this, requests would send the password that ~/.netrc has for the host."""
+    request.headers["Authorization"] = api_key
+    return request
+
 def send(method, path, body, headers):
     """Sends the same bytes for up to four minutes, as long as the service is busy or cannot be reached."""
     give_up_at, wait_s = time.monotonic() + 240, 0.2
     while True:
         pause_s, wait_s = random.uniform(0, wait_s), min(2 * wait_s, 10)
         try:
-            reply = requests.request(method, url + path, data=body, headers={"Authorization": api_key, **headers}, timeout=(5, 60))
-            if reply.status_code not in (408, 429, 502, 503, 504): return reply
-            failure, retry_after = OSError(f"{path}: {reply.status_code}"), reply.headers.get("Retry-After", "")
+            reply = requests.request(  # A redirect would turn POST into GET.
+                method, url + path, data=body, headers=headers, auth=authorize, allow_redirects=False, timeout=(5, 60))
+            retry_after = reply.headers.get("Retry-After", "")
             if retry_after.isdigit(): pause_s = max(pause_s, int(retry_after))
+            # A 422 has one if the cycle is only in the future.
+            is_early = reply.status_code == 422 and retry_after.isdigit() and time.monotonic() + pause_s <= give_up_at
+            if reply.status_code not in (408, 429, 502, 503, 504) and not is_early: return reply
+            failure = OSError(f"{path}: {reply.status_code}")
         except requests.RequestException as error: failure = error
         if time.monotonic() + pause_s > give_up_at: raise failure
         time.sleep(pause_s)
 
-def result_of(reply):
-    """(answer, None), or (None, error) if the service refuses these bytes for good. Raises what may be different later."""
+def result_of(reply, age_s=0):
+    """(answer, None), or (None, error) if the service refuses these bytes for good. Raises HTTPError if it may accept them later,
+    and OSError if something is wrong that concerns others too."""
+    is_future = False
     try:
         answer = reply.json()
         if reply.ok and ("results" in answer or "key" in answer): return reply.text, None
         error = {"message": "", "fields": [], **answer["error"]}
         is_future = [field["problem"] for field in error["fields"]] == ["must not be in the future"]
-        if error["code"] in refusals and not is_future: return None, json.dumps(error)
+        # A cycle that is in the future for a day, or of a clock that was wrong by a day, is given up.
+        if error["code"] in refusals and (not is_future or abs(age_s) > 24 * 3600): return None, json.dumps(error)
     except (ValueError, KeyError, TypeError): pass  # A response of a proxy.
-    raise (requests.HTTPError if reply.status_code == 500 else OSError)(f"{reply.url}: {reply.status_code} {reply.text[:300]}")
+    text = reply.headers.get("Location") or reply.text[:300]
+    raise (requests.HTTPError if is_future or reply.status_code == 500 else OSError)(f"{reply.url}: {reply.status_code} {text}")
 
 def write_cycle(due):
     """Marks and stores what changed since the last cycle, with the newest reading and snapshot of each pending post."""
@@ -50,14 +67,15 @@ def write_cycle(due):
     def rows(column, where, value):
         found = db.execute(f"SELECT {column} FROM posts WHERE problem IS NULL AND {where}", (value,))
         return [json.loads(text) for (text,) in found]
-    pending = "removal IS NULL AND sent_in NOTNULL AND julianday({}) <= julianday(?) ORDER BY rowid DESC LIMIT 5000"
+    pending = "removal IS NULL AND sent_in NOTNULL ORDER BY rowid DESC LIMIT 5000"
+    not_later = "julianday(json_extract({}, '$.{}')) <= julianday(?) AND " + pending
     with db:  # One transaction.
         mark("sent_in", "removal IS NULL", limits["candidates"])
         mark("removed_in", "removal NOTNULL AND sent_in NOTNULL", 5000)
         cycle["candidates"] = rows("candidate", "sent_in = ? ORDER BY rowid", cycle["cycle_id"])
         cycle["removals"] = rows("removal", "removed_in = ?", cycle["cycle_id"])
-        cycle["engagement"] = rows("reading", pending.format("reading ->> 'observed_at'"), cycle["cycle_time"])
-        cycle["candidate_scores"] = rows("snapshot", pending.format("snapshot ->> 'snapshot_at'"), cycle["cycle_time"])
+        cycle["engagement"] = rows("reading", not_later.format("reading", "observed_at"), cycle["cycle_time"])
+        cycle["candidate_scores"] = rows("snapshot", not_later.format("snapshot", "snapshot_at"), cycle["cycle_time"])
         db.execute("INSERT INTO cycles VALUES (?, ?, NULL, NULL)", (cycle["cycle_id"], gzip.compress(json.dumps(cycle).encode())))
 
 def take_back(cycle, error):
@@ -77,7 +95,8 @@ def take_back(cycle, error):
 def deliver():
     """Sends the stored cycles, oldest first, then the images. What cannot be sent now stays."""
     for cycle_id, body in db.execute("SELECT cycle_id, body FROM cycles WHERE body NOTNULL ORDER BY 1").fetchall():
-        try: response, error = result_of(send("POST", "/v1/cycles", body, {"Content-Encoding": "gzip"}))
+        age_s = time.time() - calendar.timegm(time.strptime(cycle_id, "%Y%m%dT%H%M")) + 9 * 3600
+        try: response, error = result_of(send("POST", "/v1/cycles", body, {"Content-Encoding": "gzip"}), age_s)
         except requests.HTTPError as failure: print(cycle_id, failure, flush=True)
         else:
             with db:
@@ -91,9 +110,11 @@ def deliver():
 
 due = 0
 while True:
-    due = max(due + 300, -(-time.time() // 300) * 300)
-    time.sleep(max(0, due - time.time()))
-    try:
-        write_cycle(due)
-        deliver()
-    except (OSError, sqlite3.Error) as error: print(error, flush=True)
+    boundary = -(-time.time() // 300) * 300
+    following = due + 300 if boundary == due else boundary
+    time.sleep(min(5, max(0, following - time.time())))  # Not longer: the clock may be set meanwhile.
+    if time.time() < following: continue
+    due = following
+    for step in (lambda: write_cycle(due), deliver):
+        try: step()
+        except (OSError, sqlite3.Error) as error: print(error, flush=True)

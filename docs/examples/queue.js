@@ -1,10 +1,14 @@
 // queue.js: the queue, in SQLite. Your crawler writes posts, readings, removals and images; client.js reads them.
 import { readFileSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
 
+const { DatabaseSync } = await import('node:sqlite').catch(() => {
+  console.error(`queue.js needs Node 22.13 or later, and this is ${process.version}`)
+  process.exit(1)
+})
 const db = new DatabaseSync(process.env.QUEUE_FILE ?? 'queue.sqlite')
 // candidate, reading, snapshot and removal are rows of the contract, as JSON. sent_in, removed_in: the cycles that have them.
-db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+// The crawler writes, too: a write waits for the end of its transaction.
+db.exec(`PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
   CREATE TABLE IF NOT EXISTS posts (gall_id TEXT, post_no INTEGER, candidate, reading, snapshot, removal, sent_in, removed_in,
     problem, PRIMARY KEY (gall_id, post_no));
   CREATE TABLE IF NOT EXISTS images (gall_id TEXT, post_no INTEGER, position INTEGER, jpeg, sent, problem,
@@ -28,8 +32,8 @@ export function changes(cycleTime) {
     AND julianday(${time}) <= julianday(?) ORDER BY rowid DESC LIMIT 5000`
   return {
     candidates: rows('candidate', entering),
-    engagement: rows('reading', pending(`reading ->> 'observed_at'`), cycleTime),
-    candidate_scores: rows('snapshot', pending(`snapshot ->> 'snapshot_at'`), cycleTime),
+    engagement: rows('reading', pending(`json_extract(reading, '$.observed_at')`), cycleTime),
+    candidate_scores: rows('snapshot', pending(`json_extract(snapshot, '$.snapshot_at')`), cycleTime),
     removals: rows(
       'removal',
       'removal IS NOT NULL AND sent_in IS NOT NULL AND removed_in IS NULL LIMIT 5000',

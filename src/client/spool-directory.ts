@@ -147,12 +147,6 @@ export class SpoolDirectory {
     flushDirectory(this.#path, this.#warn)
   }
 
-  /** How long ago the cycle was written, by this machine's clock; negative if the clock was set back since then. */
-  async ageMs(cycleId: string): Promise<number> {
-    const { mtimeMs } = await lstat(join(this.#path, nameOf(cycleId)))
-    return Date.now() - mtimeMs
-  }
-
   async remove(cycleId: string): Promise<void> {
     await rm(join(this.#path, nameOf(cycleId)), { force: true })
   }

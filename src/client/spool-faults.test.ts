@@ -161,6 +161,7 @@ test('whatever fails, each cycle is handled once or is in the spool, with its by
             handled.push(cycle_id)
           },
           onRejected: (cycleId) => void handled.push(cycleId),
+          futureMsMax: Infinity,
         })
       let spool = await open()
       const check = async (): Promise<void> => {

@@ -10,18 +10,17 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { cycleBody } from '../../test/helpers/bodies.js'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { cycleBody, cycleMs } from '../../test/helpers/bodies.js'
 import { FaultyServer, type Step } from '../../test/helpers/faulty-server.js'
 import { openLocked } from '../base/flock.js'
 import { hourMs } from '../base/units.js'
 import { bodyExamples, errorTable, type CycleRequest, type CycleResponse } from '../contract/index.js'
-import { Client, type ApiError } from './index.js'
+import { Client, isFutureRefusal, type ApiError } from './index.js'
 import { DirectoryLockedError, Spool, type SpoolOptions } from './spool.js'
 
 const [first, second, third] = [0, 1, 2].map((index) => cycleBody(index)) as [
@@ -128,7 +127,7 @@ test.each<[string, Step]>([
   ['no response', 'after'],
 ])('after %s all cycles stay, and no other is sent', async (_what, step) => {
   const server = new FaultyServer(step)
-  const spool = await open(server)
+  const spool = await open(server, { futureMsMax: Infinity })
   for (const cycle of [first, second]) await spool.add(cycle)
   await expect(spool.deliver()).rejects.toThrow()
   expect([server.attemptCount, responses, (await spool.cycleIds()).length]).toEqual([1, [], 2])
@@ -182,7 +181,8 @@ describe('while the clock of the service is behind', () => {
   test('a cycle and those after it stay, and are delivered in order with the same bytes later', async () => {
     const rejected: string[] = []
     const server = new FaultyServer(future, future, responseTo(first), responseTo(second))
-    const spool = await open(server, { onRejected: (cycleId) => void rejected.push(cycleId) })
+    const onRejected = (cycleId: string): void => void rejected.push(cycleId)
+    const spool = await open(server, { onRejected, futureMsMax: Infinity })
     for (const cycle of [first, second]) await spool.add(cycle)
     for (let attempt = 0; attempt < 2; attempt++)
       await expect(spool.deliver()).rejects.toMatchObject({ kind: 'unprocessable', status: 422 })
@@ -209,21 +209,24 @@ describe('while the clock of the service is behind', () => {
   })
 
   test.each([
-    ['written more than 24 hours ago', -25, {}],
-    ['written by a clock that was set back more than 24 hours later', 25, {}],
-    ['written longer ago than `futureMsMax`', -2, { futureMsMax: hourMs }],
-  ])('a cycle that was %s is rejected', async (_what, hours, options) => {
+    ['more than 24 hours old', 24 * hourMs + 1, {}, true],
+    ['exactly 24 hours old', 24 * hourMs, {}, false],
+    ['more than 24 hours ahead, after the clock was set back,', -24 * hourMs - 1, {}, true],
+    ['24 hours ahead', -24 * hourMs, {}, false],
+    ['older than `futureMsMax`', hourMs + 1, { futureMsMax: hourMs }, true],
+  ])('a cycle that is %s is rejected or stays', async (_what, ageMs, options, isRejected) => {
+    vi.spyOn(Date, 'now').mockReturnValue(cycleMs(0) + ageMs)
+    onTestFinished(() => void vi.restoreAllMocks())
     const rejected: string[] = []
     const spool = await open(new FaultyServer(future), {
       ...options,
       onRejected: (cycleId) => void rejected.push(cycleId),
     })
     await spool.add(first)
-    const seconds = Date.now() / 1000 + hours * 3600
-    utimesSync(join(directory, `${first.cycle_id}.json`), seconds, seconds)
-    await spool.deliver()
-    expect(rejected).toEqual([first.cycle_id])
-    expect(readdirSync(directory)).toEqual([`${first.cycle_id}.json.rejected`])
+    const outcome = await spool.deliver().catch((error: unknown) => error)
+    expect(isFutureRefusal(outcome)).toBe(!isRejected)
+    expect(rejected).toEqual(isRejected ? [first.cycle_id] : [])
+    expect(readdirSync(directory)).toEqual([`${first.cycle_id}.json${isRejected ? '.rejected' : ''}`])
   })
 })
 

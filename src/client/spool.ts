@@ -24,8 +24,8 @@ export interface SpoolOptions {
   /** The service refuses a cycle for its contents: 400, 409, 413 or 422. The file is renamed to `.rejected`. */
   readonly onRejected?: (cycleId: string, error: ApiError) => void | Promise<void>
   /**
-   * How long a cycle is kept that the service refuses only because its time is in the future. After that it is rejected.
-   * Default 24 hours: by then its posts are too old to be scored.
+   * A cycle that the service refuses only because its time is in the future is kept until its time is further from this
+   * machine's clock, before or after it; then it is rejected. Default 24 hours: by then its posts are too old to be scored.
    */
   readonly futureMsMax?: number
   /** Receives messages about files that are set aside, and about a directory that cannot be locked. Default: a warning of the process. */
@@ -110,7 +110,7 @@ export class Spool {
     if (!(outcome instanceof ApiError)) {
       await onResponse(outcome)
       await this.#directory.remove(cycleId)
-    } else if (await this.#isFinal(cycleId, outcome)) {
+    } else if (this.#isFinal(cycleId, outcome)) {
       await onRejected?.(cycleId, outcome)
       await this.#directory.reject(cycleId)
     } else if (outcome.kind === 'server_error') return outcome
@@ -118,10 +118,15 @@ export class Spool {
     return null
   }
 
-  async #isFinal(cycleId: string, error: ApiError): Promise<boolean> {
+  #isFinal(cycleId: string, error: ApiError): boolean {
     if (!isFutureRefusal(error)) return finalKinds.has(error.kind)
     const { futureMsMax = futureMsMaxDefault } = this.#options
-    // A cycle that is written in the future is one of a clock that was wrong and was set back.
-    return Math.abs(await this.#directory.ageMs(cycleId)) > futureMsMax
+    // A cycle of the future is one of a clock that was wrong and was set back.
+    return Math.abs(Date.now() - cycleMsOf(cycleId)) > futureMsMax
   }
+}
+
+/** The time of a cycle, which its id has in Korea. */
+function cycleMsOf(cycleId: string): number {
+  return Date.parse(cycleId.replace(/(....)(..)(..)T(..)(..)/, '$1-$2-$3T$4:$5+09:00'))
 }

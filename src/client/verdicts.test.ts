@@ -24,6 +24,14 @@ describe('while the clock of the service is behind', () => {
     expect(failures.map(({ outcome }) => (outcome as Reply).status)).toEqual([422, 422])
   })
 
+  test('a cycle whose time comes after the time of the call is not sent again', async () => {
+    const { body } = refusal(future) as { body: object }
+    const server = new FaultyServer({ status: 422, headers: { 'Retry-After': '86400' }, body })
+    const { client } = await connect(server, { retryTimeoutMs: 240_000 })
+    expect(isFutureRefusal(await client.postCycle(large).catch((thrown: unknown) => thrown))).toBe(true)
+    expect(server.attemptCount).toBe(1)
+  })
+
   test('the call ends with the refusal when its time is over', async () => {
     const { client } = await connect(new FaultyServer(refusal(future)), { retryTimeoutMs: 20 })
     const error = await client.postCycle(large).catch((thrown: unknown) => thrown)
