@@ -53,4 +53,13 @@ test('more bytes than fit, or than are copied in a short time, are not kept', ()
   small.keep(bytes(20), 1)
   small.keep(bytes(26), 2)
   expect([small.find(bytes(20)), small.find(bytes(26))]).toEqual([1, undefined])
+  small.keep(bytes(25), 3)
+  expect([small.find(bytes(20)), small.find(bytes(25))]).toEqual([undefined, 3])
+  for (const [length, expected] of [
+    [2 ** 20, 1],
+    [2 ** 20 + 1, undefined],
+  ] as const) {
+    recent.keep(bytes(length), 1)
+    expect(recent.find(bytes(length))).toBe(expected)
+  }
 })

@@ -1,4 +1,5 @@
 /** Permits pass in order, and every end of a caller, at whatever moment, leaves no permit and no place taken. */
+import { getEventListeners } from 'node:events'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { abortable, Semaphore } from './semaphore.js'
@@ -48,6 +49,22 @@ test('a caller that is aborted while it waits leaves the queue; one whose work h
   expect(await Promise.all([first, third])).toEqual(['done', 'third'])
   await expect(semaphore.run(() => Promise.resolve(), waiting.signal)).rejects.toBe(gone)
   expect(semaphore.count).toBe(0)
+})
+
+test('each caller that is aborted leaves its own place: those before and after it stay in order', async () => {
+  const semaphore = new Semaphore(1)
+  const clients = [0, 1, 2, 3].map(() => new AbortController())
+  const { promise: ended, resolve: end } = Promise.withResolvers<undefined>()
+  const first = semaphore.run(() => ended)
+  const started: number[] = []
+  const waiting = clients.map((client, index) =>
+    semaphore.run(() => Promise.resolve(void started.push(index)), client.signal).catch(() => undefined),
+  )
+  clients[2]?.abort(gone)
+  clients[1]?.abort(gone)
+  end(undefined)
+  await Promise.all([first, ...waiting])
+  expect(started).toEqual([0, 3])
 })
 
 test('a caller that is aborted when its work has begun after a wait takes no other out of the queue', async () => {
@@ -114,4 +131,9 @@ test('an abortable promise settles as it would, unless it is aborted first', asy
   await expect(pending).rejects.toBe(gone)
   await expect(abortable(Promise.resolve(1), client.signal)).rejects.toBe(gone)
   expect(await abortable(Promise.resolve(2))).toBe(2)
+  const other = new AbortController()
+  await abortable(Promise.resolve(1), other.signal)
+  await expect(abortable(Promise.reject(new Error('failed')), other.signal)).rejects.toThrow('failed')
+  // A signal that outlives many promises keeps nothing of them.
+  expect(getEventListeners(other.signal, 'abort')).toEqual([])
 })

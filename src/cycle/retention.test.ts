@@ -8,7 +8,7 @@ import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import '../../test/helpers/poisoned-memory.js'
 import { referenceCodec } from '../codec/index.js'
-import type { CycleRequest } from '../contract/index.js'
+import { formatInstant, type CycleRequest } from '../contract/index.js'
 import {
   databasePath,
   inspectRecords,
@@ -145,6 +145,43 @@ test('an image whose removal fails after it is stored is not counted', async () 
   await expect(submit(cycleBody(3 * perDay))).rejects.toThrow(/code.*failed/)
   expect(store.findImage(key)).toBeUndefined()
   expect(service.images.positions('g', 1)).toEqual([])
+})
+
+test('an image that is uploaded again while it is removed is counted', async () => {
+  await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
+  service.imageStored(key)
+  const removeImages = store.expiry.removeImages.bind(store.expiry)
+  vi.spyOn(store.expiry, 'removeImages').mockImplementation(async (images) => {
+    const removed = await removeImages(images)
+    await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(3 * perDay) })
+    service.imageStored(key)
+    return removed
+  })
+  await submit(cycleBody(3 * perDay))
+  expect(service.images.positions('g', 1)).toEqual([1])
+})
+
+test('images and outcomes are kept when they are exactly as old as the limit, and removed with the next cycle', async () => {
+  retainOutcomesDays = 1
+  await store.putImage(key, { ...image, normalised: Uint8Array.of(1), arrivedAtMs: cycleMs(0) })
+  const outcome = (placementId: string, placedMs: number, arrivedAtMs: number) => ({
+    placementId,
+    record: bytesOf({ placed_at: formatInstant(placedMs) }),
+    arrivedAtMs,
+  })
+  // Each is as old as the later of its two times.
+  const outcomes = [
+    outcome('placed late', cycleMs(0), cycleMs(-500)),
+    outcome('sent late', cycleMs(-500), cycleMs(0)),
+    outcome('old', cycleMs(-500), cycleMs(-500)),
+  ]
+  await store.putOutcomes(outcomes)
+  const known = (): string[] =>
+    outcomes.flatMap(({ placementId }) => (store.readOutcome(placementId) ? [placementId] : []))
+  await submit(cycleBody(perDay))
+  expect([store.findImage(key) !== undefined, known()]).toEqual([true, ['placed late', 'sent late']])
+  await submit(cycleBody(perDay + 1))
+  expect([store.findImage(key), known()]).toEqual([undefined, []])
 })
 
 test('while a cycle is removed, its response is not in memory', async () => {

@@ -147,14 +147,13 @@ export class Retention {
     if (done.length > 0) await expiry.removeEntries(done)
   }
 
-  /** They are kept at least as long as their cycles: a stored cycle can be evaluated. */
+  /** Each is kept at least as long as its response: a stored cycle can be evaluated. */
   async #records(expiry: ExpiryRecords, nowMs: number): Promise<void> {
     const { retainCyclesDays, retainOutcomesDays } = this.#parts.limits()
     if (retainOutcomesDays === 0 || retainCyclesDays === 0) return
-    const beforeMs = nowMs - Math.max(retainOutcomesDays, retainCyclesDays, cycleDaysMin) * dayMs
+    const beforeMs = nowMs - retainOutcomesDays * dayMs
     for (let step = 0; step < stepsPerCycle; step++) {
       if (step > 0 && !(await this.#mayContinue())) return
-      // The removal of old cycles may have stopped before them.
       const first = expiry.firstPosition()
       const old = oldOnes(expiry.oldestRecords(cyclesPerStep), beforeMs).filter(
         ({ position }) => position < first,

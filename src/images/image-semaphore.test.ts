@@ -83,6 +83,23 @@ test('an upload that would wait too long is refused with Retry-After, but 16 may
   expect(() => semaphore.refuseIfFull(1)).not.toThrow()
 })
 
+test('half a second of waiting is accepted, and more is refused', async () => {
+  let nowMs = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  onTestFinished(() => clock.mockRestore())
+  const semaphore = new ImageSemaphore(Infinity)
+  await semaphore.run(1, () => {
+    nowMs = 25
+    return Promise.resolve()
+  })
+  const { begin } = createJobs(semaphore)
+  // Two are processed, and twenty of 25 milliseconds wait before the last one.
+  const jobs = Array.from({ length: 2 + 20 + 1 }, () => begin('slow'))
+  await expect(begin('one too many').done).rejects.toMatchObject({ kind: 'unavailable' })
+  for (const job of jobs) job.finish()
+  await Promise.all(jobs.map((job) => job.done))
+})
+
 test('Retry-After counts the time between completions: images processed in parallel do not double it', async () => {
   const semaphore = new ImageSemaphore(Infinity)
   let nowMs = 0

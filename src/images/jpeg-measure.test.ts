@@ -84,3 +84,46 @@ test('is not measured: progressive, several scans, restart intervals, too many u
   ]
   expect(others.map(measuringJpeg)).toEqual(others.map(() => null))
 })
+
+describe('the units of an image, of which a copy for measuring has two rows more', () => {
+  /** Markers of a baseline JPEG with these factors of its components, and a byte of coded data. */
+  const jpeg = (width: number, height: number, ...factors: readonly number[]): Buffer =>
+    Buffer.concat([
+      Buffer.from([0xff, 0xd8, 0xff, 0xc0, 0, 8 + 3 * factors.length, 8]),
+      Buffer.from([height >> 8, height & 255, width >> 8, width & 255, factors.length]),
+      ...factors.map((factor, index) => Buffer.from([index + 1, factor, 0])),
+      Buffer.from([0xff, 0xda, 0, 6 + 2 * factors.length, factors.length]),
+      ...factors.map((_, index) => Buffer.from([index + 1, 0])),
+      Buffer.from([0, 63, 0, 1]),
+      endOfImage,
+    ])
+
+  /** Height and units in a restart interval of the copy. */
+  function measured(bytes: Uint8Array): { height: number; units: number } | null {
+    const copy = measuringJpeg(bytes)
+    if (copy === null) return null
+    const view = Buffer.from(copy)
+    return {
+      height: view.readUInt16BE(segmentAt(view, 0xc0) + 5),
+      units: view.readUInt16BE(segmentAt(view, 0xdd) + 4),
+    }
+  }
+
+  test.each([
+    ['one component', [0x22], 13 * 13, 113],
+    ['4:4:4', [0x11, 0x11, 0x11], 13 * 13, 113],
+    ['4:2:2', [0x21, 0x11, 0x11], 7 * 13, 113],
+    ['4:4:0', [0x12, 0x11, 0x11], 13 * 7, 129],
+    ['4:2:0', [0x22, 0x11, 0x11], 7 * 7, 129],
+    ['4:1:1', [0x41, 0x11, 0x11], 4 * 13, 113],
+  ])('%s', (_, factors, units, height) => {
+    expect(measured(jpeg(100, 100, ...factors))).toEqual({ height, units })
+  })
+
+  test('are counted up to 65,535, and up to 4 MiB of zeros', () => {
+    expect(measured(jpeg(255 * 8, 257 * 8, 0x11))).toEqual({ height: 258 * 8 + 1, units: 65_535 })
+    expect(measured(jpeg(256 * 8, 256 * 8, 0x11))).toBeNull()
+    expect(measured(jpeg(2048 * 16, 8, 0x21, 0x11, 0x11))?.units).toBe(2048)
+    expect(measured(jpeg(2048 * 16 + 1, 8, 0x21, 0x11, 0x11))).toBeNull()
+  })
+})

@@ -139,3 +139,18 @@ test.each([
     unknownRows.length > 0 ? [] : ['engagement of a removed post, left out (1): g/1'],
   )
 })
+
+test('a post without one of its two clocks is not scored', () => {
+  const complete = candidate('g', 1)
+  for (const [created_at, extracted_at, scored] of [
+    [complete.created_at, complete.extracted_at, 1],
+    [null, complete.extracted_at, 0],
+    [complete.created_at, null, 0],
+  ] as const) {
+    const entering = cycleBody(0, {
+      candidates: [{ ...complete, created_at, extracted_at }],
+      engagement: [reading('g', 1, cycleMs(0))],
+    })
+    expect(run(entering)[0]?.scoring.count).toBe(scored)
+  }
+})

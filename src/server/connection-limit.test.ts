@@ -1,5 +1,5 @@
 /** The connection limit, and how the descriptor limit lowers it. */
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { silentLog } from '../base/index.js'
 import { ConnectionLimit, type ConnectionOptions } from './connection-limit.js'
 
@@ -26,6 +26,19 @@ test('refusals are logged once a minute, not individually', () => {
   const connections = new ConnectionLimit(1, log, options)
   for (let index = 0; index < 50; index++) connections.count(1)
   expect(warnings).toEqual([{ connections_max: 1, count: 1 }])
+})
+
+test('the next refusal is logged a minute later, with the number of all until then', () => {
+  let nowMs = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  onTestFinished(() => clock.mockRestore())
+  const connections = new ConnectionLimit(1, log, options)
+  connections.count(1)
+  for (const ms of [1000, 60_999, 61_000]) {
+    nowMs = ms
+    connections.count(1)
+  }
+  expect(warnings).toEqual([1, 3].map((count) => ({ connections_max: 1, count })))
 })
 
 test('a lower limit closes no connection and refuses new ones', () => {

@@ -75,6 +75,42 @@ test('a client that accepts nothing of a response for a minute is disconnected, 
   expect([fake.ended, fake.bytesWritten, responses.bytesHeld]).toEqual([true, bytesWritten, 0])
 })
 
+test('nothing waits for a client that has disconnected: neither the rest of its response nor that of its body', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const exchangeOf = (fake: FakeExchange): Exchange => {
+    const bodies = new BodyAdmission(1_000_000)
+    const resources = new CallResources(bodies, bodies, () => undefined)
+    const exchange = new Exchange(fake.response, fake.request, 0, resources, () => undefined)
+    exchange.watchConnection()
+    return exchange
+  }
+  const reading = new FakeExchange({ method: 'GET', path: '/v1/scores/20250303T0900' })
+  reading.piecesMax = 0
+  exchangeOf(reading).send({ status: 200, headers: {}, body: new Uint8Array(900_000) }, false)
+  expect(vi.getTimerCount()).toBeGreaterThan(0)
+  reading.disconnect()
+  const sending = new FakeExchange({ method: 'POST', path: '/v1/cycles', body: new Uint8Array(100) })
+  const drained = exchangeOf(sending).beforeSending(true)
+  sending.disconnect()
+  await drained
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('a path is logged up to 200 characters', () => {
+  for (const [length, logged] of [
+    [199, `/${'x'.repeat(198)}`],
+    [200, `/${'x'.repeat(199)}`],
+    [201, `/${'x'.repeat(199)}…`],
+  ] as const) {
+    const fake = new FakeExchange({ method: 'GET', path: `/${'x'.repeat(length - 1)}` })
+    const bodies = new BodyAdmission(1000)
+    const resources = new CallResources(bodies, bodies, () => undefined)
+    const exchange = new Exchange(fake.response, fake.request, 0, resources, () => undefined)
+    expect(exchange.loggedPath).toBe(logged)
+  }
+})
+
 test('a request does not change once it is reported', async () => {
   const key = 'key-of-these-tests-0123456789'
   const bodies = new BodyAdmission(1000)

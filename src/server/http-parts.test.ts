@@ -1,9 +1,10 @@
 /** Routing, media types, image paths and response encoding: the parts that need no socket. */
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../contract/index.js'
 import { authorityOf } from './http-listener.js'
 import { parseImageKey } from './image-path.js'
+import { gunzipBody } from './json-body.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
 import { acceptsCoding, gzipResponse, shouldGzip } from './response-encoding.js'
 import { findRoute } from './router.js'
@@ -172,9 +173,18 @@ describe('a response', () => {
     expect((await gzipResponse(response)).body).toBe(zipped.body)
   })
 
-  test('that is small is not compressed', () => {
-    expect(shouldGzip({ ...response, body: Buffer.from('x') }, 'gzip')).toBe(false)
+  test('that is smaller than a packet is not compressed', () => {
+    const isCompressed = (bytes: number) => shouldGzip({ ...response, body: Buffer.alloc(bytes) }, 'gzip')
+    expect([1, 1399, 1400, 1401].map(isCompressed)).toEqual([false, false, true, true])
   })
+})
+
+test('after gzip only zeros may follow: any other byte, also a repeated one, is refused', async () => {
+  const zipped = gzipSync('{}')
+  const withRest = (...rest: readonly number[]) => gunzipBody(Buffer.concat([zipped, Buffer.from(rest)]))
+  for (const padding of [[], [0], [0, 0, 0]]) expect(await withRest(...padding)).toEqual(Buffer.from('{}'))
+  for (const rest of [[1], [1, 1], [7, 7, 7], [0, 1], [0, 0, 1], [1, 0]])
+    await expect(withRest(...rest)).rejects.toThrow('not valid gzip')
 })
 
 test('an IPv6 address has brackets before a port', () => {

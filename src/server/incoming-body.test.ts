@@ -63,3 +63,23 @@ test('a drain ends after two seconds with less than 64 KiB, however much has arr
   expect(hasEnded).toBe(true)
   await drained
 })
+
+test('a body that arrived in time has no time limit any longer: its connection stays open', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const fake = new FakeExchange({ method: 'PUT', path: '/', body: new Uint8Array(10) })
+  const announced = { isPresent: true, bytes: 10 }
+  const body = new IncomingBody(announced, fake.response, new BodyAdmission(1e6).open())
+  const read = body.read(100, 1000)
+  await vi.advanceTimersByTimeAsync(999)
+  fake.deliver(0, 10)
+  await read
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(fake.ended).toBe(false)
+  const late = new FakeExchange({ method: 'PUT', path: '/', body: new Uint8Array(10) })
+  const reading = new IncomingBody(announced, late.response, new BodyAdmission(1e6).open()).read(100, 1000)
+  reading.catch(() => undefined)
+  await vi.advanceTimersByTimeAsync(1000)
+  await expect(reading).rejects.toThrow('timed out while receiving')
+  expect(late.ended).toBe(true)
+})

@@ -126,6 +126,21 @@ test('a reader that stalls causes a bounded use of memory, and lines that do not
   expect(next().text).toBe('y\n')
 })
 
+test('512 KiB of lines wait, and not a byte more', () => {
+  for (const [bytes, lostCount] of [
+    [512 * 1024, 0],
+    [512 * 1024 + 1, 1],
+  ] as const) {
+    const { output, next } = createOutput()
+    output.write('a\n')
+    const first = next()
+    const half = 256 * 1024
+    for (const size of [half, bytes - half]) output.write(`${'x'.repeat(size - 1)}\n`)
+    first.done(null, 2)
+    expect(Number(/"lost":(\d+)/.exec(next().text)?.[1] ?? 0)).toBe(lostCount)
+  }
+})
+
 test('draining stops at its time limit', async () => {
   const { output } = createOutput()
   output.write('a\n')

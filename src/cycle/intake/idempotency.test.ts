@@ -72,6 +72,18 @@ test('the newest response is in memory when its cycle is stored, and no other is
   expect(idempotency.responseInMemory('20260302T1205')).toBeUndefined()
 })
 
+test('a cycle that fails is unknown again, and the same call may begin it once more', async () => {
+  const idempotency = new Idempotency(createMemoryStore())
+  for (let attempt = 0; attempt < 2; attempt++) {
+    const stored = Promise.reject(new Error('the model failed'))
+    idempotency.begin({ cycleId, json: bytes(body), stored })
+    const joined = idempotency.join(flightOf(idempotency))
+    await expect(joined).rejects.toThrow('the model failed')
+    expect(idempotency.lookup(cycleId)).toEqual({ kind: 'unknown' })
+    expect(idempotency.coalescedCount).toBe(0)
+  }
+})
+
 test('many calls for one stored cycle hold few copies of its body in memory', async () => {
   const { store, cycle } = await storeWithCycle()
   let open = 0
