@@ -139,7 +139,7 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     const sql = async (text: string) => (await cluster()).sql(text, undefined, 'journal')
     // The last record that is read is of a kind that this program does not know.
     await sql(
-      `insert into understudy.record values ('${environment}', 99, 'x', 0, (select head from understudy.environment where name = '${environment}'), 'x')`,
+      `insert into understudy.record values ('${environment}', 99, 'x', (select head from understudy.environment where name = '${environment}'), 'x')`,
     )
     const directory = { dataDir: await newDirectory() }
     await expect(exportDirectory({ journal, environment, directory })).rejects.toThrow('kind 99')

@@ -1,8 +1,8 @@
 /**
  * Changes of records as the journal keeps them: by kind of record (a database of the store) and key; no value removes the
- * record. Packs many changes into one block of bytes, with columns that say where each part is.
+ * record. Packs many changes into one block of bytes, with columns that say where each piece is.
  */
-import { firstLineOf, mebibyte, viewOf } from '../../base/index.js'
+import { firstLineOf, viewOf } from '../../base/index.js'
 import {
   databaseTable,
   kinds,
@@ -22,15 +22,11 @@ export interface Change {
   readonly value: Uint8Array | null
 }
 
-/** A value is stored in parts of this size, so that a reader needs little memory for a page of rows. */
-export const partBytesMax = mebibyte
-
-const columnCount = 7
+const columnCount = 5
 
 /**
- * Changes as parameters of a statement. `bytes`: keys and values, one after the other. `columns`, by part: number of the
- * kind, part, last part, offset and length of the key in `bytes`, the same of the value. Offsets count from 1; a length of
- * -1: no value.
+ * Changes as parameters of a statement. `bytes`: keys and values, one after the other. `columns`: number of the kind, offset and
+ * length of the key in `bytes`, the same of the value. Offsets count from 1; a length of -1: no value.
  */
 export function packChanges(changes: readonly Change[]): { bytes: Buffer; columns: number[][] } {
   const columns = Array.from({ length: columnCount }, (): number[] => [])
@@ -38,19 +34,11 @@ export function packChanges(changes: readonly Change[]): { bytes: Buffer; column
   let offset = 1
   for (const { kind, key, value } of changes) {
     const keyBytes = keyToBytes(key)
-    const keyAt = offset
-    pieces.push(keyBytes)
-    offset += keyBytes.length
-    const partLast = value === null ? 0 : Math.max(0, Math.ceil(value.length / partBytesMax) - 1)
-    for (let part = 0; part <= partLast; part++) {
-      const piece = value?.subarray(part * partBytesMax, (part + 1) * partBytesMax)
-      const { kindNumber } = databaseTable[kind]
-      const row = [kindNumber, part, partLast, keyAt, keyBytes.length, offset, piece?.length ?? -1]
-      columns.forEach((column, index) => column.push(row[index]!))
-      if (piece === undefined) continue
-      pieces.push(piece)
-      offset += piece.length
-    }
+    const valueAt = offset + keyBytes.length
+    const row = [databaseTable[kind].kindNumber, offset, keyBytes.length, valueAt, value?.length ?? -1]
+    columns.forEach((column, index) => column.push(row[index]!))
+    pieces.push(keyBytes, value ?? new Uint8Array(0))
+    offset = valueAt + (value?.length ?? 0)
   }
   return { bytes: Buffer.concat(pieces), columns }
 }
@@ -92,54 +80,26 @@ export function cyclesOf(
   )
 }
 
-/** A part of a record in the journal. */
-export interface PartRow {
+/** A record in the journal. */
+export interface RecordRow {
   readonly kind: number
   readonly key: Buffer
-  readonly part: number
   /** Number of the entry that wrote it last. */
   readonly entry: number | string
-  /** Null in the only part of a removed record. */
+  /** Null for a removed record. */
   readonly value: Buffer | null
 }
 
-/** Puts the parts of values together again, in the order in which the journal gives its rows. */
-export class PartJoiner {
-  #first: (Omit<PartRow, 'kind'> & { readonly kind: Kind }) | null = null
-  #values: Buffer[] = []
-
-  /** Adds a row; returns the change before it when that is complete. */
-  add(row: PartRow): Change | null {
-    const complete = row.part === 0 ? this.end() : null
-    if (row.part === 0) this.#first = { ...row, kind: kindOf(row.kind) }
-    else if (!this.#isNext(row)) throw damaged(kindOf(row.kind), row, 'a part is missing')
-    if (row.value !== null) this.#values.push(row.value)
-    return complete
-  }
-
-  #isNext({ kind, key, part }: PartRow): boolean {
-    const first = this.#first
-    return (
-      first !== null && kindOf(kind) === first.kind && key.equals(first.key) && part === this.#values.length
-    )
-  }
-
-  /** The last change; null when there was none. */
-  end(): Change | null {
-    if (this.#first === null) return null
-    const row = this.#first
-    const { kind, key } = row
-    const values = this.#values
-    this.#first = null
-    this.#values = []
-    const value = row.value && plain(values.length === 1 ? row.value : Buffer.concat(values))
-    if (value !== null) checkIntact(kind, row, value)
-    return { kind, key: keyFromBytes(kind, plain(key)), value }
-  }
+/** Throws a StoreError `unusable` for a damaged record. */
+export function changeOf(row: RecordRow): Change {
+  const kind = kindOf(row.kind)
+  const value = row.value && plain(row.value)
+  if (value !== null) checkIntact(kind, row, value)
+  return { kind, key: keyFromBytes(kind, plain(row.key)), value }
 }
 
 /** A damaged record must not reach a view: there it would look like damage of the data directory. */
-function checkIntact(kind: Kind, row: Omit<PartRow, 'kind'>, value: Uint8Array): void {
+function checkIntact(kind: Kind, row: RecordRow, value: Uint8Array): void {
   try {
     openRecord(value, 'record')
   } catch (error) {
@@ -147,7 +107,7 @@ function checkIntact(kind: Kind, row: Omit<PartRow, 'kind'>, value: Uint8Array):
   }
 }
 
-function damaged(kind: Kind, { key, entry }: Omit<PartRow, 'kind'>, problem: string): StoreError {
+function damaged(kind: Kind, { key, entry }: RecordRow, problem: string): StoreError {
   return new StoreError(
     'unusable',
     `the journal is damaged: ${problem} (record ${key.toString('hex')} of ${kind}, entry ${entry}); restore the database of the ` +

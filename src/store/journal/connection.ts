@@ -23,12 +23,9 @@ const connectMsMax = 5000
 const successCode = '00000'
 const serverVersionMin = 150_000
 
-/** What to do about a row that no entry has written. */
-export const leftoverRemedy = 'remove it, or restore the journal from a backup'
-
 /** What is known of a SQLSTATE beyond the server's message. */
 const remedies = new Map([
-  ['23505', `; the journal has a row that no entry has written: ${leftoverRemedy}`],
+  ['23505', '; no commit has written this row: remove it, or restore the journal from a backup'],
   ['42501', '; the user of the journal must own the database'],
   ['55P03', ': an earlier commit still waits for a PostgreSQL standby'],
 ])

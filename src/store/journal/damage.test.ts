@@ -8,24 +8,15 @@ import { cycleIdAt, cycleSample } from '../../../test/helpers/store-samples.js'
 const response = new Uint8Array(3 * 1024 * 1024).map((_, i) => i % 251)
 
 describe.skipIf(postgresBin === null)('a record that is damaged in the journal', () => {
-  test.each([
-    [
-      'a byte differs',
-      'update understudy.record set value = set_byte(value, 40, 255 - get_byte(value, 40))',
-      'part = 0',
-    ],
-    ['its last part is missing', 'delete from understudy.record', 'part = 3'],
-    ['a part within it is missing', 'delete from understudy.record', 'part = 1'],
-    ['its first part is missing', 'delete from understudy.record', 'part = 0'],
-  ])('is named with its entry and the remedy, if %s', async (_, change, part) => {
+  test('is named with its entry and the remedy', async () => {
     const environment = newEnvironment()
     const owner = await openReplica({ environment, name: 'one' })
     await isOwner(owner)
     await owner.appendCycle(cycleSample(1, { response }))
-    const where = `where environment = '${environment}' and ${part}
-      and (kind, key) in (select kind, key from understudy.record where environment = '${environment}' and part = 2)`
     const servers = await cluster()
-    servers.sql(`${change} ${where}`, undefined, 'journal')
+    const damage = 'set value = set_byte(value, 40, 255 - get_byte(value, 40))'
+    const where = `where environment = '${environment}' and length(value) > ${response.length}`
+    servers.sql(`update understudy.record ${damage} ${where}`, undefined, 'journal')
     const opening = openReplica({ environment, name: 'two' })
     await expect(opening).rejects.toMatchObject({ code: 'unusable' })
     await expect(opening).rejects.toThrow(

@@ -6,8 +6,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
-import { cyclesOf, packChanges, PartJoiner, type PartRow } from './changes.js'
-import { JournalConnection, leftoverRemedy, UnknownOutcome, type Row } from './connection.js'
+import { changeOf, cyclesOf, packChanges, type RecordRow } from './changes.js'
+import { JournalConnection, UnknownOutcome, type Row } from './connection.js'
 import {
   originMark,
   Refusal,
@@ -29,7 +29,6 @@ import {
   emptyStatements,
   endImportStatement,
   endStoppedStatement,
-  leftoverStatement,
   pruneStatement,
   releaseStatement,
   renewStatement,
@@ -37,8 +36,8 @@ import {
 } from './statements.js'
 
 const statementMsMax = 10_000
-/** Rows of at most 1 MiB that are read at a time. */
-const rowsPerFetch = 16
+/** Records that are read at a time: those of two cycles at most are in memory. */
+const rowsPerFetch = 8
 /** How long closing waits for a call in progress. */
 const closeMsMax = 1000
 /** Removals that are pruned in one statement. */
@@ -127,7 +126,7 @@ export class PostgresJournal implements Journal {
         owner: row['owner'] === null ? null : String(row['owner']),
         leaseMsLeft: Number(row['lease_ms_left']),
         isFree: row['is_free'] === true,
-        problem: problemOf(row) ?? (await this.#leftover(connection)),
+        problem: problemOf(row),
       }
     })
   }
@@ -163,19 +162,15 @@ export class PostgresJournal implements Journal {
   ): Promise<void> {
     await connection.query(
       `declare changes no scroll cursor for
-       select kind, key, part, entry, value from understudy.record where environment = $1 and entry > $2
-       order by entry, kind, key, part`,
+       select kind, key, entry, value from understudy.record where environment = $1 and entry > $2
+       order by entry, kind, key`,
       [this.environment, from.number],
     )
-    const joiner = new PartJoiner()
     for (;;) {
       const fetched: readonly unknown[] = await connection.query(`fetch ${rowsPerFetch} from changes`)
-      const rows = fetched as readonly PartRow[]
-      const changes = rows.flatMap((row) => joiner.add(row) ?? [])
+      const rows = fetched as readonly RecordRow[]
       const isLast = rows.length < rowsPerFetch
-      const end = isLast ? joiner.end() : null
-      if (end !== null) changes.push(end)
-      await apply(changes, isLast, head)
+      await apply(rows.map(changeOf), isLast, head)
       if (isLast) return
     }
   }
@@ -263,14 +258,6 @@ export class PostgresJournal implements Journal {
     // PgBouncer may have connected to another server since.
     if (row['is_standby'] === true) throw new StoreError('failed', 'the server of the journal is a standby')
     return row
-  }
-
-  /** A row that would refuse each commit; null: there is none. */
-  async #leftover(connection: JournalConnection): Promise<string | null> {
-    const [row] = await connection.query(leftoverStatement, [this.environment])
-    if (row === undefined) return null
-    const [number, head] = [String(row['number']), String(row['head'])]
-    return `the journal has a row of entry ${number} after its newest entry ${head}: ${leftoverRemedy}`
   }
 
   async #endStopped(): Promise<void> {

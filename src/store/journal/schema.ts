@@ -5,8 +5,8 @@
  *   entry        one row per commit, numbered 1, 2, 3, … without gaps. The token is random: two commits of one number, one of
  *                which was lost in a failover, have different tokens
  *   cycle        one row per cycle that was ever stored: no id is stored twice
- *   record       the records of the store (src/store/records), in parts of at most 1 MiB, each with the entry that wrote it
- *                last. A removed record stays as part 0 without a value, as long as the entry that removed it
+ *   record       the records of the store (src/store/records), each with the entry that wrote it last. A removed record stays
+ *                without a value, as long as the entry that removed it
  */
 import { schemaProblem } from '../records/index.js'
 import { StoreError } from '../store-error.js'
@@ -44,10 +44,9 @@ const migrations: readonly string[] = [
      environment text not null references understudy.environment,
      kind smallint not null,
      key bytea not null,
-     part smallint not null,
      entry bigint not null,
      value bytea,
-     primary key (environment, kind, key, part)
+     primary key (environment, kind, key)
    );
    create index record_entry on understudy.record (environment, entry);
    create index record_removed on understudy.record (environment, entry) where value is null;

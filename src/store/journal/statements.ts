@@ -51,18 +51,13 @@ export const appendStatement = `${withSettings}, fenced as (
 ), cycles as (
   insert into understudy.cycle (environment, cycle_id, position)
   select $1, c.cycle_id, c.position from fenced, unnest($5::text[], $6::bigint[]) as c (cycle_id, position)
-), part as (
-  select kind, part, part_last, substring($7::bytea from key_at for key_bytes) as key,
-    case when value_bytes < 0 then null else substring($7::bytea from value_at for value_bytes) end as value
-  from unnest($8::smallint[], $9::smallint[], $10::smallint[], $11::integer[], $12::integer[], $13::integer[], $14::integer[])
-    as p (kind, part, part_last, key_at, key_bytes, value_at, value_bytes)
-), shortened as (
-  delete from understudy.record r using fenced, part p
-  where r.environment = $1 and p.part = p.part_last and r.kind = p.kind and r.key = p.key and r.part > p.part_last
 ), written as (
-  insert into understudy.record (environment, kind, key, part, entry, value)
-  select $1, p.kind, p.key, p.part, fenced.head, p.value from fenced, part p
-  on conflict (environment, kind, key, part) do update set entry = excluded.entry, value = excluded.value
+  insert into understudy.record (environment, kind, key, entry, value)
+  select $1, c.kind, substring($7::bytea from key_at for key_bytes), fenced.head,
+    case when value_bytes < 0 then null else substring($7::bytea from value_at for value_bytes) end
+  from fenced, unnest($8::smallint[], $9::integer[], $10::integer[], $11::integer[], $12::integer[])
+    as c (kind, key_at, key_bytes, value_at, value_bytes)
+  on conflict (environment, kind, key) do update set entry = excluded.entry, value = excluded.value
 )
 select head from fenced`
 
@@ -100,11 +95,6 @@ select id, head, token, epoch, owner, ${leaseIsFree} as is_free, ${isSynchronous
    where not has_table_privilege(relation, name)) as rights_missing
 from understudy.environment where name = $1`
 
-/** A row of `entry` that no commit has written, as after a restore by hand: it has the number of one to come. */
-export const leftoverStatement = `
-select e.head, n.number from understudy.environment e join understudy.entry n on n.environment = e.name
-where e.name = $1 and n.number = e.head + 1`
-
 /**
  * The entries go first, and all of them: a view whose entry is gone reads everything again, so it cannot miss a removal. The
  * removals, of which there may be many, go in parts that end in time for the lease.
@@ -115,11 +105,11 @@ export const pruneStatement = `${withSettings}, horizon as (
 ), entries as (
   delete from understudy.entry n using horizon where n.environment = $1 and n.number < horizon.number
 ), removals as (
-  select r.kind, r.key, r.part from understudy.record r, horizon
+  select r.kind, r.key from understudy.record r, horizon
   where r.environment = $1 and r.entry <= horizon.number and r.value is null limit $4
 ), removed as (
   delete from understudy.record r using removals m
-  where r.environment = $1 and r.kind = m.kind and r.key = m.key and r.part = m.part returning 1
+  where r.environment = $1 and r.kind = m.kind and r.key = m.key returning 1
 )
 select count(*) from removed`
 

@@ -105,11 +105,10 @@ describe.skipIf(postgresBin === null)('a write that the journal refuses', () => 
     expect(store.replication?.epoch).toBe(1)
   })
 
-  test('for a row in the place of the next entry makes the owner unhealthy and a standby unready, until the row is gone', async () => {
+  test('for a row in the place of the next entry names the remedy, and works when the row is gone', async () => {
     const environment = newEnvironment()
     const owner = await openReplica({ environment, name: 'one' })
     await isOwner(owner)
-    const standby = await openReplica({ environment, name: 'two' })
     await owner.appendCycle(cycleSample(1))
     const head = owner.replication!.entry
     await sql(
@@ -120,15 +119,9 @@ describe.skipIf(postgresBin === null)('a write that the journal refuses', () => 
       await expect(write()).rejects.toThrow('remove it, or restore the journal from a backup')
       expect([owner.role, owner.healthy]).toEqual(['owner', false])
     }
-    const problem = `the journal has a row of entry ${head + 1} after its newest entry ${head}`
-    await until(() => owner.replication!.problem!.startsWith(problem))
-    await until(() => standby.replication?.problem?.startsWith(problem) === true)
-    expect([owner.role, owner.healthy, standby.role]).toEqual(['owner', false, 'standby'])
     await sql(`delete from understudy.entry where environment = '${environment}' and number > ${head}`)
     await until(() => owner.healthy)
     expect(await owner.appendCycle(cycleSample(2))).toBe(2)
-    await until(() => owner.replication?.problem === null && standby.replication?.problem === null)
-    expect(owner.replication?.epoch).toBe(1)
   })
 
   test('is no problem of a process any more that has lost the environment', async () => {
