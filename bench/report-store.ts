@@ -10,6 +10,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { mulberry32 } from '../src/base/mulberry32.js'
 import type * as Codec from '../src/codec/index.js'
 import { cycleIdOf, formatInstant } from '../src/contract/time.js'
 import type { CycleRequest } from '../src/contract/wire.js'
@@ -30,11 +31,7 @@ const directory = process.argv[3] ?? mkdtempSync(join(tmpdir(), 'understudy-repo
 const startMs = Date.UTC(2026, 2, 1, 15)
 const boundaryMs = 300_000
 
-let state = 12345
-const random = (): number => {
-  state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-  return state / 2 ** 32
-}
+const random = mulberry32(12345)
 
 interface Post {
   readonly gall_id: string

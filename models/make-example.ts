@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { exampleCases, exampleImages } from './example-golden.js'
 import { GraphBuilder } from './graph-builder.js'
 import { koreanTokenizer } from './korean-tokenizer.js'
-import { randomNumbers } from './random.js'
+import { mulberry32 } from '../src/base/mulberry32.js'
 import { transformerGraph } from './transformer.js'
 
 const version = 'example-1'
@@ -150,7 +150,7 @@ function manifestText(files: { readonly [file: string]: Uint8Array }): string {
 
 /** `pixel_values` [N, 3, 32, 32] to `patches` [N, 16, 4, 4]: a vector per patch, computed from it and its neighbours. */
 function imageGraph(): Uint8Array {
-  const graph = new GraphBuilder(randomNumbers(seeds.image))
+  const graph = new GraphBuilder(mulberry32(seeds.image))
   const kernel = graph.weights([imageDim, 3, patchPixels, patchPixels], 1 / Math.sqrt(3 * patchPixels))
   const strides = { strides: { ints: [patchPixels, patchPixels] } }
   const patches = graph.add('Conv', ['pixel_values', kernel, graph.weights([imageDim], 0.1)], strides)
@@ -173,7 +173,7 @@ function imageGraph(): Uint8Array {
 
 /** `features`, `text` and `image` to `probs` [N, 4]: one hidden layer over all three. */
 function headGraph(): Uint8Array {
-  const graph = new GraphBuilder(randomNumbers(seeds.head))
+  const graph = new GraphBuilder(mulberry32(seeds.head))
   const column = (pick: 1 | 2): Float32Array => Float32Array.from(features, (feature) => feature[pick])
   const centred = graph.add('Sub', ['features', graph.floats([1, features.length], column(1))])
   const scaled = graph.add('Div', [centred, graph.floats([1, features.length], column(2))])

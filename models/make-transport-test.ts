@@ -8,7 +8,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeModel } from './onnx-writer.js'
-import { approximateNormal, randomNumbers } from './random.js'
+import { mulberry32 } from '../src/base/mulberry32.js'
+import { approximateNormal } from './random.js'
 
 const shippedVersion = 'transport-test-1'
 const note =
@@ -99,7 +100,7 @@ export interface Layer {
 
 /** The layers of the network: a ReLU follows each layer except the last, which a sigmoid follows. */
 export function makeLayers(seed = shippedSeed): Layer[] {
-  const random = randomNumbers(seed)
+  const random = mulberry32(seed)
   const counts = [inputs.length, ...hiddenCounts, heads.length]
   return counts.slice(1).map((outputCount, index) => {
     const inputCount = counts[index]!
@@ -140,7 +141,7 @@ export function forward(layers: readonly Layer[], row: readonly number[]): numbe
 
 /** Rows around the mean of every feature. Their heads have six digits, so the bytes are the same on every machine. */
 function goldenCases(layers: readonly Layer[]): object[] {
-  const random = randomNumbers(goldenSeed)
+  const random = mulberry32(goldenSeed)
   return Array.from({ length: goldenCount }, (_, index) => {
     const row = inputs.map(([, mean, deviation]) =>
       rounded(mean + (index === 0 ? 0 : deviation * approximateNormal(random)), 3),

@@ -2,7 +2,7 @@
  * A transformer encoder with random weights in Hugging Face's export format: BERT's layers and BERT's input and output names.
  */
 import { GraphBuilder } from './graph-builder.js'
-import { randomNumbers } from './random.js'
+import { mulberry32 } from '../src/base/mulberry32.js'
 
 export interface TransformerShape {
   readonly layerCount: number
@@ -21,7 +21,7 @@ export interface TransformerShape {
 
 /** `input_ids`, `attention_mask` and optionally `token_type_ids`, int64 [N, tokens], to `last_hidden_state`. */
 export function transformerGraph(shape: TransformerShape): Uint8Array {
-  const graph = new GraphBuilder(randomNumbers(shape.seed))
+  const graph = new GraphBuilder(mulberry32(shape.seed))
   const mask = maskTerm(graph)
   transformerLayers(graph, shape, { state: embeddings(graph, shape), mask, output: 'last_hidden_state' })
   const tokens = (name: string) => ({ name, shape: ['batch', 'sequence'], element: 'int64' }) as const

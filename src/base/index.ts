@@ -30,6 +30,7 @@ export {
 } from './processes.js'
 export { isObject, parseJson } from './json.js'
 export { silentLog, type Log } from './log.js'
+export { mulberry32 } from './mulberry32.js'
 export { nextTurn } from './next-turn.js'
 export {
   AddressProblem,

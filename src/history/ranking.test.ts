@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { mulberry32 } from '../base/index.js'
 import { UnitSums } from './evaluation/intervals.js'
 import {
   averagePrecision,
@@ -82,15 +83,7 @@ describe('a bootstrap interval', () => {
       numerator: values.reduce((sum, value, i) => sum + (i % 4 === unit ? value : 0), 0),
       denominator: values.reduce((sum, _, i) => sum + (i % 4 === unit ? 1 + (i % 2) : 0), 0),
     }))
-    let state = 0x5eed
-    // mulberry32
-    const random = (): number => {
-      state = (state + 0x6d2b79f5) >>> 0
-      let t = state
-      t = Math.imul(t ^ (t >>> 15), t | 1)
-      t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-      return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-    }
+    const random = mulberry32(0x5eed)
     const ratios = Array.from({ length: 2000 }, () => {
       const drawn = sums.map(() => sums[Math.floor(random() * sums.length)]!)
       const total = (name: 'numerator' | 'denominator'): number =>

@@ -1,6 +1,6 @@
 /** The record of a cycle: its tables are read one by one, and damage is an error. */
 import { expect, test } from 'vitest'
-import { Random } from '../../test/fuzz/random.js'
+import { Random } from '../../test/harness/rng.js'
 import { packCycleRecord, readCycleHeader, readCycleTable, tookEffect } from './cycle-record.js'
 import { cycleTableNames } from './tables.js'
 

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { Random } from '../fuzz/random.js'
+import { Random } from '../harness/rng.js'
 import { freePort, ServerProcess } from '../helpers/server-process.js'
 import { smallJpeg } from '../helpers/jpegs.js'
 import { Client } from './client.js'

@@ -4,7 +4,7 @@
  * At a point of the record, a write is durable if a sync that began after it has ended by then, or if it is itself a sync
  * and has ended. The disk may have kept any of the others completely, in part or not at all, in any order.
  */
-import type { Random } from '../fuzz/random.js'
+import type { Random } from '../harness/rng.js'
 
 const headBytes = 24
 const kinds = {

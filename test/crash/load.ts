@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { formatInstant, type CycleRequest, type CycleResponse } from '../../src/contract/index.js'
-import { Random } from '../fuzz/random.js'
+import { Random } from '../harness/rng.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../helpers/bodies.js'
 import { keyOf, NaivePool } from '../helpers/naive-pool.js'
 import type { Reply, Call, Sender } from './client.js'

@@ -6,7 +6,7 @@
 import http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Reply, Call } from '../crash/client.js'
-import type { Random } from '../fuzz/random.js'
+import type { Random } from '../harness/rng.js'
 import { contentOf, operationOf, sha256Of, type Attempt, type Operation } from './history.js'
 
 export interface Endpoint {

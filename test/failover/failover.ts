@@ -2,7 +2,7 @@
  * Rounds of faults on a site of this machine, in the order of a plan, with a new environment after some rounds.
  */
 import { Load } from '../crash/load.js'
-import { Random } from '../fuzz/random.js'
+import { Random } from '../harness/rng.js'
 import { cycleMs } from '../helpers/bodies.js'
 import { smallJpeg } from '../helpers/jpegs.js'
 import { EnvironmentRun, wordsOf, type RoundCounts } from './environment-run.js'

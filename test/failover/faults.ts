@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Random } from '../fuzz/random.js'
+import type { Random } from '../harness/rng.js'
 import type { Database } from './database.js'
 import type { Service } from './service.js'
 import type { Site } from './site.js'

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { StoreError, type Store } from '../../src/store/index.js'
 import { cycleSample, weightsSample } from '../helpers/store-samples.js'
-import { Random } from '../fuzz/random.js'
+import { Random } from '../harness/rng.js'
 
 const cycleCount = 60
 const expiredCount = 20

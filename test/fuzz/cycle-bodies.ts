@@ -3,7 +3,7 @@
  * to validity to get past the first check.
  */
 import { numberTexts, stringTexts, textOfEdges, timeTexts, valueText } from './json-values.js'
-import type { Random } from './random.js'
+import type { Random } from '../harness/rng.js'
 
 /** A JSON value whose scalars and member names are texts in the spelling of the body. */
 type Node = string | Node[] | Member[]

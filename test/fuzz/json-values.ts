@@ -1,7 +1,7 @@
 /**
  * JSON texts that decoders disagree about: spellings of numbers, strings, times and whole values, good and bad.
  */
-import type { Random } from './random.js'
+import type { Random } from '../harness/rng.js'
 
 export const numberTexts = [
   '0', '1', '-0', '0.0', '-0.0', '1.0', '7.00', '1.5', '1e3', '1E+2', '1e-1', '10e-1', '0e5', '100e-2', '5.0e0',

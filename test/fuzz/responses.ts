@@ -3,7 +3,7 @@
  */
 import type { ResponseColumns } from '../../src/codec/encode-response.js'
 import { headNames, outcomeCodes, type HeadColumns } from '../../src/contract/index.js'
-import type { Random } from './random.js'
+import type { Random } from '../harness/rng.js'
 
 const bitsOf = new Uint32Array(1)
 const floatOf = new Float32Array(bitsOf.buffer)

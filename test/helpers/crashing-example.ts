@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { GraphBuilder } from '../../models/graph-builder.js'
 import { makeExample } from '../../models/make-example.js'
-import { randomNumbers } from '../../models/random.js'
+import { mulberry32 } from '../../src/base/mulberry32.js'
 
 const dim = 32
 /** The token of 오늘 in the example's tokenizer. */
@@ -55,7 +55,7 @@ function writeExample(modelsDir: string, version: string, graphs: Record<string,
 
 /** Looks 오늘 up outside of a table of one row. */
 function erringTextGraph(): Uint8Array {
-  const graph = new GraphBuilder(randomNumbers(1))
+  const graph = new GraphBuilder(mulberry32(1))
   const isFailing = graph.add('Equal', ['input_ids', graph.integers(failingToken)])
   const index = graph.add('Where', [isFailing, graph.integers(99), graph.integers(0)])
   const ones = graph.add('Gather', [graph.floats([1, dim], new Float32Array(dim).fill(1)), index])
@@ -69,7 +69,7 @@ function erringTextGraph(): Uint8Array {
 
 /** One vector for all images, which it looks up outside of a table of one row when an image is white. */
 function erringImageGraph(): Uint8Array {
-  const graph = new GraphBuilder(randomNumbers(1))
+  const graph = new GraphBuilder(mulberry32(1))
   const axes = { axes: { ints: [1, 2, 3] }, keepdims: { int: 0 } }
   const mean = graph.add('ReduceMean', ['pixel_values'], axes)
   const isWhite = graph.add('Greater', [mean, graph.floats([1], Float32Array.of(2))])
@@ -84,7 +84,7 @@ function erringImageGraph(): Uint8Array {
 }
 
 function crashingGraph(): Uint8Array {
-  const graph = new GraphBuilder(randomNumbers(1))
+  const graph = new GraphBuilder(mulberry32(1))
   const isCrashing = graph.add('Equal', ['input_ids', graph.integers(failingToken)])
   const divisor = graph.add('Where', [isCrashing, graph.integers(-1), graph.integers(1)])
   const lowest = graph.integers(-(2 ** 63))

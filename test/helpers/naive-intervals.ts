@@ -2,6 +2,7 @@
  * Bootstrap intervals written from docs/evaluation.md: the oracle of the intervals of `understudy report`. Shares no code with
  * src/history.
  */
+import { mulberry32 } from '../../src/base/mulberry32.js'
 
 /** One value, and the day or the cycle that it is drawn with. Units are drawn in the order of their names. */
 export interface Observation {
@@ -49,16 +50,4 @@ function percentile(sorted: readonly number[], percent: number): number {
   const place = ((sorted.length - 1) * percent) / 100
   const [low, high] = [sorted[Math.floor(place)] ?? NaN, sorted[Math.ceil(place)] ?? NaN]
   return low + (high - low) * (place % 1)
-}
-
-/** Tommy Ettinger's generator, as its public-domain C source has it. */
-function mulberry32(seed: number): () => number {
-  let a = seed
-  return () => {
-    a = (a + 0x6d2b79f5) >>> 0
-    let t = a
-    t = Math.imul(t ^ (t >>> 15), t | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
 }

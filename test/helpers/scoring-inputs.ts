@@ -2,6 +2,7 @@
  * Scoring inputs for tests: columns filled by a function, and ordinary posts from a seed.
  * Rows, slots and readings are intentionally in different orders, so that a wrong index is detected.
  */
+import { mulberry32 } from '../../src/base/mulberry32.js'
 import {
   counterNames,
   galleryTypeCodes,
@@ -101,7 +102,7 @@ export function makeInputs(count: number, cycleAtMs: number, pick: Pick): ModelI
 /** Ordinary posts of one cycle: Korean titles, counters over several magnitudes, some values missing. */
 export function ordinaryInputs(count: number, seed: number): ModelInputs {
   const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)
-  const random = randomNumbers(seed)
+  const random = mulberry32(seed)
   const ages = Float64Array.from({ length: count }, () => 60_000 + random() ** 2 * 86_000_000)
   const scales = Float64Array.from({ length: count }, () => Math.exp(6 + 3 * (random() - 0.5)))
   const counters: Record<string, number> = {
@@ -157,15 +158,6 @@ function ordinaryMeasure(path: string, name: string, random: () => number): numb
     punctuation: 0.06,
   }
   return Math.floor(chars * (shares[name] ?? 0.03) * (0.6 + 0.6 * random()) + random())
-}
-
-/** A small generator whose numbers depend on the seed alone. */
-export function randomNumbers(seed: number): () => number {
-  let state = seed | 0
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) | 0
-    return (state >>> 0) / 2 ** 32
-  }
 }
 
 function record<Name extends string, T>(names: readonly Name[], make: (name: Name) => T): Record<Name, T> {

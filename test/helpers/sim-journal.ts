@@ -21,18 +21,7 @@ function refusal(): Refusal {
 }
 
 /** Integers from 0, below `limit`. */
-export type Random = (limit: number) => number
-
-export function randomOf(seed: number): Random {
-  let state = seed >>> 0
-  return (limit) => {
-    // mulberry32
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) % limit
-  }
-}
+export type RandomBelow = (limit: number) => number
 
 interface Timer {
   readonly atMs: number
@@ -158,11 +147,11 @@ export class SimServers {
   /** Counts promotions and crashes: each ends all connections. */
   #generation = 0
   readonly #world: World
-  readonly #random: Random
+  readonly #random: RandomBelow
   /** Of 100 statements that write. */
   faultPercent = 0
 
-  constructor(world: World, random: Random) {
+  constructor(world: World, random: RandomBelow) {
     this.#world = world
     this.#random = random
   }

@@ -2,7 +2,7 @@
  * Sends thousands of mutated JPEGs: each is accepted or refused as in the contract, and the server is as before.
  */
 import { imageBytesMax } from '../../src/contract/limits.js'
-import { Random } from '../fuzz/random.js'
+import { Random } from '../harness/rng.js'
 import { mutatedImage } from './mutated-images.js'
 import { validImages } from './images.js'
 import type { Target } from './target.js'

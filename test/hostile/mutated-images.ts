@@ -1,7 +1,7 @@
 /**
  * Mutates valid JPEGs along their structure. Seeded, so that a number identifies an image.
  */
-import type { Random } from '../fuzz/random.js'
+import type { Random } from '../harness/rng.js'
 
 /** A segment, its marker and length included; the last one extends to the end of the file, with all scans in it. */
 type Segment = Buffer

@@ -3,7 +3,7 @@
  * then all microtasks that follow from it, then the next. A crash of the service drops its events.
  */
 import { setImmediate as realImmediate } from 'node:timers'
-import type { Random } from '../fuzz/random.js'
+import type { Random } from '../harness/rng.js'
 
 /** Incarnation of the clients and of the driver. A crash of the service does not end it. */
 export const clientIncarnation = 0

@@ -5,7 +5,7 @@
 import { virtualise } from './virtual-node.js'
 import type { Codec } from '../../src/codec/index.js'
 import type { RetentionLimits } from '../../src/cycle/retention.js'
-import { Random } from '../fuzz/random.js'
+import { Random } from '../harness/rng.js'
 import { cycleMs } from '../helpers/bodies.js'
 import '../helpers/poisoned-memory.js'
 import { fail, Oracle, same } from './oracle.js'

@@ -6,7 +6,7 @@ import { dayMs } from '../../src/base/index.js'
 import { formatInstant } from '../../src/contract/index.js'
 import type { CycleRequest } from '../../src/contract/index.js'
 import type { OutcomeEntry, StoredImage } from '../../src/store/index.js'
-import type { Random } from '../fuzz/random.js'
+import type { Random } from '../harness/rng.js'
 import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../helpers/bodies.js'
 
 export const galleries = ['g', 'h', '움짤 갤/%'] as const

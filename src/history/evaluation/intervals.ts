@@ -2,6 +2,7 @@
  * Bootstrap intervals of ratios of sums (a mean is one): whole units (days, or cycles) are drawn with replacement, so
  * that events of one day do not count as independent. Percentile method; a fixed seed makes reports reproducible.
  */
+import { mulberry32 } from '../../base/index.js'
 import type { Interval } from '../../contract/index.js'
 import { quantile } from '../ranking.js'
 
@@ -44,7 +45,7 @@ export class UnitSums {
   interval(): Interval | null {
     const units = [...this.#units].sort(([a], [b]) => a - b).map(([, sums]) => sums)
     if (this.ratio === null) return null
-    const random = generator(seed)
+    const random = mulberry32(seed)
     const ratios: number[] = []
     for (let draw = 0; draw < drawCount; draw++) {
       let [numerator, denominator] = [0, 0]
@@ -56,15 +57,5 @@ export class UnitSums {
       if (denominator > 0) ratios.push(numerator / denominator)
     }
     return [quantile(ratios, 0.025)!, quantile(ratios, 0.975)!]
-  }
-}
-
-/** mulberry32: 32 bits of state, uniform in [0, 1). */
-function generator(state: number): () => number {
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
-    return ((bits ^ (bits >>> 14)) >>> 0) / 4294967296
   }
 }

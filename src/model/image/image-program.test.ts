@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { silentLog } from '../../base/index.js'
 import { GraphBuilder } from '../../../models/graph-builder.js'
 import { elementTypes, type ElementType } from '../../../models/onnx-writer.js'
-import { randomNumbers } from '../../../models/random.js'
+import { mulberry32 } from '../../base/index.js'
 import { imagePlan } from '../../../test/helpers/encoder-plans.js'
 import type { Vectors } from '../model.js'
 import type { ImagePlan } from '../sessions/plans.js'
@@ -165,7 +165,7 @@ function colourGraph(
   rows: number | string = 'N',
   rowsInside?: number,
 ): Uint8Array {
-  const graph = new GraphBuilder(randomNumbers(1))
+  const graph = new GraphBuilder(mulberry32(1))
   const cast = graph.add('Cast', ['pixel_values'], { to: { int: elementTypes.float32 } })
   const pixels =
     rowsInside === undefined ? cast : graph.add('Reshape', [cast, graph.integers(rowsInside, 3, 32, 32)])

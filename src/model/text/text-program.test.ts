@@ -7,7 +7,7 @@ import { silentLog } from '../../base/index.js'
 import { exampleTokenizer, jsonBytes, textPlan } from '../../../test/helpers/encoder-plans.js'
 import { GraphBuilder } from '../../../models/graph-builder.js'
 import { koreanTokenizer } from '../../../models/korean-tokenizer.js'
-import { randomNumbers } from '../../../models/random.js'
+import { mulberry32 } from '../../base/index.js'
 import { transformerGraph } from '../../../models/transformer.js'
 import type { Vectors } from '../model.js'
 import type { TextPlan } from '../sessions/plans.js'
@@ -267,7 +267,7 @@ function embeddingGraph({
   rows = 'N' as number | string,
   hasOneRow = false,
 }): Uint8Array {
-  const graph = new GraphBuilder(randomNumbers(1))
+  const graph = new GraphBuilder(mulberry32(1))
   const ids = Float32Array.from({ length: vocabularyCount * dim }, (_, index) => Math.floor(index / dim))
   const mask = graph.add('Cast', ['attention_mask'], { to: { int: 1 } })
   const wide = graph.add('Unsqueeze', [mask, graph.integers(2)])

@@ -13,7 +13,7 @@ import { silentLog } from '../../base/index.js'
 import { GraphBuilder } from '../../../models/graph-builder.js'
 import { makeExample } from '../../../models/make-example.js'
 import { elementTypes, type ElementType, type Port } from '../../../models/onnx-writer.js'
-import { randomNumbers } from '../../../models/random.js'
+import { mulberry32 } from '../../base/index.js'
 import { jsonBytes } from '../../../test/helpers/encoder-plans.js'
 import {
   modelsDir as shipped,
@@ -64,7 +64,7 @@ describe('a graph is accepted by verification if and only if its process serves 
         isTraced: fc.boolean(),
       }),
       ({ shape, element, given, isReduced, column, input, isTraced }) => {
-        const graph = new GraphBuilder(randomNumbers(1))
+        const graph = new GraphBuilder(mulberry32(1))
         const share = graph.add('Sigmoid', [graph.add('Cast', [input], toFloat)])
         const one = isReduced
           ? graph.add('ReduceMean', [share], { axes: { ints: [1] }, keepdims: { int: 0 } })
@@ -113,7 +113,7 @@ describe('a graph is accepted by verification if and only if its process serves 
         isTraced: fc.boolean(),
       }),
       ({ shape, element, dim, isPooled, output, isUnexpected, given, isTraced }) => {
-        const graph = new GraphBuilder(randomNumbers(1))
+        const graph = new GraphBuilder(mulberry32(1))
         const ids = graph.add('Cast', ['input_ids'], toFloat)
         const mask = graph.add('Cast', ['attention_mask'], toFloat)
         const wide = graph.add('Unsqueeze', [graph.add('Mul', [ids, mask]), graph.integers(-1)])
@@ -331,7 +331,7 @@ interface ImageGraphKind {
 
 /** The mean of each channel as a vector, as two tokens, or the image itself as cells. */
 function imageGraph({ shape, element, given, form, isTraced }: ImageGraphKind): Uint8Array {
-  const graph = new GraphBuilder(randomNumbers(1))
+  const graph = new GraphBuilder(mulberry32(1))
   const cells = graph.add('Cast', ['pixels'], toFloat)
   const vector = (): string =>
     graph.add('ReduceMean', [cells], { axes: { ints: [-2, -1] }, keepdims: { int: 0 } })

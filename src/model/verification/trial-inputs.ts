@@ -2,7 +2,7 @@
  * Trial rows: ordinary posts, and extreme ones that a client may send. Made from a seed, so that a report can be
  * reproduced.
  */
-import { dayMs } from '../../base/index.js'
+import { dayMs, mulberry32 } from '../../base/index.js'
 import {
   absentCode,
   counterNames,
@@ -42,7 +42,7 @@ export function trialInputs(
   { text, image, galleries = [] }: TrialReader,
 ): ModelInputs {
   const count = kinds.length
-  const random = randomNumbers(seed)
+  const random = mulberry32(seed)
   const filled = <T extends Float64Array | Uint32Array | Uint8Array>(column: T, kind: ColumnKind): T => {
     kinds.forEach((row, index) => (column[index] = valueOf(kind, row, random)))
     return column
@@ -143,7 +143,7 @@ export function reorder(inputs: ModelInputs, order: readonly number[]): ModelInp
 
 /** 0 to `count` - 1 in an order that is always the same. */
 export function shuffle(count: number): number[] {
-  const random = randomNumbers(seed)
+  const random = mulberry32(seed)
   const order = Array.from({ length: count }, (_, index) => index)
   for (let last = count - 1; last > 0; last--) {
     const other = Math.floor(random() * (last + 1))
@@ -207,17 +207,6 @@ function embeddings(kinds: readonly TrialKind[], dim: number, random: () => numb
     scaleToLengthOne(vector)
   }
   return { dim, vectors, row }
-}
-
-/** mulberry32: uniform in 0 to 1, the same on every machine. */
-function randomNumbers(start: number): () => number {
-  let state = start | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }
 
 function record<Name extends string, T>(names: readonly Name[], make: (name: Name) => T): Record<Name, T> {

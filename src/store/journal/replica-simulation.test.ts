@@ -8,7 +8,8 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { silentLog } from '../../base/index.js'
 import { createMemoryContents, memoryParts, type MemoryContents } from '../../../test/helpers/memory-store.js'
 import '../../../test/helpers/poisoned-store.js'
-import { randomOf, SimProcess, SimServers, World, type Random } from '../../../test/helpers/sim-journal.js'
+import { Random } from '../../../test/harness/rng.js'
+import { SimProcess, SimServers, World, type RandomBelow } from '../../../test/helpers/sim-journal.js'
 import { cycleIdAt, cycleSample } from '../../../test/helpers/store-samples.js'
 import { openJournalStore, type JournalStore } from './journal-store.js'
 
@@ -39,7 +40,7 @@ interface Node {
 
 class Simulation {
   readonly world = new World()
-  readonly random: Random
+  readonly random: RandomBelow
   readonly servers: SimServers
   readonly nodes: Node[] = []
   /** Responses that a client has received, by number of the cycle. */
@@ -52,7 +53,8 @@ class Simulation {
   readonly jumps: boolean
 
   constructor(seed: number) {
-    this.random = randomOf(seed)
+    const random = new Random(seed)
+    this.random = (limit) => random.below(limit)
     this.servers = new SimServers(this.world, this.random)
     this.jumps = seed % 4 === 0
     for (let i = 0; i < processCount; i++) {

@@ -1,20 +1,18 @@
 /**
  * Seeded random numbers for tests: the same seed gives the same cases on every machine, and a failing case names its seed.
  */
+import { mulberry32 } from '../../src/base/mulberry32.js'
 
 export class Random {
-  #state: number
+  readonly #next: () => number
 
   constructor(seed: number) {
-    this.#state = seed >>> 0
+    this.#next = mulberry32(seed)
   }
 
-  /** 32 bits (mulberry32). */
+  /** 32 bits. */
   bits(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return (mixed ^ (mixed >>> 14)) >>> 0
+    return this.#next() * 2 ** 32
   }
 
   /** An integer from 0 up to `count`, exclusive. */
@@ -23,7 +21,7 @@ export class Random {
   }
 
   chance(probability: number): boolean {
-    return this.bits() < probability * 0x1_0000_0000
+    return this.#next() < probability
   }
 
   pick<T>(choices: readonly T[]): T {
