@@ -17,6 +17,7 @@ import { referenceCodec, type Codec } from '../../codec/index.js'
 import type { CycleResponse } from '../../contract/index.js'
 import { openLmdbStore, StoreError, type Store } from '../../store/index.js'
 import { CycleService } from '../service.js'
+import { Embeddings } from './embeddings.js'
 
 const hash = 'a'.repeat(64)
 const otherHash = 'b'.repeat(64)
@@ -76,6 +77,22 @@ beforeEach(async () => {
   codecFails = false
   text = new FakeTextEncoder(hash)
   service = await open(new EncodingModel('m1', text))
+})
+
+test('of models that share an encoder, the newest one that is left encodes: the processes of others have ended', async () => {
+  await submit(cycle(0, [1], [1]))
+  const encoders = [0, 1, 2].map(() => new FakeTextEncoder(otherHash))
+  const models = encoders.map((encoder, index) => new EncodingModel(`m${index}`, encoder))
+  const embeddings = new Embeddings(serviceParts({ codec, store, model: () => model }))
+  for (const each of models) embeddings.addModel(each)
+  embeddings.removeModel(models[0]!)
+  embeddings.removeModel(models[2]!)
+  await embeddings.complete(
+    models[1]!,
+    () => service.pool,
+    () => false,
+  )
+  expect(encoders.map(({ titles }) => titles)).toEqual([[], [title(1)], []])
 })
 
 describe('a text', () => {

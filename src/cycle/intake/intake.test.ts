@@ -59,7 +59,9 @@ describe('the queue', () => {
     expect(() => service.intake.admit(new Uint8Array(), 1e6)).not.toThrow()
     await expect(submitBytes(large(body(6)))).rejects.toMatchObject({ status: 503 })
     // A small body is validated even when the queue is full.
-    expect(() => service.intake.admit(start(body(6)), 1000)).not.toThrow()
+    for (const bytes of [1000, 64 * 1024])
+      expect(() => service.intake.admit(start(body(6)), bytes)).not.toThrow()
+    expect(() => service.intake.admit(start(body(6)), 64 * 1024 + 1)).toThrow('too many cycles are queued')
     await expect(submitBytes(Buffer.from('{}'))).rejects.toMatchObject({ status: 400 })
     open()
     const replies = await Promise.all(calls)

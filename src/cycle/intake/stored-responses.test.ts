@@ -29,6 +29,15 @@ test('the responses that were read last stay, up to a number of bytes', () => {
   expect([kept.bytes, held(kept)]).toEqual([20, [1, 3]])
 })
 
+test('the memory may be full to its last byte', () => {
+  const kept = new StoredResponses(25)
+  kept.keep(cycle(1), bytes(10))
+  kept.keep(cycle(2), bytes(15))
+  expect([kept.bytes, held(kept)]).toEqual([25, [1, 2]])
+  kept.keep(cycle(2), bytes(16))
+  expect([kept.bytes, held(kept)]).toEqual([16, [2]])
+})
+
 test('a response that exceeds the memory is not kept, and takes nothing from others', () => {
   const kept = new StoredResponses(25)
   kept.keep(cycle(1), bytes(20))
