@@ -12,8 +12,10 @@ export function cellText(cell: Cell, withInterval = true): string {
     case 'name':
       return cell.value ?? dash
     case 'text':
-    case 'input':
       return cell.value
+    case 'input':
+      // As a manifest names it.
+      return cell.value.name
     case 'order':
       return cell.value.name
     case 'word':
@@ -62,12 +64,17 @@ export function cellText(cell: Cell, withInterval = true): string {
       return cell.value.rank === null ? dash : `${cell.value.rank} of ${count(cell.value.of)}`
     case 'inputValue': {
       const { value, instead } = cell.value
-      return instead ?? (value === null ? dash : String(Number(value.toPrecision(5))))
+      return instead ?? (value === null ? dash : inputNumber(value))
     }
     case 'change':
     case 'effect':
       return cell.value === null ? dash : signed(cell.value, 4)
   }
+}
+
+/** As the model takes it. */
+export function inputNumber(value: number): string {
+  return String(Number(value.toPrecision(5)))
 }
 
 function points(share: number): string {

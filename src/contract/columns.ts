@@ -7,15 +7,18 @@ import { assert } from './assert.js'
 import type { GalleryIds } from './gallery-table.js'
 import { cycleShape, rowShape } from './shape.js'
 import type { Instant } from './time.js'
-import type { CandidateScoreRow, EngagementRow, ResultRow } from './wire.js'
+import type { Candidate, CandidateScoreRow, EngagementRow, ResultRow } from './wire.js'
 
 // ---- enums as codes: the position in the wire type's list
 
 /** Code of an enum member that is absent. */
 export const absentCode = 255
 
-export const sourceCodes = enumCodes('candidates', 'source')
-export const galleryTypeCodes = enumCodes('candidates', 'gallery_type')
+// The shapes are generated from the types of the members.
+export const sourceCodes = enumCodes('candidates', 'source') as readonly Candidate['source'][]
+export const galleryTypeCodes = enumCodes('candidates', 'gallery_type') as readonly NonNullable<
+  Candidate['gallery_type']
+>[]
 export const engagementStatusCodes = enumCodes('engagement', 'status')
 export const removalReasonCodes = enumCodes('removals', 'reason')
 export const tierCodes = enumCodes('removals', 'tier')

@@ -59,20 +59,20 @@ export function inputTable(
 ): DataTable {
   const t = explainWords[language]
   return dataTable(t.whyCaption, inputs, [
-    { title: t.input, kind: 'input', of: ({ name }) => name },
+    { title: t.input, kind: 'input', of: (input) => input },
     {
       title: t.value,
       kind: 'inputValue',
-      of: ({ kind, name, missing, value }) => {
+      of: ({ kind, shown, missing, value }) => {
         const instead = missing ? t.missing : kind === 'gallery' ? gallId : value === null ? t.present : null
-        return { name, value, instead }
+        return { shown, value, instead }
       },
     },
     {
       title: t.median,
       kind: 'inputValue',
       isWideOnly: true,
-      of: ({ name, median }) => ({ name, value: median, instead: null }),
+      of: ({ shown, median }) => ({ shown, value: median, instead: null }),
     },
     { title: t.percentile, kind: 'share', isWideOnly: true, of: ({ percentile }) => percentile },
     { title: t.effect, kind: 'effect', of: effectOf },

@@ -5,6 +5,7 @@
  */
 import type { ImageFacts } from './admin-api.js'
 import type { HeadName } from './columns.js'
+import type { ShownInput } from './input-words.js'
 import type { Candidate, EngagementRow, PostKey, ResultRow, Weights } from './wire.js'
 
 /** 95 %. */
@@ -296,6 +297,7 @@ export type InputKind = 'feature' | 'text' | 'image' | 'gallery'
 /** An input of the model and what its value adds to the score: the score minus that with the value replaced. */
 export interface ExplainedInput {
   readonly kind: InputKind
+  readonly shown: ShownInput
   /** Name of the feature; `text`, `image` or `gallery_index`. */
   readonly name: string
   /** Null if missing, and for texts and images. Of a gallery its index in the manifest; one that is not in the list is missing. */

@@ -3,6 +3,7 @@
  * contains; the commands write them as text, and the page and its documents as HTML. The kind of a cell says how it is written.
  */
 import type { Estimate, ExplainedInput } from './history-api.js'
+import type { ShownInput } from './input-words.js'
 
 /** What a cell contains, by its kind. Null: it cannot be computed, or is not known. */
 export interface CellValues {
@@ -39,7 +40,7 @@ export interface CellValues {
   readonly post: { readonly gall_id: string | null; readonly post_no: number | null }
   readonly score: number | null
   readonly rank: { readonly rank: number | null; readonly of: number }
-  readonly input: string
+  readonly input: Pick<ExplainedInput, 'name' | 'shown'>
   readonly inputValue: InputValue
   /** What a value adds to a score. */
   readonly change: number | null
@@ -50,7 +51,7 @@ export interface CellValues {
 export type Estimated = Pick<Estimate, 'mean' | 'ci95'>
 
 export interface InputValue {
-  readonly name: string
+  readonly shown: ShownInput
   readonly value: number | null
   /** What stands for it if the value is null or no number to read. */
   readonly instead: string | null

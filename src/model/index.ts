@@ -3,7 +3,7 @@
  */
 export { catalogue, featureGroups, findFeature, nearestFeature } from './features/catalogue.js'
 export { compileFeatures, type FillFeatures, type MissingValues } from './features/compile.js'
-export type { Feature } from './features/feature.js'
+export { named, type Feature } from './features/feature.js'
 export type { GoldenFile } from './verification/golden.js'
 export { draftManifest, type Draft } from './draft/draft.js'
 export type { Finding } from './draft/findings.js'

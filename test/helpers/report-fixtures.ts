@@ -295,6 +295,7 @@ export const explanationFixture: Explanation = {
       {
         kind: 'feature',
         name: 'log_views',
+        shown: { form: 'count', of: 'views', unit: 'count', logs: 1 },
         value: 9.4211,
         missing: false,
         percentile: 0.87,
@@ -305,6 +306,7 @@ export const explanationFixture: Explanation = {
       {
         kind: 'feature',
         name: 'age_hours',
+        shown: { form: 'named', of: 'created_age', unit: 'hours', logs: 0 },
         value: 12,
         missing: false,
         percentile: 0.12,
@@ -315,6 +317,7 @@ export const explanationFixture: Explanation = {
       {
         kind: 'text',
         name: 'text',
+        shown: { form: 'named', of: 'text', unit: 'plain', logs: 0 },
         value: null,
         missing: false,
         percentile: null,
@@ -325,6 +328,7 @@ export const explanationFixture: Explanation = {
       {
         kind: 'feature',
         name: 'snapshot_up',
+        shown: { form: 'snapshot', of: 'recommend_up_cnt', unit: 'count', logs: 0 },
         value: null,
         missing: true,
         percentile: null,

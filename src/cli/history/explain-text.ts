@@ -11,7 +11,7 @@ import {
   type Explanation,
   type Weights,
 } from '../../contract/index.js'
-import { cellText, signed, tableText } from '../data-table.js'
+import { inputNumber, signed, tableText } from '../data-table.js'
 import { formatTable, inOneLine } from '../text-table.js'
 
 /** Cycles of the table; all are in the JSON. */
@@ -93,9 +93,8 @@ function weightsText(weights: Weights): string {
     .join(', ')
 }
 
-function inputText(name: string, value: number | null): string {
-  const instead = value === null ? explainWords.en.missing : null
-  return cellText({ kind: 'inputValue', value: { name, value, instead } })
+function inputText(value: number | null): string {
+  return value === null ? explainWords.en.missing : inputNumber(value)
 }
 
 function change(value: number): string {
@@ -116,7 +115,7 @@ function againstText(
   const weights = versionChange(against.weights_version, explained.weights_version)
   const model = versionChange(against.model_version, explained.model_version)
   const rows = inputs.map(({ name, kind, from, to, change: effect }) => {
-    const values = [from, to].map((value) => inputText(name, value))
+    const values = [from, to].map((value) => inputText(value))
     return [name, ...(kind === 'feature' ? values : ['', '']), change(effect)]
   })
   return (

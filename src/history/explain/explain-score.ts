@@ -10,7 +10,7 @@ import {
   type ExplainedInput,
   type Weights,
 } from '../../contract/index.js'
-import type { Feature } from '../../model/index.js'
+import { named, type Feature } from '../../model/index.js'
 import {
   median,
   percentileOf,
@@ -84,7 +84,7 @@ interface Part {
 
 function inputParts({ features, model, galleries }: ScorerInputs, inputs: CycleInputs): Part[] {
   const { postRow } = inputs
-  const parts = features.map(({ name, missing }, column): Part => {
+  const parts = features.map(({ name, missing, shown }, column): Part => {
     const present = presentValues(inputs, column)
     const middle = median(present)
     const value = postRow.features[column]!
@@ -93,6 +93,7 @@ function inputParts({ features, model, galleries }: ScorerInputs, inputs: CycleI
       part: {
         kind: 'feature',
         name,
+        shown,
         missing: isMissing,
         value: isMissing ? null : value,
         percentile: isMissing ? null : percentileOf(present, value),
@@ -109,16 +110,19 @@ function inputParts({ features, model, galleries }: ScorerInputs, inputs: CycleI
   ] as const) {
     if (model[kind] === null) continue
     parts.push({
-      part: { kind, name: kind, missing: postRow[kind] === null, ...unranked },
+      part: { kind, name: kind, shown: named(kind, 'plain'), missing: postRow[kind] === null, ...unranked },
       atMedian: middle === null ? null : { ...postRow, [kind]: middle },
       atMissing: postRow[kind] === null ? null : { ...postRow, [kind]: null },
     })
   }
   if (galleries.length > 0) {
+    // It is unknown to the model.
     const isMissing = postRow.galleryIndex === 0
     parts.push({
       part: {
-        ...galleryInput,
+        kind: 'gallery',
+        name: 'gallery_index',
+        shown: named('gallery_index', 'plain'),
         missing: isMissing,
         ...unranked,
         value: isMissing ? null : postRow.galleryIndex,
@@ -129,9 +133,6 @@ function inputParts({ features, model, galleries }: ScorerInputs, inputs: CycleI
   }
   return parts
 }
-
-/** A gallery is missing if it is unknown to the model. */
-const galleryInput = { kind: 'gallery', name: 'gallery_index' } as const
 
 function withFeature(row: InputRow, column: number, value: number): InputRow {
   const features = row.features.slice()

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { codecs, nativeCodecOrNull as native } from '../../../test/helpers/codecs.js'
 import { makeInputs, ordinaryInputs, type ColumnKind } from '../../../test/helpers/scoring-inputs.js'
 import { referenceCodec, type Codec } from '../../codec/index.js'
-import { absentCode } from '../../contract/index.js'
+import { absentCode, inputLabel } from '../../contract/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
 import { catalogue, findFeature } from './catalogue.js'
 import { compileFeatures, type MissingValues } from './compile.js'
@@ -215,3 +215,40 @@ function fill(
   compileFeatures(features, { codec, missing })(inputs, out)
   return out
 }
+
+test.each([
+  ['views', 'views', 'count', 0],
+  ['views_log', 'views', 'count', 1],
+  ['log1p(views)', 'views', 'count', 1],
+  ['comment_cnt_missing', 'comments unknown', 'flag', 0],
+  ['up_gain_log', 'recommendations since the reading before', 'count', 1],
+  ['views_per_hour', 'views per hour now', 'perHour', 1],
+  ['down_per_hour_of_life', 'down-votes per hour since it was written', 'perHour', 1],
+  ['views_momentum', 'views: pace now, against its average', 'times', 0],
+  ['up_per_view', 'recommendations per view', 'share', 0],
+  ['rtb_per_up', 'Send-to-Best votes per recommendation', 'factor', 0],
+  ['created_age_log', 'age', 'hours', 1],
+  ['extracted_age_days', 'time in the queue', 'days', 0],
+  ['previous_minutes_log', 'time since the reading before', 'minutes', 1],
+  ['cycle_hour_sin', 'time of day (sine)', 'plain', 0],
+  ['title_chars_log', 'title: characters', 'count', 1],
+  ['body_jamo_share', 'text: share of single jamo', 'share', 0],
+  ['source_vote', 'found by votes', 'flag', 0],
+  ['images_stored_share', 'share of the images that arrived', 'share', 0],
+  ['snapshot_hit_cnt_m_log', 'admin snapshot: views over the baseline on mobile', 'count', 1],
+  ['snapshot_hit_cnt_total_log', 'admin snapshot: views over the baseline, all devices', 'count', 1],
+  [
+    'snapshot_recommend_up_cnt_app_share',
+    'admin snapshot: app share of recommendations over the baseline',
+    'share',
+    0,
+  ],
+])('readers call %s %s', (name, label, unit, logs) => {
+  const { shown } = findFeature(name)!
+  expect([inputLabel(shown, 'en'), shown.unit, shown.logs]).toEqual([label, unit, logs])
+})
+
+test('every feature has words in Korean', () => {
+  for (const { name, shown } of catalogue) expect(inputLabel(shown, 'ko'), name).toMatch(/[가-힣ㅋ]/)
+  expect(inputLabel(findFeature('views_per_hour')!.shown, 'ko')).toBe('지금 시간당 조회')
+})

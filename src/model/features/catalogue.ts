@@ -40,12 +40,13 @@ export function findFeature(name: string): Feature | undefined {
   const inner = transformPattern.exec(name)?.[1]
   const feature = byName.get(inner ?? name)
   if (inner === undefined || feature === undefined) return feature
-  const { formula, missing, value } = feature
+  const { formula, missing, value, shown } = feature
   return {
     name,
     formula: `log with sign of: ${formula}`,
     missing: missing === null ? null : Math.sign(missing) * Math.log1p(Math.abs(missing)),
     value: signedLog1p(value),
+    shown: { ...shown, logs: shown.logs + 1 },
   }
 }
 

@@ -15,7 +15,7 @@ import {
   subtract,
   type Expression,
 } from './expression.js'
-import { featureTable, type FeatureRow } from './feature.js'
+import { featureTable, named, type FeatureRow } from './feature.js'
 import { dayMs } from '../../base/index.js'
 import { logHoursBetween } from './shared.js'
 
@@ -39,27 +39,59 @@ export const clockFeatures = featureTable([
     'log(hours from created_at to extracted_at, at least 0)',
     0,
     logHoursBetween(createdAt, extractedAt),
+    named('extraction_delay', 'hours', 1),
   ],
   [
     'reading_age_log',
     'log(hours from observed_at to cycle_time, at least 0)',
     null,
     logHoursBetween(observedAt, cycleAt),
+    named('reading_age', 'hours', 1),
   ],
-  ['cycle_hour_sin', waveFormula('sine', 'cycle_time'), null, cycleHour('sine', Math.sin)],
-  ['cycle_hour_cos', waveFormula('cosine', 'cycle_time'), null, cycleHour('cosine', Math.cos)],
-  ['created_hour_sin', waveFormula('sine', 'created_at'), 0, sine(createdDays)],
-  ['created_hour_cos', waveFormula('cosine', 'created_at'), 0, cosine(createdDays)],
+  [
+    'cycle_hour_sin',
+    waveFormula('sine', 'cycle_time'),
+    null,
+    cycleHour('sine', Math.sin),
+    named('cycle_hour_sin', 'plain'),
+  ],
+  [
+    'cycle_hour_cos',
+    waveFormula('cosine', 'cycle_time'),
+    null,
+    cycleHour('cosine', Math.cos),
+    named('cycle_hour_cos', 'plain'),
+  ],
+  [
+    'created_hour_sin',
+    waveFormula('sine', 'created_at'),
+    0,
+    sine(createdDays),
+    named('created_hour_sin', 'plain'),
+  ],
+  [
+    'created_hour_cos',
+    waveFormula('cosine', 'created_at'),
+    0,
+    cosine(createdDays),
+    named('created_hour_cos', 'plain'),
+  ],
 ])
 
-function ageInDays(event: string, time: Expression): FeatureRow {
+function ageInDays(event: 'created' | 'extracted', time: Expression): FeatureRow {
   const days = atMost(atLeast(divide(subtract(cycleAt, time), dayMs), 0), ageDaysMax)
-  return [`${event}_age_days`, `days from ${event}_at to cycle_time, within 0 to ${ageDaysMax}`, 0, days]
+  return [
+    `${event}_age_days`,
+    `days from ${event}_at to cycle_time, within 0 to ${ageDaysMax}`,
+    0,
+    days,
+    named(`${event}_age`, 'days'),
+  ]
 }
 
-function ageLog(event: string, time: Expression): FeatureRow {
+function ageLog(event: 'created' | 'extracted', time: Expression): FeatureRow {
   const formula = `log(hours from ${event}_at to cycle_time, at least 0)`
-  return [`${event}_age_log`, formula, 0, logHoursBetween(time, cycleAt)]
+  return [`${event}_age_log`, formula, 0, logHoursBetween(time, cycleAt), named(`${event}_age`, 'hours', 1)]
 }
 
 function waveFormula(wave: 'sine' | 'cosine', time: string): string {

@@ -1,6 +1,7 @@
 /**
  * The type of a feature: a name for manifests, a formula in words, and the same formula as an expression.
  */
+import type { InputUnit, InputWords, ShownInput } from '../../contract/index.js'
 import type { Expression } from './expression.js'
 
 export interface Feature {
@@ -15,6 +16,7 @@ export interface Feature {
    * `views_missing` is never missing.
    */
   readonly value: Expression
+  readonly shown: ShownInput
 }
 
 /** A row of the tables of features. */
@@ -23,8 +25,14 @@ export type FeatureRow = readonly [
   formula: Feature['formula'],
   missing: Feature['missing'],
   value: Feature['value'],
+  shown: Feature['shown'],
 ]
 
 export function featureTable(rows: readonly FeatureRow[]): readonly Feature[] {
-  return rows.map(([name, formula, missing, value]) => ({ name, formula, missing, value }))
+  return rows.map(([name, formula, missing, value, shown]) => ({ name, formula, missing, value, shown }))
+}
+
+/** A feature with a name of its own. */
+export function named(of: keyof InputWords['named'], unit: InputUnit, logs = 0): ShownInput {
+  return { form: 'named', of, unit, logs }
 }

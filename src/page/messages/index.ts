@@ -5,13 +5,13 @@
  */
 import { explainWords } from '../../contract/explain-words.js'
 import { healthSentences } from '../../contract/health.js'
+import { inputWords } from '../../contract/input-words.js'
 import { refusalSentences } from '../../contract/refusals.js'
 import { reportWords } from '../../contract/report-words.js'
 import { warningSentences } from '../../contract/warnings.js'
 import { wordOf, words, type WordsLanguage } from '../../contract/words.js'
 import * as cycles from './cycles.js'
 import * as frame from './frame.js'
-import * as inputs from './inputs.js'
 import { health, refusals, warningKinds } from './ko-facts.js'
 import * as models from './models.js'
 import * as now from './now.js'
@@ -25,7 +25,7 @@ export const en = {
   ...post.en,
   ...models.en,
   ...cycles.en,
-  inputs: inputs.en,
+  inputs: inputWords.en,
   words: words.en,
   report: reportWords.en,
   explain: explainWords.en,
@@ -43,7 +43,7 @@ export const ko: Messages = {
   ...post.ko,
   ...models.ko,
   ...cycles.ko,
-  inputs: inputs.ko,
+  inputs: inputWords.ko,
   words: words.ko,
   report: reportWords.ko,
   explain: explainWords.ko,

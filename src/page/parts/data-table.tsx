@@ -1,5 +1,6 @@
 /** The tables of the contract on the page: how a cell of each kind is drawn. `cli/data-table.ts` writes the same ones as text. */
 import type { ComponentChildren } from 'preact'
+import { inputLabel } from '../../contract/input-words.js'
 import {
   furtherDaysMax,
   type Cell,
@@ -8,9 +9,9 @@ import {
   type DataTable,
 } from '../../contract/tables.js'
 import { cycleLabel, dayClock, decimal, formatSigned, integer, minutes, percent, rank } from '../format.js'
-import { t, word } from '../messages/index.js'
+import { language, t, word } from '../messages/index.js'
 import { postAddress } from '../router.js'
-import { inputWords } from '../views/input-words.js'
+import { inputText } from './input-text.js'
 import { Badge, colorOf, Text, type Tone } from './common.js'
 import {
   IntervalFigure,
@@ -144,11 +145,11 @@ export function CellView({ cell, scale = shareScale, isDocument = false }: CellP
     case 'rank':
       return t.units.ofCount(rank(cell.value.rank), integer(cell.value.of))
     case 'input':
-      return <span title={cell.value}>{inputWords(cell.value).label}</span>
+      return <span title={cell.value.name}>{inputLabel(cell.value.shown, language)}</span>
     case 'inputValue': {
-      const { name, value, instead } = cell.value
+      const { shown, value, instead } = cell.value
       if (instead !== null) return <Text>{instead}</Text>
-      return value === null ? '–' : inputWords(name).value(value)
+      return value === null ? '–' : inputText(shown, value)
     }
     case 'change':
       return cell.value === null ? '–' : formatSigned(cell.value, 4)

@@ -215,10 +215,10 @@ describe('the explanation', () => {
       'Over missing': cells[4],
     })
     expect(rowsOf(panel(), /^Inputs of the model/)).toEqual([
-      row('log_views', '9.421', '7.251', '87%', '+0.0812', '+0.1234'),
-      row('age_hours', '12', '5', '12%', '−0.0345', '–'),
+      row('views', '12.3K', '1,409', '87%', '+0.0812', '+0.1234'),
+      row('age', '12 h', '5 h', '12%', '−0.0345', '–'),
       row('text, as the model reads it', 'present', '–', '–', '+0.0456', '+0.0456'),
-      row('snapshot_up', 'missing', '3.500', '–', '−0.0567', '–'),
+      row('admin snapshot: recommendations over the baseline', 'missing', '3.5', '–', '−0.0567', '–'),
     ])
   })
 

@@ -1,5 +1,11 @@
-/** The inputs of models in words of each language: `views/input-words.ts` puts them together by the names of the features. */
-export const en = {
+/**
+ * The inputs of models in words of each language. The catalogue of features (`model/features`) says of each feature which words
+ * it has, and in which unit a reader expects its value.
+ */
+import type { CounterName } from './columns.js'
+import { words, type WordsLanguage } from './words.js'
+
+const en = {
   yes: 'yes',
   no: 'no',
   times: (factor: string) => `×${factor}`,
@@ -32,12 +38,14 @@ export const en = {
     punctuation: 'punctuation',
     emoji: 'emoji',
   },
-  snapshot: (what: string) => `admin snapshot: ${what}`,
-  snapshotTotal: (what: string) => `admin snapshot: ${what}, all devices`,
-  snapshotMobile: (what: string) => `admin snapshot: mobile share of ${what}`,
-  snapshotApp: (what: string) => `admin snapshot: app share of ${what}`,
-  onMobile: (what: string) => `${what} on mobile`,
-  onApp: (what: string) => `${what} in the app`,
+  snapshots: {
+    snapshot: (what: string) => `admin snapshot: ${what}`,
+    snapshotOnMobile: (what: string) => `admin snapshot: ${what} on mobile`,
+    snapshotInApp: (what: string) => `admin snapshot: ${what} in the app`,
+    snapshotTotal: (what: string) => `admin snapshot: ${what}, all devices`,
+    snapshotMobileShare: (what: string) => `admin snapshot: mobile share of ${what}`,
+    snapshotAppShare: (what: string) => `admin snapshot: app share of ${what}`,
+  },
   fields: {
     recommend_up_cnt: 'recommendations over the baseline',
     comment_cnt: 'comments over the baseline',
@@ -56,17 +64,15 @@ export const en = {
     comments_per_up: 'comments per recommendation',
     down_share: 'down-votes among all votes',
     up_share_smoothed: 'recommendations among all votes, smoothed',
-    votes_log: 'recommendations and down-votes',
+    votes: 'recommendations and down-votes',
     previous_present: 'there is a reading before',
-    previous_minutes_log: 'time since the reading before',
+    previous_minutes: 'time since the reading before',
     up_gain_per_view_gain: 'recommendations per view since the reading before',
     comments_gain_per_view_gain: 'comments per view since the reading before',
-    created_age_days: 'age',
-    created_age_log: 'age',
-    extracted_age_days: 'time in the queue',
-    extracted_age_log: 'time in the queue',
-    extraction_delay_log: 'from writing to extraction',
-    reading_age_log: 'age of the reading',
+    created_age: 'age',
+    extracted_age: 'time in the queue',
+    extraction_delay: 'from writing to extraction',
+    reading_age: 'age of the reading',
     cycle_hour_sin: 'time of day (sine)',
     cycle_hour_cos: 'time of day (cosine)',
     created_hour_sin: 'time of writing (sine)',
@@ -85,23 +91,23 @@ export const en = {
     gallery_minor: 'minor gallery',
     category_present: 'has a category',
     text_encoded: 'its text was read',
-    images_in_post_log: 'images in the post',
+    images_in_post: 'images in the post',
     images_any: 'has images',
     images_expected_present: 'its images are announced',
-    images_expected_log: 'images announced',
-    images_stored_log: 'images that arrived',
+    images_expected: 'images announced',
+    images_stored: 'images that arrived',
     images_stored_share: 'share of the images that arrived',
-    images_outstanding_log: 'images still to come',
-    images_encoded_log: 'images that were read',
+    images_outstanding: 'images still to come',
+    images_encoded: 'images that were read',
     images_encoded_share: 'share of the images that were read',
     snapshot_present: 'has an admin snapshot',
-    snapshot_age_log: 'age of the admin snapshot',
+    snapshot_age: 'age of the admin snapshot',
     text: 'text, as the model reads it',
     image: 'images, as the model sees them',
   },
 }
 
-export const ko: typeof en = {
+const ko: typeof en = {
   yes: '예',
   no: '아니요',
   times: (factor) => `${factor}배`,
@@ -134,12 +140,14 @@ export const ko: typeof en = {
     punctuation: '문장 부호',
     emoji: '이모지',
   },
-  snapshot: (what) => `관리자 스냅숏 ${what}`,
-  snapshotTotal: (what) => `관리자 스냅숏 ${what}(전체 기기)`,
-  snapshotMobile: (what) => `관리자 스냅숏 ${what} 중 모바일 비율`,
-  snapshotApp: (what) => `관리자 스냅숏 ${what} 중 앱 비율`,
-  onMobile: (what) => `모바일 ${what}`,
-  onApp: (what) => `앱 ${what}`,
+  snapshots: {
+    snapshot: (what) => `관리자 스냅숏 ${what}`,
+    snapshotOnMobile: (what) => `관리자 스냅숏 모바일 ${what}`,
+    snapshotInApp: (what) => `관리자 스냅숏 앱 ${what}`,
+    snapshotTotal: (what) => `관리자 스냅숏 ${what}(전체 기기)`,
+    snapshotMobileShare: (what) => `관리자 스냅숏 ${what} 중 모바일 비율`,
+    snapshotAppShare: (what) => `관리자 스냅숏 ${what} 중 앱 비율`,
+  },
   fields: {
     recommend_up_cnt: '기준 초과 추천',
     comment_cnt: '기준 초과 댓글',
@@ -158,17 +166,15 @@ export const ko: typeof en = {
     comments_per_up: '추천 대비 댓글',
     down_share: '전체 투표 중 비추천',
     up_share_smoothed: '전체 투표 중 추천(보정)',
-    votes_log: '추천과 비추천 합계',
+    votes: '추천과 비추천 합계',
     previous_present: '직전 측정 있음',
-    previous_minutes_log: '직전 측정과의 간격',
+    previous_minutes: '직전 측정과의 간격',
     up_gain_per_view_gain: '직전 측정 이후 조회 대비 추천',
     comments_gain_per_view_gain: '직전 측정 이후 조회 대비 댓글',
-    created_age_days: '작성 후 경과',
-    created_age_log: '작성 후 경과',
-    extracted_age_days: '추출 후 경과',
-    extracted_age_log: '추출 후 경과',
-    extraction_delay_log: '작성에서 추출까지',
-    reading_age_log: '측정 후 경과',
+    created_age: '작성 후 경과',
+    extracted_age: '추출 후 경과',
+    extraction_delay: '작성에서 추출까지',
+    reading_age: '측정 후 경과',
     cycle_hour_sin: '시간대(사인)',
     cycle_hour_cos: '시간대(코사인)',
     created_hour_sin: '작성 시간대(사인)',
@@ -187,18 +193,66 @@ export const ko: typeof en = {
     gallery_minor: '마이너 갤러리',
     category_present: '분류 있음',
     text_encoded: '본문을 읽음',
-    images_in_post_log: '글의 이미지',
+    images_in_post: '글의 이미지',
     images_any: '이미지 있음',
     images_expected_present: '이미지 예고됨',
-    images_expected_log: '예고된 이미지',
-    images_stored_log: '도착한 이미지',
+    images_expected: '예고된 이미지',
+    images_stored: '도착한 이미지',
     images_stored_share: '도착한 이미지 비율',
-    images_outstanding_log: '아직 오지 않은 이미지',
-    images_encoded_log: '읽은 이미지',
+    images_outstanding: '아직 오지 않은 이미지',
+    images_encoded: '읽은 이미지',
     images_encoded_share: '읽은 이미지 비율',
     snapshot_present: '관리자 스냅숏 있음',
-    snapshot_age_log: '관리자 스냅숏 후 경과',
+    snapshot_age: '관리자 스냅숏 후 경과',
     text: '본문 내용',
     image: '이미지 내용',
   },
+}
+
+export const inputWords = { en, ko }
+export type InputWords = typeof en
+export type MeasureWord = keyof InputWords['measures']
+
+/** How a reader expects a value. */
+export type InputUnit =
+  'count' | 'share' | 'factor' | 'flag' | 'hours' | 'days' | 'minutes' | 'perHour' | 'times' | 'plain'
+
+interface Shown {
+  readonly unit: InputUnit
+  /** How often the logarithm with sign of 1 + size was taken of the value. */
+  readonly logs: number
+}
+
+/** What readers call a feature, and how they expect its value. */
+export type ShownInput = Shown &
+  (
+    | { readonly form: 'named'; readonly of: keyof InputWords['named'] }
+    | { readonly form: keyof InputWords['forms']; readonly of: CounterName }
+    | {
+        readonly form: 'textCount' | 'textShare'
+        readonly text: keyof InputWords['text']
+        readonly of: MeasureWord
+      }
+    | { readonly form: keyof InputWords['snapshots']; readonly of: keyof InputWords['fields'] }
+  )
+
+/** What readers call an input. */
+export function inputLabel(shown: ShownInput, language: WordsLanguage): string {
+  const t = inputWords[language]
+  switch (shown.form) {
+    case 'named':
+      return t.named[shown.of]
+    case 'textCount':
+    case 'textShare':
+      return t[shown.form](t.text[shown.text], t.measures[shown.of])
+    case 'snapshot':
+    case 'snapshotOnMobile':
+    case 'snapshotInApp':
+    case 'snapshotTotal':
+    case 'snapshotMobileShare':
+    case 'snapshotAppShare':
+      return t.snapshots[shown.form](t.fields[shown.of])
+    default:
+      return t.forms[shown.form](words[language][shown.of])
+  }
 }
