@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, expectStatus, type Address, type Call, type Reply } from './client.js'
 import { measurementOf, type Measurement } from './measurement.js'
-import { jpegSource } from './jpegs.js'
+import { photographs } from '../test/harness/jpeg.js'
 import { forkScript } from './project.js'
 import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
 import { withServer } from './server-under-test.js'
@@ -37,7 +37,7 @@ const cycleCountDefault = 120
 const connectionCount = 32
 
 export async function measureMixed(size: RunSize): Promise<Measurement[]> {
-  const jpegOf = await jpegSource()
+  const jpegOf = await photographs()
   return withServer({}, async (server) => {
     const address = { port: server.port, key: server.key }
     const driver = startDriver({

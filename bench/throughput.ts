@@ -6,7 +6,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { BareResponse } from './floor/bare-server.js'
 import { Client, expectStatus, type Address } from './client.js'
-import { jpegSource } from './jpegs.js'
+import { photographs } from '../test/harness/jpeg.js'
 import { load, type LoadFigures, type LoadOptions } from './load.js'
 import { measurementOf, type Measurement } from './measurement.js'
 import { forkScript } from './project.js'
@@ -58,7 +58,7 @@ function stepsOf({ scale }: RunSize): readonly number[] {
 async function operationsOf(server: ServerUnderTest, { scale }: RunSize): Promise<Operation[]> {
   const cycles = worldCycles(scaledShape(shape, scale))
   const stored = await fill(server, cycles)
-  const image = { path: '/v1/images/bench/1/01', body: (await jpegSource())(1), contentType: 'image/jpeg' }
+  const image = { path: '/v1/images/bench/1/01', body: (await photographs())(1), contentType: 'image/jpeg' }
   await put(server, image)
   const postCycle = { method: 'POST', path: '/v1/cycles', contentType: 'application/json' } as const
   let placement = 0

@@ -15,7 +15,7 @@ import {
   separateScans,
   severalPictures,
   withSpectralSelection,
-} from '../../test/helpers/jpeg.js'
+} from '../../test/harness/jpeg.js'
 import { WorkerRunner } from '../codec/index.js'
 import { imageSegmentsMax, ServiceError } from '../contract/index.js'
 import { normaliseImage } from './index.js'

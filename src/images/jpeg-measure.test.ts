@@ -1,7 +1,7 @@
 /** Coded data that are missing, or of which zeros have taken the place, make an image unusable, whatever its coding. */
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
-import { draw, insert, noise, segmentAt, segmentOf, separateScans } from '../../test/helpers/jpeg.js'
+import { draw, insert, noise, segmentAt, segmentOf, separateScans } from '../../test/harness/jpeg.js'
 import { ServiceError } from '../contract/index.js'
 import { normaliseImage } from './index.js'
 import { measuringJpeg } from './jpeg-measure.js'

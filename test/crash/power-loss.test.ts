@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 import { openLmdbStore, type CycleRecord, type Store } from '../../src/store/index.js'
 import { Random } from '../harness/rng.js'
 import { ServerProcess } from '../helpers/server-process.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import { scratchDir } from '../helpers/servers.js'
 import { Client } from './client.js'
 import {

@@ -4,7 +4,7 @@
 import { Load } from '../crash/load.js'
 import { Random } from '../harness/rng.js'
 import { cycleMs } from '../helpers/bodies.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import { EnvironmentRun, wordsOf, type RoundCounts } from './environment-run.js'
 import type { Fault } from './faults.js'
 import type { Outage } from './history.js'

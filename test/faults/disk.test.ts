@@ -22,7 +22,7 @@ import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import type { Reply } from '../helpers/called-server.js'
 import { executable, ServerProcess } from '../helpers/server-process.js'
 import { journalUrl, newEnvironment, postgresBin } from '../helpers/journals.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import { ended, scratchDir } from '../helpers/servers.js'
 
 const roundCount = Number(process.env['FAULT_ROUNDS'] ?? 20)

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { mebibyte } from '../../src/base/index.js'
 import type { Call } from '../helpers/called-server.js'
 import { cycleOf } from './bodies.js'
-import { smallJpeg } from './images.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import { isCompleteResponse, statuses, type Target } from './target.js'
 
 export interface HostileCall {

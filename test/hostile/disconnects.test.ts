@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { heldBytesKinds, heldCallsKinds } from '../../src/server/held-resources.js'
 import { adminTokenOf, callAdmin } from '../helpers/admin-calls.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import { freePort, type ServerProcess } from '../helpers/server-process.js'
 import { started } from '../helpers/servers.js'
 

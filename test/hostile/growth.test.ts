@@ -33,7 +33,7 @@ import { findRoute } from '../../src/server/router.js'
 import type { ServerSources } from '../../src/server/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { exampleTokenizer, jsonBytes } from '../helpers/encoder-plans.js'
-import { segmentOf } from '../helpers/jpeg.js'
+import { segmentOf } from '../harness/jpeg.js'
 import { RecordedMemory } from '../helpers/recorded-memory.js'
 
 const stays = new AbortController().signal

@@ -3,17 +3,10 @@
  */
 import sharp from 'sharp'
 import { imageBytesMax } from '../../src/contract/limits.js'
+import { insert, segmentOf } from '../harness/jpeg.js'
 
 /** Bytes that must not be in a normalised image. */
 export const payload = '<script>alert("understudy-payload")</script><?php system($_GET[0]); ?>'
-
-/** A small valid JPEG; each number gives other bytes. */
-export function smallJpeg(number: number): Promise<Buffer> {
-  const background = { r: number % 256, g: (number * 7) % 256, b: (number >> 8) % 256 }
-  return sharp({ create: { width: 64, height: 48, channels: 3, background } })
-    .jpeg()
-    .toBuffer()
-}
 
 /** Valid JPEGs of many kinds, with texture, for mutation. */
 export async function validImages(): Promise<Buffer[]> {
@@ -57,12 +50,7 @@ export async function deceptiveImages(): Promise<DeceptiveImage[]> {
     bytes.writeUInt16BE(width, at + 7)
     return bytes
   }
-  const segment = (marker: number, content: string | Buffer): Buffer => {
-    const bytes = Buffer.from(content)
-    const head = Buffer.from([0xff, marker, 0, 0])
-    head.writeUInt16BE(bytes.length + 2, 2)
-    return Buffer.concat([plain.subarray(0, 2), head, bytes, plain.subarray(2)])
-  }
+  const segment = (marker: number, content: string): Buffer => insert(plain, 2, segmentOf(marker, content))
   return [
     { name: '65,535 pixels square', bytes: sized(65_535, 65_535), allowed: [400, 413] },
     {

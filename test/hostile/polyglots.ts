@@ -2,7 +2,8 @@
  * JPEGs that are valid files of another format too: archives, pages, scripts, documents.
  */
 import { crc32 } from 'node:zlib'
-import { payload, smallJpeg } from './images.js'
+import { segmentOf, smallJpeg } from '../harness/jpeg.js'
+import { payload } from './images.js'
 
 export interface Polyglot {
   readonly name: string
@@ -38,13 +39,6 @@ function zipOf(content: string, startsAt: number): Buffer {
   return Buffer.concat([local, central, end])
 }
 
-function segment(marker: number, content: string | Buffer): Buffer {
-  const bytes = Buffer.from(content as string, 'latin1')
-  const head = Buffer.from([0xff, marker, 0, 0])
-  head.writeUInt16BE(bytes.length + 2, 2)
-  return Buffer.concat([head, bytes])
-}
-
 /** Each is a valid image unless its status is an error. */
 export async function polyglots(): Promise<Polyglot[]> {
   const plain = await smallJpeg(77)
@@ -57,28 +51,32 @@ export async function polyglots(): Promise<Polyglot[]> {
   table.write('understudy-payload', 1)
   return [
     { name: 'an archive after it', bytes: followedBy(zipOf(page, plain.length)), status: 201 },
-    { name: 'an archive in a comment', bytes: within(segment(0xfe, zipOf(page, 6))), status: 201 },
+    { name: 'an archive in a comment', bytes: within(segmentOf(0xfe, zipOf(page, 6))), status: 201 },
     { name: 'a page after it', bytes: followedBy(page), status: 201 },
-    { name: 'a page in a comment', bytes: within(segment(0xfe, `*/${page}<!--`)), status: 201 },
-    { name: 'a document in a comment', bytes: within(segment(0xfe, `\n%PDF-1.7\n%${payload}`)), status: 201 },
-    { name: 'a script in a comment', bytes: within(segment(0xfe, `*/=1;${payload};/*`)), status: 201 },
+    { name: 'a page in a comment', bytes: within(segmentOf(0xfe, `*/${page}<!--`)), status: 201 },
+    {
+      name: 'a document in a comment',
+      bytes: within(segmentOf(0xfe, `\n%PDF-1.7\n%${payload}`)),
+      status: 201,
+    },
+    { name: 'a script in a comment', bytes: within(segmentOf(0xfe, `*/=1;${payload};/*`)), status: 201 },
     {
       name: 'a page as XMP',
-      bytes: within(segment(0xe1, `http://ns.adobe.com/xap/1.0/\0${page}`)),
+      bytes: within(segmentOf(0xe1, `http://ns.adobe.com/xap/1.0/\0${page}`)),
       status: 201,
     },
     {
       name: 'a page as a colour profile',
-      bytes: within(segment(0xe2, `ICC_PROFILE\0\x01\x01${page}`)),
+      bytes: within(segmentOf(0xe2, `ICC_PROFILE\0\x01\x01${page}`)),
       status: 201,
     },
     {
       name: 'a page as resources of an editor',
-      bytes: within(segment(0xed, `Photoshop 3.0\0${page}`)),
+      bytes: within(segmentOf(0xed, `Photoshop 3.0\0${page}`)),
       status: 201,
     },
-    { name: 'words in a table that nothing uses', bytes: within(segment(0xdb, table)), status: 201 },
-    { name: 'many comments', bytes: within(...Array<Buffer>(200).fill(segment(0xfe, page))), status: 201 },
+    { name: 'words in a table that nothing uses', bytes: within(segmentOf(0xdb, table)), status: 201 },
+    { name: 'many comments', bytes: within(...Array<Buffer>(200).fill(segmentOf(0xfe, page))), status: 201 },
     { name: 'a GIF first', bytes: Buffer.concat([Buffer.from(`GIF89a/*${payload}*/`), plain]), status: 415 },
     { name: 'an archive first', bytes: Buffer.concat([zipOf(page, 0), plain]), status: 415 },
     { name: 'a page first', bytes: Buffer.concat([Buffer.from(page), plain]), status: 415 },

@@ -1,7 +1,7 @@
 /**
  * The requests: cycles over the same posts, images, and read-only calls. All but a few bytes of each are prepared.
  */
-import { jpegSource } from '../../bench/jpegs.js'
+import { photographs } from '../harness/jpeg.js'
 import { rampCycleCount, worldCycles } from '../../bench/world.js'
 import { cycleBoundaryMs, cycleIdOf, formatInstant } from '../../src/contract/time.js'
 import type { RawRequest } from './raw-client.js'
@@ -40,7 +40,7 @@ export function cycleIdOfNumber(number: number): string {
 
 /** Images of about 200 kB, each with a different key and different bytes. */
 export async function imageTraffic(key: string): Promise<Traffic> {
-  const jpegOf = await jpegSource()
+  const jpegOf = await photographs()
   return {
     name: 'images',
     first: [],

@@ -24,7 +24,7 @@ import { pageBytes } from '../../src/store/lmdb/environment.js'
 import { cycleSample } from '../helpers/store-samples.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, ServerProcess } from '../helpers/server-process.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import { scratchDir } from '../helpers/servers.js'
 
 const cycleCount = 40

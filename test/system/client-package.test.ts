@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { clientPackageDir } from '../helpers/client-package.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import { projectDir } from '../helpers/project.js'
 import { scratchDir, started } from '../helpers/servers.js'
 

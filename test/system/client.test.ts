@@ -13,7 +13,7 @@ import { jsonBodyBytesMax, type CycleRequest, type CycleResponse } from '../../s
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { linkClient } from '../helpers/client-package.js'
 import { FaultyServer } from '../helpers/faulty-server.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import type { ServerProcess } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 

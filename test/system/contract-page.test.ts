@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { errorTable, warningCodes, warningText } from '../../src/contract/index.js'
 import { cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import { projectDir } from '../helpers/project.js'
 import { started } from '../helpers/servers.js'
 

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { cluster, journalUrl, newEnvironment, postgresBin } from '../helpers/journals.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import type { Reply } from '../helpers/called-server.js'
 import { freePort, ServerProcess } from '../helpers/server-process.js'
 

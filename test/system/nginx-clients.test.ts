@@ -13,7 +13,7 @@ import { imageBytesMax, jsonBodyBytesMax, type CycleRequest } from '../../src/co
 import { adminTokenOf } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { browserMissing, launch, leave, startedAdmin, visit, type Admin } from '../helpers/browser.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import { nginxMissing, startAdminNginx, startNginx, type Nginx } from '../helpers/nginx.js'
 import type { ServerProcess } from '../helpers/server-process.js'
 import { started } from '../helpers/servers.js'

@@ -18,7 +18,7 @@ import {
   type Admin,
   type Visitor,
 } from '../helpers/browser.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 
 if (browserMissing)
   console.log('skipped: test/system/page-connection.test.ts needs Chromium at /usr/bin/chromium')

@@ -19,7 +19,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import { scratchDir, started } from '../helpers/servers.js'
 import { makeTlsFiles, opensslMissing, tlsHandshake } from '../helpers/tls-files.js'
 

@@ -11,7 +11,7 @@ import type { CycleResponse, ErrorRecord } from '../../src/contract/index.js'
 import { stageNames } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, projectDir } from '../helpers/server-process.js'
-import { smallJpeg } from '../helpers/jpegs.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 const outcome = {

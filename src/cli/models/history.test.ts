@@ -14,7 +14,7 @@ import {
   modelsDir,
   sha256,
 } from '../../../test/helpers/models-command.js'
-import { smallJpeg } from '../../../test/helpers/jpegs.js'
+import { smallJpeg } from '../../../test/harness/jpeg.js'
 import { scratchDir } from '../../../test/helpers/servers.js'
 import { referenceCodec } from '../../codec/index.js'
 import { CycleService, StageClock, RequestBody } from '../../cycle/index.js'

@@ -3,10 +3,9 @@
  */
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
-import { silentLog } from '../../base/index.js'
+import { mulberry32, silentLog } from '../../base/index.js'
 import { GraphBuilder } from '../../../models/graph-builder.js'
 import { elementTypes, type ElementType } from '../../../models/onnx-writer.js'
-import { mulberry32 } from '../../base/index.js'
 import { imagePlan } from '../../../test/helpers/encoder-plans.js'
 import type { Vectors } from '../model.js'
 import type { ImagePlan } from '../sessions/plans.js'

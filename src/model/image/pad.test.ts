@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { noise } from '../../../test/helpers/jpeg.js'
+import { noise } from '../../../test/harness/jpeg.js'
 import type { Padding } from '../package/manifest.js'
 import { padded } from './pad.js'
 import { Preprocessor, type PreprocessOptions } from './preprocess.js'

@@ -3,11 +3,10 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { silentLog } from '../../base/index.js'
+import { mulberry32, silentLog } from '../../base/index.js'
 import { exampleTokenizer, jsonBytes, textPlan } from '../../../test/helpers/encoder-plans.js'
 import { GraphBuilder } from '../../../models/graph-builder.js'
 import { koreanTokenizer } from '../../../models/korean-tokenizer.js'
-import { mulberry32 } from '../../base/index.js'
 import { transformerGraph } from '../../../models/transformer.js'
 import type { Vectors } from '../model.js'
 import type { TextPlan } from '../sessions/plans.js'

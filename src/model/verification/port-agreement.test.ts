@@ -9,11 +9,10 @@ import { dirname, join } from 'node:path'
 import fc from 'fast-check'
 import * as ort from 'onnxruntime-node'
 import { describe, expect, test } from 'vitest'
-import { silentLog } from '../../base/index.js'
+import { mulberry32, silentLog } from '../../base/index.js'
 import { GraphBuilder } from '../../../models/graph-builder.js'
 import { makeExample } from '../../../models/make-example.js'
 import { elementTypes, type ElementType, type Port } from '../../../models/onnx-writer.js'
-import { mulberry32 } from '../../base/index.js'
 import { jsonBytes } from '../../../test/helpers/encoder-plans.js'
 import {
   modelsDir as shipped,

@@ -2,6 +2,7 @@
  * JPEGs for tests: pictures from an encoder, and what is changed or put together by hand (ISO 10918-1, CIPA DC-007).
  */
 import sharp, { type Sharp } from 'sharp'
+import { Random } from './rng.js'
 
 /** An image with detail everywhere, so that its compressed bytes are spread over all of it. */
 export function draw(width: number, height: number): Sharp {
@@ -15,7 +16,10 @@ export function draw(width: number, height: number): Sharp {
   return sharp(data, { raw: { width, height, channels: 3 } })
 }
 
-/** Noise: its coded data are long enough that other bytes in their place also code the rest of the picture. */
+/**
+ * Noise, the one of test/golden/resize/pillow_resize.py: its coded data are long enough that other bytes in their place also
+ * code the rest of the picture.
+ */
 export function noise(width: number, height: number): Sharp {
   let state = 1
   const data = Buffer.from(
@@ -25,6 +29,45 @@ export function noise(width: number, height: number): Sharp {
     }),
   )
   return sharp(data, { raw: { width, height, channels: 3 } })
+}
+
+/** A JPEG of one colour, 64 by 48 pixels; each number gives other bytes. */
+export function smallJpeg(number: number): Promise<Buffer> {
+  const background = { r: number % 256, g: (number * 7) % 256, b: (number >> 8) % 256 }
+  return sharp({ create: { width: 64, height: 48, channels: 3, background } })
+    .jpeg()
+    .toBuffer()
+}
+
+const photograph = { width: 1024, height: 768, bytes: 200_000 }
+
+/** A function that makes JPEGs of 1024 pixels and about 200 kB, which differ in a comment. */
+export async function photographs(): Promise<(number: number) => Buffer> {
+  const base = await drawPhotograph()
+  return (number) => insert(base, 2, segmentOf(0xfe, `picture ${number}`))
+}
+
+/** An image with the statistics of a photograph: smooth colours with noise, in the quality that gives the size. */
+async function drawPhotograph(): Promise<Buffer> {
+  const { width, height, bytes } = photograph
+  const random = new Random(1)
+  const pixels = Buffer.alloc(width * height * 3)
+  for (let at = 0; at < pixels.length; at++) {
+    const x = Math.floor(at / 3) % width
+    const y = Math.floor(at / 3 / width)
+    const smooth = 128 + 60 * Math.sin(x / 90 + (at % 3)) + 40 * Math.cos(y / 70)
+    pixels[at] = Math.max(0, Math.min(255, smooth + random.below(29) - 14))
+  }
+  const encode = (quality: number): Promise<Buffer> =>
+    sharp(pixels, { raw: { width, height, channels: 3 } })
+      .jpeg({ quality })
+      .toBuffer()
+  let best = await encode(60)
+  for (const quality of [70, 76, 80, 84, 88, 91]) {
+    const jpeg = await encode(quality)
+    if (Math.abs(jpeg.length - bytes) < Math.abs(best.length - bytes)) best = jpeg
+  }
+  return best
 }
 
 /** Offset of the first segment with one of these markers. */
@@ -38,11 +81,12 @@ export function insert(bytes: Buffer, offset: number, added: Uint8Array | readon
   return Buffer.concat([bytes.subarray(0, offset), Uint8Array.from(added), bytes.subarray(offset)])
 }
 
-/** A segment with this content. */
-export function segmentOf(marker: number, content: Uint8Array): Buffer {
+/** A segment with this content: bytes, or text of Latin-1. */
+export function segmentOf(marker: number, content: Uint8Array | string): Buffer {
+  const bytes = typeof content === 'string' ? Buffer.from(content, 'latin1') : content
   const head = Buffer.from([0xff, marker, 0, 0])
-  head.writeUInt16BE(content.length + 2, 2)
-  return Buffer.concat([head, content])
+  head.writeUInt16BE(bytes.length + 2, 2)
+  return Buffer.concat([head, bytes])
 }
 
 /** A copy whose coded data are overwritten from the middle of the first scan to the end of its only scan. */
