@@ -61,10 +61,9 @@ let due = 0
 while (!signal.aborted) {
   const boundary = Math.ceil(Date.now() / fiveMinutes) * fiveMinutes
   const following = boundary === due ? due + fiveMinutes : boundary
-  // Not longer than five seconds: the clock may be set meanwhile.
-  await sleep(Math.min(5000, Math.max(0, following - Date.now())), undefined, { signal }).catch(
-    () => undefined,
-  )
+  // Not longer than a second: the clock may be set meanwhile.
+  const waitMs = Math.min(1000, Math.max(0, following - Date.now()))
+  await sleep(waitMs, undefined, { signal }).catch(() => undefined)
   if (signal.aborted || Date.now() < following) continue
   due = following
   await addCycle(due).catch(report)

@@ -112,7 +112,7 @@ due = 0
 while True:
     boundary = -(-time.time() // 300) * 300
     following = due + 300 if boundary == due else boundary
-    time.sleep(min(5, max(0, following - time.time())))  # Not longer: the clock may be set meanwhile.
+    time.sleep(min(1, max(0, following - time.time())))  # Not longer: the clock may be set meanwhile.
     if time.time() < following: continue
     due = following
     for step in (lambda: write_cycle(due), deliver):

@@ -272,6 +272,31 @@ async function run(
   }
 }
 
+type Handler = (request: http.IncomingMessage, response: http.ServerResponse) => boolean
+
+/** The address of a gateway, which forwards the requests that `handle` does not respond to. */
+async function gatewayTo({ port }: { readonly port: number }, handle: Handler): Promise<string> {
+  const gateway = http.createServer((request, response) => {
+    if (handle(request, response)) {
+      request.resume()
+      return
+    }
+    const { method, url: path, headers } = request
+    const forwarded = http.request({ port, method, path, headers }, (reply) => {
+      response.writeHead(reply.statusCode ?? 0, reply.headers)
+      reply.pipe(response)
+    })
+    request.pipe(forwarded)
+  })
+  gateway.listen(0, '127.0.0.1')
+  await once(gateway, 'listening')
+  onTestFinished(() => {
+    gateway.close()
+    gateway.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`
+}
+
 describe.each(programs)('the client in $name', (program) => {
   const { files, waitingCount } = program
   const isMissing = files.includes('client.py') && !hasRequests
@@ -401,40 +426,21 @@ describe.each(programs)('the client in $name', (program) => {
       let isUnrouted = true
       let refusedCount = 0
       const methods = new Set<string | undefined>()
-      const gateway = http.createServer((request, response) => {
+      const url = await gatewayTo(server, (request, response) => {
         methods.add(request.method)
-        if (isUnrouted) {
-          request.resume()
-          if (refusedCount++ === 0) {
-            response.writeHead(503, { 'Retry-After': '3600' }).end()
-            return
-          }
-          if (refusedCount === 2) {
-            response.writeHead(301, { Location: `http://127.0.0.1:${port}/elsewhere` }).end()
-            return
-          }
+        if (!isUnrouted) return false
+        if (refusedCount++ === 0) response.writeHead(503, { 'Retry-After': '3600' }).end()
+        else if (refusedCount === 2) response.writeHead(301, { Location: '/elsewhere' }).end()
+        else {
           response.writeHead(404, { 'Content-Type': 'application/json' })
           response.end('{"error":{"code":"no_route","message":"no route","fields":[]}}')
-          return
         }
-        const { method, url: path, headers } = request
-        const forwarded = http.request({ port: server.port, method, path, headers }, (reply) => {
-          response.writeHead(reply.statusCode ?? 0, reply.headers)
-          reply.pipe(response)
-        })
-        request.pipe(forwarded)
+        return true
       })
-      gateway.listen(0, '127.0.0.1')
-      await once(gateway, 'listening')
-      onTestFinished(() => {
-        gateway.close()
-        gateway.closeAllConnections()
-      })
-      const { port } = gateway.address() as AddressInfo
       const { startMs, queue, crawl, addImage, postOf, hasScored, stored } = await run(
         program,
         projectOf(program),
-        { SCORING_URL: `http://127.0.0.1:${port}`, SCORING_KEY: server.key },
+        { SCORING_URL: url, SCORING_KEY: server.key },
       )
       const snap = (postNo: number, fields: object): void =>
         void queue
@@ -537,6 +543,28 @@ describe.each(programs)('the client in $name', (program) => {
       expect(hasScored(1, 2)).toBe(true)
       expect(stored().some((response) => clock.minuteOf(response) === ahead + 5)).toBe(isKept)
       expect(countOf(queue, 'posts WHERE problem IS NOT NULL')).toBe(0)
+    },
+    120_000,
+  )
+
+  test.skipIf(isMissing)(
+    'sends a cycle again as soon as the clock of the service, which is a second behind, has its time',
+    async () => {
+      let attemptCount = 0
+      const server = await started()
+      const url = await gatewayTo(server, (_request, response) => {
+        if (attemptCount++ > 0) return false
+        response.writeHead(422, { 'Content-Type': 'application/json', 'Retry-After': '1' })
+        const fields = [{ path: 'cycle_time', problem: 'must not be in the future' }]
+        response.end(JSON.stringify({ error: { code: 'unprocessable', message: 'm', fields } }))
+        return true
+      })
+      const clock = new SetClock(projectOf(program, setClocks), 1)
+      const { stored } = await run(program, clock.project, { SCORING_URL: url, SCORING_KEY: server.key })
+      await clock.isIdle()
+      await clock.advanceTo(5)
+      await clock.advanceTo(5.1)
+      expect(stored().map((response) => clock.minuteOf(response))).toEqual([5])
     },
     120_000,
   )
