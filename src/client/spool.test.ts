@@ -29,6 +29,9 @@ const [first, second, third] = [0, 1, 2].map((index) => cycleBody(index)) as [
   CycleRequest,
 ]
 
+/** The entries of the directory, but for the one of its schema. */
+const files = (): string[] => readdirSync(directory).filter((name) => name !== 'spool.json')
+
 let parent: string
 let directory: string
 let responses: string[]
@@ -68,13 +71,13 @@ async function open(server: FaultyServer, more: Partial<SpoolOptions> = {}): Pro
 test('a cycle is on disk before its first attempt and until its response has been handled', async () => {
   let onDisk: string[] = []
   const server = new FaultyServer(responseTo(first))
-  const spool = await open(server, { onResponse: () => void (onDisk = readdirSync(directory)) })
+  const spool = await open(server, { onResponse: () => void (onDisk = files()) })
   await spool.add(first)
   expect([server.attemptCount, await spool.cycleIds()]).toEqual([0, [first.cycle_id]])
   expect(readFileSync(join(directory, `${first.cycle_id}.json`), 'utf8')).toBe(JSON.stringify(first))
   await spool.deliver()
   expect(onDisk).toEqual([`${first.cycle_id}.json`])
-  expect(readdirSync(directory)).toEqual([])
+  expect(files()).toEqual([])
 })
 
 test('a new spool sends the cycles that an earlier one left in the directory, the oldest first, with the same bodies', async () => {
@@ -82,6 +85,7 @@ test('a new spool sends the cycles that an earlier one left in the directory, th
   const spool = await open(lost)
   for (const cycle of [second, first]) await spool.add(cycle)
   await expect(spool.deliver()).rejects.toMatchObject({ name: 'ConnectionError' })
+  await spool.close()
   expect(lost.attemptCount).toBe(1)
 
   const server = new FaultyServer(responseTo(first), responseTo(second), responseTo(third))
@@ -105,7 +109,7 @@ test.each([400, 409, 413, 422])(
     await spool.deliver()
     expect(rejected).toMatchObject([[first.cycle_id, { status }]])
     expect([responses, await spool.cycleIds()]).toEqual([[second.cycle_id], []])
-    expect(readdirSync(directory)).toEqual([`${first.cycle_id}.json.rejected`])
+    expect(files()).toEqual([`${first.cycle_id}.json.rejected`])
   },
 )
 
@@ -168,12 +172,7 @@ test('interrupted writes are removed when the spool is opened, and other files a
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
   mkdirSync(join(directory, 'lost+found'))
   const spool = await open(new FaultyServer(responseTo(first)))
-  expect(readdirSync(directory)).toEqual([
-    `${second.cycle_id}.json.rejected`,
-    'lost+found',
-    'notes.txt',
-    'package.json',
-  ])
+  expect(files()).toEqual([`${second.cycle_id}.json.rejected`, 'lost+found', 'notes.txt', 'package.json'])
   expect([await spool.cycleIds(), warnings]).toEqual([[], []])
 })
 
@@ -186,7 +185,7 @@ describe('while the clock of the service is behind', () => {
     for (const cycle of [first, second]) await spool.add(cycle)
     for (let attempt = 0; attempt < 2; attempt++)
       await expect(spool.deliver()).rejects.toMatchObject({ kind: 'unprocessable', status: 422 })
-    expect(readdirSync(directory)).toEqual([`${first.cycle_id}.json`, `${second.cycle_id}.json`])
+    expect(files()).toEqual([`${first.cycle_id}.json`, `${second.cycle_id}.json`])
     await spool.deliver()
     expect([responses, rejected]).toEqual([[first.cycle_id, second.cycle_id], []])
     expect(server.received.map(({ body }) => body.toString())).toEqual(
@@ -226,7 +225,7 @@ describe('while the clock of the service is behind', () => {
     const outcome = await spool.deliver().catch((error: unknown) => error)
     expect(isFutureRefusal(outcome)).toBe(!isRejected)
     expect(rejected).toEqual(isRejected ? [first.cycle_id] : [])
-    expect(readdirSync(directory)).toEqual([`${first.cycle_id}.json${isRejected ? '.rejected' : ''}`])
+    expect(files()).toEqual([`${first.cycle_id}.json${isRejected ? '.rejected' : ''}`])
   })
 })
 
@@ -249,13 +248,7 @@ describe('what cannot be sent is set aside with a warning, and the cycles after 
       `it contains cycle ${third.cycle_id}`,
     ],
     ['JSON without a cycle', (path) => writeFileSync(path, '[]'), 'it does not contain a cycle'],
-    [
-      'a directory',
-      (path) => mkdirSync(join(path, 'inner'), { recursive: true }),
-      'it is not a regular file',
-    ],
-    ['a link to nothing', (path) => symlinkSync('/nowhere', path), 'it is not a regular file'],
-    ['a named pipe', (path) => void spawnSync('mkfifo', [path]), 'it is not a regular file'],
+    ['a directory', (path) => mkdirSync(join(path, 'inner'), { recursive: true }), 'it cannot be read'],
   ])('%s', async (_what, make, problem) => {
     mkdirSync(directory)
     make(join(directory, name))
@@ -263,22 +256,11 @@ describe('what cannot be sent is set aside with a warning, and the cycles after 
     await spool.add(second)
     await spool.deliver()
     expect(responses).toEqual([second.cycle_id])
-    expect(readdirSync(directory)).toEqual([`${name}.set-aside`])
+    expect(files()).toEqual([`${name}.set-aside`])
     expect(warnings).toHaveLength(1)
     expect(warnings[0]).toContain(`${join(directory, name)} is not sent, because ${problem}`)
     expect(warnings[0]).toContain(`it is now ${name}.set-aside`)
   })
-
-  test.each(['copy of a cycle.json', `${first.cycle_id}(1).json`, '20260302T12.json'])(
-    'a cycle in %s, which is no name of a cycle',
-    async (wrong) => {
-      mkdirSync(directory)
-      writeFileSync(join(directory, wrong), json)
-      await open(new FaultyServer(responseTo(first)))
-      expect(readdirSync(directory)).toEqual([`${wrong}.set-aside`])
-      expect(warnings[0]).toContain('its name is not that of a cycle')
-    },
-  )
 
   test('a file under a name that others were set aside from, each of which stays', async () => {
     mkdirSync(directory)
@@ -287,19 +269,11 @@ describe('what cannot be sent is set aside with a warning, and the cycles after 
     const spool = await open(new FaultyServer(responseTo(second)))
     await spool.deliver()
     const contents = (): string[] =>
-      readdirSync(directory)
+      files()
         .sort()
         .map((file) => readFileSync(join(directory, file), 'utf8'))
     expect(contents()).toEqual(['', '-2', '-3', '4'])
-    expect(readdirSync(directory)).toContain(`${name}.set-aside-4`)
-  })
-
-  test('a directory in the place of an interrupted write', async () => {
-    mkdirSync(join(directory, `${name}.partial`), { recursive: true })
-    const spool = await open(new FaultyServer(responseTo(first)))
-    await spool.add(first)
-    await spool.deliver()
-    expect([responses, readdirSync(directory)]).toEqual([[first.cycle_id], [`${name}.partial.set-aside`]])
+    expect(files()).toContain(`${name}.set-aside-4`)
   })
 
   test('what is in the place of a cycle that is added', async () => {
@@ -307,7 +281,7 @@ describe('what cannot be sent is set aside with a warning, and the cycles after 
     writeFileSync(join(directory, name), json.slice(0, 40))
     await spool.add(first)
     expect(readFileSync(join(directory, name), 'utf8')).toBe(json)
-    expect(readdirSync(directory)).toEqual([name, `${name}.set-aside`])
+    expect(files()).toEqual([name, `${name}.set-aside`])
   })
 
   test('nothing is overwritten: each file gets a name of its own', async () => {
@@ -321,7 +295,7 @@ describe('what cannot be sent is set aside with a warning, and the cycles after 
       await spool.deliver()
     }
     const names = ['rejected', 'rejected-2', 'set-aside', 'set-aside-2'].map((suffix) => `${name}.${suffix}`)
-    expect(readdirSync(directory)).toEqual(names)
+    expect(files()).toEqual(names)
     const texts = names.map((one) => readFileSync(join(directory, one), 'utf8'))
     expect(texts).toEqual([json, JSON.stringify({ ...first, note: 'changed' }), '{"a', '{"b'])
   })
@@ -359,34 +333,73 @@ test('a cycle that an operator removes during a delivery is not sent', async () 
   expect(responses).toEqual([first.cycle_id, third.cycle_id])
 })
 
-describe('two spools of one process with one directory', () => {
-  test('write one after the other, and send each cycle once', async () => {
-    const server = new FaultyServer(responseTo(first), responseTo(second))
-    const [one, other] = await Promise.all([open(server), open(new FaultyServer('after'))])
-    await Promise.all([one, other, one, other].map((spool) => spool.add(first)))
-    await one.add(second)
-    await Promise.allSettled([one.deliver(), one.deliver()])
-    expect([responses, server.attemptCount]).toEqual([[first.cycle_id, second.cycle_id], 2])
+describe('a directory', () => {
+  const isLocked = (): boolean => spawnSync('flock', ['-n', directory, 'true']).status === 1
+
+  test('has one spool at a time, also of one process, until that is closed', async () => {
+    const spool = await open(new FaultyServer('after'))
+    await expect(open(new FaultyServer('after'))).rejects.toThrow(DirectoryLockedError)
+    expect(isLocked()).toBe(true)
+    await spool.close()
+    await spool.close()
+    expect(isLocked()).toBe(false)
+    await (await open(new FaultyServer('after'))).add(first)
   })
 
-  test('keep it locked until both are closed', async () => {
-    const [one, other] = await Promise.all([open(new FaultyServer('after')), open(new FaultyServer('after'))])
-    const isLocked = (): boolean => spawnSync('flock', ['-n', directory, 'true']).status === 1
-    expect(isLocked()).toBe(true)
-    await one.close()
-    await one.close()
-    expect(isLocked()).toBe(true)
-    await other.close()
+  test('under another name is the same one', async () => {
+    await open(new FaultyServer('after'))
+    symlinkSync(directory, join(parent, 'link'))
+    await expect(open(new FaultyServer('after'), { directory: join(parent, 'link') })).rejects.toThrow(
+      `the directory ${join(parent, 'link')} is in use by another spool`,
+    )
+  })
+
+  test('that another process has locked can be opened when it is free again', async () => {
+    mkdirSync(directory)
+    const lock = await openLocked(directory, constants.O_RDONLY | constants.O_DIRECTORY)
+    await expect(open(new FaultyServer('after'))).rejects.toThrow(DirectoryLockedError)
+    closeSync(lock)
+    await (await open(new FaultyServer('after'))).add(first)
+  })
+
+  test('says which schema it has', async () => {
+    await open(new FaultyServer('after'))
+    expect(readFileSync(join(directory, 'spool.json'), 'utf8')).toBe('{"schema":1}\n')
+  })
+
+  test('of the first previews, which does not, has the same schema', async () => {
+    mkdirSync(directory)
+    writeFileSync(join(directory, `${first.cycle_id}.json`), JSON.stringify(first))
+    const spool = await open(new FaultyServer(responseTo(first)))
+    await spool.deliver()
+    expect(responses).toEqual([first.cycle_id])
+    expect(readdirSync(directory)).toEqual(['spool.json'])
+  })
+
+  test.each([
+    ['{"schema":2}', '2'],
+    ['{"schema":"1"}', '"1"'],
+    ['{}', 'unknown'],
+    ['', 'unknown'],
+  ])('of another schema, %j, is refused, and left as it is', async (text, stored) => {
+    mkdirSync(directory)
+    writeFileSync(join(directory, 'spool.json'), text)
+    writeFileSync(join(directory, `${first.cycle_id}.json.partial`), '{"half')
+    await expect(open(new FaultyServer('after'))).rejects.toThrow(
+      `the spool ${directory} has schema ${stored}, and this client reads 1: deliver its cycles with the client that ` +
+        'wrote them, or use another directory',
+    )
+    expect(files()).toEqual([`${first.cycle_id}.json.partial`])
+    expect(readFileSync(join(directory, 'spool.json'), 'utf8')).toBe(text)
     expect(isLocked()).toBe(false)
   })
 })
 
-test('a directory that another process has locked can be opened when it is free again', async () => {
-  mkdirSync(directory)
-  const lock = await openLocked(directory, constants.O_RDONLY | constants.O_DIRECTORY)
-  await expect(open(new FaultyServer('after'))).rejects.toThrow(DirectoryLockedError)
-  closeSync(lock)
-  await (await open(new FaultyServer('after'))).add(first)
+test('cycles that are added at the same time are all written, one after the other', async () => {
+  const spool = await open(new FaultyServer(responseTo(first), responseTo(second)))
+  await Promise.all([first, second, first, second].map((cycle) => spool.add(cycle)))
+  await Promise.all([spool.deliver(), spool.deliver()])
+  expect(responses).toEqual([first.cycle_id, second.cycle_id])
 })
 
 test('concurrent deliveries send each cycle once', async () => {

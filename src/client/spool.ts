@@ -2,6 +2,7 @@
  * A spool on disk for cycles, `understudy-client/spool`: it keeps each cycle from before its first attempt until its response
  * has been handled, so that a client that crashes sends the same body again at its next start. Needs Node.
  *
+ *   spool/spool.json                    the schema of these names and contents
  *   spool/20260302T1205.json            waits for its response
  *   spool/20260302T1210.json.rejected   refused by the service; kept for inspection, and not sent again
  *   spool/20260302T1215.json.set-aside  damaged, or not a cycle; kept for inspection, and never sent
@@ -11,7 +12,7 @@ import { dayMs } from '../base/units.js'
 import type { CycleRequest, CycleResponse } from '../contract/wire.js'
 import type { CallOptions, Client } from './client.js'
 import { ApiError, isFutureRefusal } from './errors.js'
-import { openSpoolDirectory, type SpoolDirectory, type Warn } from './spool-directory.js'
+import { SpoolDirectory, type Warn } from './spool-directory.js'
 
 export { DirectoryLockedError } from './spool-directory.js'
 
@@ -39,6 +40,9 @@ const futureMsMaxDefault = dayMs
 export class Spool {
   readonly #options: SpoolOptions
   readonly #directory: SpoolDirectory
+  /** Work that writes files, and work that sends them: a cycle is added while others are sent. */
+  readonly #writes = new SerialQueue()
+  readonly #deliveries = new SerialQueue()
   #isClosed = false
 
   private constructor(options: SpoolOptions, directory: SpoolDirectory) {
@@ -48,20 +52,19 @@ export class Spool {
 
   /**
    * Opens the spool, and removes interrupted writes. Call `deliver` next: an earlier process may have left cycles. Rejects
-   * with a `DirectoryLockedError` if another process uses the directory.
+   * with a `DirectoryLockedError` if another spool uses the directory, in this process or another one.
    */
   static async open(options: SpoolOptions): Promise<Spool> {
     const warn: Warn = options.onWarning ?? ((message) => process.emitWarning(message))
-    return new Spool(options, await openSpoolDirectory(options.directory, warn))
+    return new Spool(options, await SpoolDirectory.open(options.directory, warn))
   }
 
-  /** Waits for calls in progress, and lets another process use the directory. Cycles stay in it. Call nothing after it. */
+  /** Waits for calls in progress, and lets another spool use the directory. Cycles stay in it. Call nothing after it. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    const { writes, deliveries } = this.#directory
-    await Promise.all([writes.idle(), deliveries.idle()])
-    this.#directory.release()
+    await Promise.all([this.#writes.idle(), this.#deliveries.idle()])
+    this.#directory.close()
   }
 
   /** The ids of the cycles that wait for their response, in the order in which they are sent. */
@@ -76,7 +79,7 @@ export class Spool {
   add(cycle: CycleRequest): Promise<void> {
     const { cycle_id: cycleId } = cycle
     const json = JSON.stringify(cycle)
-    return this.#directory.writes.run(async () => {
+    return this.#writes.run(async () => {
       const known = await this.#directory.read(cycleId)
       if (known === null) return this.#directory.write(cycleId, json)
       if (known !== json) throw new Error(`the spool has cycle ${cycleId} with another body`)
@@ -91,7 +94,7 @@ export class Spool {
    * stay. After a 500, which may concern one cycle only, it sends the later ones before it rejects.
    */
   deliver(options?: CallOptions): Promise<void> {
-    return this.#directory.deliveries.run(async () => {
+    return this.#deliveries.run(async () => {
       let failure: ApiError | null = null
       for (const cycleId of await this.cycleIds()) failure = (await this.#send(cycleId, options)) ?? failure
       if (failure !== null) throw failure
@@ -123,6 +126,22 @@ export class Spool {
     const { futureMsMax = futureMsMaxDefault } = this.#options
     // A cycle of the future is one of a clock that was wrong and was set back.
     return Math.abs(Date.now() - cycleMsOf(cycleId)) > futureMsMax
+  }
+}
+
+/** Runs one piece of work after the other, whether or not the one before succeeded. */
+class SerialQueue {
+  #last: Promise<unknown> = Promise.resolve()
+
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work)
+    this.#last = result.catch(() => undefined)
+    return result
+  }
+
+  /** Resolves when the work so far has ended. */
+  idle(): Promise<unknown> {
+    return this.#last
   }
 }
 

@@ -96,7 +96,7 @@ test('the program in its README names what the package exports', () => {
     env: { ...process.env, SCORING_KEY: 'key' },
   })
   expect(stderr).toContain('ApiError')
-  expect(readdirSync(join(project, 'spool'))).toEqual([`${cycle.cycle_id}.json`])
+  expect(readdirSync(join(project, 'spool'))).toEqual([`${cycle.cycle_id}.json`, 'spool.json'])
 })
 
 test('its declarations are complete: strict, with the checks of libraries, without typia and without types of Node', () => {
@@ -144,7 +144,7 @@ describe('a program that has installed it', () => {
       const { json } = await server.call({ path: `/v1/scores/${cycle.cycle_id}` })
       expect(output).toEqual(['g/1/01.jpg', [json], json])
       expect(json).toMatchObject({ results: [{ gall_id: 'g', post_no: 1, status: 'scored' }] })
-      expect(readdirSync(join(project, 'spool'))).toEqual([])
+      expect(readdirSync(join(project, 'spool'))).toEqual(['spool.json'])
     },
   )
 })
