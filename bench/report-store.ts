@@ -19,11 +19,10 @@ import type * as PoolFolder from '../src/pool/index.js'
 import type * as Store from '../src/store/index.js'
 import { builtModule, projectDir } from './project.js'
 
-const { loadCodec } = await builtModule<typeof Codec>('codec/index.js')
+const { decodeCycle } = await builtModule<typeof Codec>('codec/index.js')
 const { cycleRecordOf } = await builtModule<typeof CycleRecords>('cycle/cycle-record.js')
 const { Pool } = await builtModule<typeof PoolFolder>('pool/index.js')
 const { openLmdbStore } = await builtModule<typeof Store>('store/index.js')
-const { codec } = loadCodec('auto')
 
 const cycleCount = Number(process.argv[2] ?? 4032)
 const [pending, turnover] = [2200, 20]
@@ -112,7 +111,7 @@ async function fill(): Promise<number> {
   let writing: Promise<unknown> = Promise.resolve()
   for (let index = 0; index < cycleCount; index++) {
     const json = Buffer.from(JSON.stringify(bodyOf(index)))
-    const cycle = codec.decodeCycle(json)
+    const cycle = decodeCycle(json)
     const plan = pool.plan(cycle, index + 1)
     const head = Float32Array.from(
       { length: plan.scoring.count },

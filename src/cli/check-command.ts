@@ -1,11 +1,10 @@
 /**
- * `understudy check`: validates request bodies in files with the codec and the rules of the server, and shows what each cycle
+ * `understudy check`: validates request bodies in files by the rules of the server, and shows what each cycle
  * would change in a data directory. Stores nothing.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
-import { loadCodec } from '../codec/index.js'
 import {
   gzipBodyBytesMax,
   jsonBodyBytesMax,
@@ -46,7 +45,7 @@ export function addCheckCommand(program: Command, context: CommandContext): void
     )
     .option('--now <time>', "the service's clock, in RFC 3339 (default: the current time)")
     .option('--json', 'print JSON: one line per file, with the key of every post')
-  addSettingFlags(command, ['dataDir', 'clockSkewMs', 'pendingPostsMax', 'codec']).action(
+  addSettingFlags(command, ['dataDir', 'clockSkewMs', 'pendingPostsMax']).action(
     (files: string[], flags: CheckFlags) => checkFiles(files, flags, context),
   )
 }
@@ -75,9 +74,7 @@ async function checkFiles(
   const nowMs = timeOf(flags.now)
   let refused = 0
   const checkAll = async (store: Store | null): Promise<void> => {
-    const { codec } = loadCodec(settings.codec)
     const checker = await BodyChecker.open({
-      codec,
       nowMs,
       clockSkewMs: settings.clockSkewMs,
       pendingPostsMax: settings.pendingPostsMax,

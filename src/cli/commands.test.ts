@@ -39,7 +39,7 @@ test('the flags of serve are in groups', () => {
       'Limits',
       'Models',
       'Expiry',
-      'Log and codec',
+      'Log',
     ],
   ])
 })

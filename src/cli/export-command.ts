@@ -5,7 +5,6 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Option, type Command } from 'commander'
-import { loadCodec } from '../codec/index.js'
 import {
   exportSchemaVersion,
   exportStore,
@@ -70,7 +69,7 @@ function addTableFlags(command: Command): Command {
         .choices(['imputed', 'null'])
         .default('null'),
     )
-  return addSettingFlags(command, ['dataDir', 'codec'])
+  return addSettingFlags(command, ['dataDir'])
 }
 
 async function exportTo(directory: string, flags: Flags, context: CommandContext): Promise<void> {
@@ -101,14 +100,13 @@ async function exportTo(directory: string, flags: Flags, context: CommandContext
 }
 
 async function writeTables(
-  options: Omit<ExportOptions, 'codec'>,
+  options: ExportOptions,
   flags: Flags,
   context: CommandContext,
 ): Promise<Awaited<ReturnType<typeof exportStore>>> {
   const settings = settingsOf(flags, context)
-  const { codec } = loadCodec(settings.codec)
   return withStore(settings.dataDir, (store) =>
-    exportStore(store, { ...options, codec }).catch((cause: unknown) => {
+    exportStore(store, options).catch((cause: unknown) => {
       throw new CommandError(`the export failed: ${messageLine(cause)}`, { cause })
     }),
   )

@@ -99,9 +99,9 @@ describe('refusals', () => {
       'initialWeights (from UNDERSTUDY_INITIAL_WEIGHTS) must be an object like',
     ],
     [
-      'codec',
-      { UNDERSTUDY_CODEC: 'fast' },
-      'codec (from UNDERSTUDY_CODEC) must be one of auto, native, reference',
+      'logLevel',
+      { UNDERSTUDY_LOG_LEVEL: 'loud' },
+      'logLevel (from UNDERSTUDY_LOG_LEVEL) must be one of silent, fatal, error, warn, info, debug, trace',
     ],
     [
       'journal',

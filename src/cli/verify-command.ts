@@ -3,7 +3,6 @@
  */
 import { InvalidArgumentError, type Command } from 'commander'
 import { codeOf, sizeText, withRelease } from '../base/index.js'
-import { loadCodec } from '../codec/index.js'
 import { verifyCycles } from '../history/index.js'
 import { normaliseImage } from '../images/index.js'
 import {
@@ -112,7 +111,7 @@ export async function verifyFile(
     const { store } = snapshot
     const verify = async (): Promise<typeof found> => {
       const counts = inspectRecords(snapshot, report)
-      await verifyCycles(store, { codec: loadCodec('auto').codec, report })
+      await verifyCycles(store, { report })
       const images_decoded = await verifyImages(store, allImages ? Infinity : imagesMax, report)
       const { hash_of, head } = chainOf(store, hash)
       if (hash !== null && hash_of === null)

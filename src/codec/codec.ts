@@ -1,33 +1,31 @@
 /**
- * The choice of codec. Both give the same columns, bytes and errors; the native one decodes at least 15 times as fast.
+ * The two codecs. Both give the same columns, bytes and errors; the native one decodes at least 15 times as fast.
  * The reference examines every body that native code refuses, so errors are the same by construction.
  */
-import { firstLineOf, mebibyte } from '../base/index.js'
+import { mebibyte } from '../base/index.js'
 import type { CycleColumns } from '../contract/index.js'
 import { runBodyTask } from './body-tasks.js'
 import { columnOperations, runColumns, type RunColumns } from './column-program.js'
 import { decodeCycle } from './decode-cycle.js'
 import { encodeResponse, type ResponseColumns } from './encode-response.js'
-import { loadAddon, type NativeAddon } from './native-addon.js'
+import type { NativeAddon } from './native-addon.js'
 import { createNativeDecode } from './native-decode.js'
 import { createNativeEncode } from './native-encode.js'
 
 export interface Codec {
   readonly name: 'native' | 'reference'
   /** Columns of a cycle body; throws `bad_request` as `decodeCycle` does. */
-  decodeCycle(body: Uint8Array): CycleColumns
+  readonly decodeCycle: (body: Uint8Array) => CycleColumns
   /**
    * Decodes a body from outside. The native codec reads one in a thread (`runBodyTask`) when it is far larger
    * than a full cycle, or large and left to the reference: leave the body unchanged until then. Rejects if
    * `decodeCycle` throws, with `unavailable`, and with the reason of `signal` when that is aborted while the body waits.
    */
-  readCycle(body: Uint8Array, signal?: AbortSignal): CycleColumns | Promise<CycleColumns>
+  readonly readCycle: (body: Uint8Array, signal?: AbortSignal) => CycleColumns | Promise<CycleColumns>
   /** A response as JSON in UTF-8. */
-  encodeResponse(response: ResponseColumns): Uint8Array
+  readonly encodeResponse: (response: ResponseColumns) => Uint8Array
   readonly runColumns: RunColumns
 }
-
-export type CodecChoice = Codec['name'] | 'auto'
 
 export const referenceCodec: Codec = {
   name: 'reference',
@@ -36,24 +34,6 @@ export const referenceCodec: Codec = {
   readCycle: (body) => decodeCycle(body),
   encodeResponse,
   runColumns,
-}
-
-/**
- * The codec of a choice, and one line for the log that names it. `auto` uses the reference codec when the addon does not
- * load; `native` then throws.
- */
-export function loadCodec(choice: CodecChoice): { codec: Codec; note: string } {
-  if (choice === 'reference') return { codec: referenceCodec, note: 'reference codec, as chosen' }
-  try {
-    return { codec: nativeCodec(loadAddon()), note: 'native codec' }
-  } catch (error) {
-    const reason = firstLineOf(error)
-    if (choice === 'native') throw new Error(`the native codec does not load: ${reason}`, { cause: error })
-    return {
-      codec: referenceCodec,
-      note: `reference codec, slower: the native codec does not load: ${reason}`,
-    }
-  }
 }
 
 /** The native codec over a loaded addon. Throws when the addon cannot follow the contract. */

@@ -3,15 +3,15 @@
  */
 export { bodyBufferBytes } from './body-buffer.js'
 export { parsingCount, runBodyTask } from './body-tasks.js'
-export { loadCodec, referenceCodec, type Codec, type CodecChoice } from './codec.js'
 export {
   columnOperations,
+  type ColumnInputs,
   type ColumnOperation,
   type ColumnProgram,
   type ProgramColumn,
 } from './column-program.js'
-export { decodeCycle } from './decode-cycle.js'
-export { encodeResponse, type ResponseColumns } from './encode-response.js'
+export type { ResponseColumns } from './encode-response.js'
+export { codecName, codecNote, decodeCycle, encodeResponse, readCycle, runColumns } from './loaded.js'
 export {
   loadAddon,
   type LineWeights,

@@ -1,9 +1,10 @@
-/** The native decoder's table, and the choice between the codecs. */
+/** The native decoder's table, and the codec of a process. */
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
 import { buildOnce } from '../../test/helpers/build-once.js'
 import { projectDir } from '../../test/helpers/project.js'
-import { loadCodec, nativeCodec, referenceCodec } from './codec.js'
+import { nativeCodec } from './codec.js'
+import { codecName, codecNote } from './loaded.js'
 import { shapeHash, type NativeAddon } from './native-addon.js'
 
 test('the table of the native decoder is what the contract says', () => {
@@ -15,18 +16,13 @@ test('the table of the native decoder is what the contract says', () => {
   expect(status, stderr).toBe(0)
 })
 
-test('the reference codec is used when it is selected', () => {
-  expect(loadCodec('reference').codec).toBe(referenceCodec)
-})
-
 test('an addon that was generated from another contract is not used', () => {
   const Decoder = function (): void {}
   const addon = { Decoder, decodeColumns: [], columnOperations: [], shapeHash: `${shapeHash}0` }
   expect(() => nativeCodec(addon as unknown as NativeAddon)).toThrow('generated from another contract')
 })
 
-test('with the setting auto, the service uses the native codec or logs in one line why not', () => {
-  const { codec, note } = loadCodec('auto')
-  if (codec.name === 'native') expect(note).toBe('native codec')
-  else expect(note).toMatch(/^reference codec, slower: the native codec does not load: [^\n]+$/)
+test('the codec of a process is the native one, or one line says why not', () => {
+  if (codecName === 'native') expect(codecNote).toBe('native codec')
+  else expect(codecNote).toMatch(/^reference codec, slower: the native codec does not load: [^\n]+$/)
 })

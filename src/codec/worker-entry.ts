@@ -4,10 +4,8 @@
 import { parentPort } from 'node:worker_threads'
 import type { CycleColumns } from '../contract/index.js'
 import { outcomeOf, runInline, type BodyTaskName } from './body-tasks.js'
-import { loadCodec } from './codec.js'
+import { decodeCycle } from './loaded.js'
 import type { WorkerTask } from './worker.js'
-
-const { codec } = loadCodec('auto')
 
 parentPort?.on('message', ({ name, bodies }: WorkerTask) => {
   const [first = new Uint8Array(), second = first] = bodies
@@ -15,7 +13,7 @@ parentPort?.on('message', ({ name, bodies }: WorkerTask) => {
     parentPort?.postMessage(outcomeOf(() => runInline(name as BodyTaskName, [first, second])))
     return
   }
-  const outcome = outcomeOf(() => codec.decodeCycle(first))
+  const outcome = outcomeOf(() => decodeCycle(first))
   // The native codec has all columns in one buffer, which is not copied.
   const transferred = 'value' in outcome ? [(outcome.value as CycleColumns).candidates.postNo.buffer] : []
   parentPort?.postMessage(outcome, transferred as ArrayBuffer[])

@@ -4,7 +4,7 @@
  * After that, the event "cycle stored" is emitted. Cycles run one at a time, in the serial queue. Read `process` first.
  */
 import { inBackground, type Log, mebibyte, nextTurn, sha256Of } from '../base/index.js'
-import type { Codec, ResponseColumns } from '../codec/index.js'
+import { encodeResponse, type ResponseColumns } from '../codec/index.js'
 import {
   assert,
   formatInstant,
@@ -30,7 +30,6 @@ import type { StoredWeights } from './stored-weights.js'
 import { warningsOf } from './warnings.js'
 
 export interface CyclePipelineParts {
-  readonly codec: Codec
   readonly store: Store
   /** Milliseconds since 1970. */
   readonly clock: () => number
@@ -113,7 +112,7 @@ export class CyclePipeline {
     try {
       const planned: PlannedCycle = { call, model, plan, weights }
       const { columns, imagesStored, recordColumns } = await this.#predict(planned)
-      const response = this.#parts.codec.encodeResponse(columns)
+      const response = encodeResponse(columns)
       const hashingResponse = sha256Of(response)
       const { sha256: requestSha256, ...request } = await call.packed()
       const responseSha256 = (await hashingResponse).toString('hex')
@@ -217,7 +216,7 @@ export class CyclePipeline {
       const { position } = this.#pool.state
       missing = position === 0 || store.hasCycle(position) ? null : position
       // Positions have no gaps.
-      if (store.hasCycle(position + 1)) await catchUp(this.#pool, this.#parts)
+      if (store.hasCycle(position + 1)) await catchUp(this.#pool, store)
     } catch (cause) {
       throw new ServiceError({ code: 'storage_unreadable' }, { cause })
     }
@@ -251,7 +250,7 @@ interface PlannedCycle {
 }
 
 interface PredictedCycle {
-  readonly columns: Parameters<Codec['encodeResponse']>[0]
+  readonly columns: ResponseColumns
   readonly imagesStored: Uint32Array
   readonly recordColumns: Uint8Array
 }

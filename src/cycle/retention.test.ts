@@ -7,7 +7,6 @@ import { minuteMs, silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import '../../test/helpers/poisoned-memory.js'
-import { referenceCodec } from '../codec/index.js'
 import { formatInstant, type CycleRequest } from '../contract/index.js'
 import {
   databasePath,
@@ -44,7 +43,6 @@ beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'understudy-retention-'))
   store = await openLmdbStore({ dataDir })
   service = await CycleService.open({
-    codec: referenceCodec,
     store,
     model: () => new FakeModel(),
     textEncodeMsMax: 1000,

@@ -17,7 +17,6 @@ import { callsOf, nowMs, refusal, serviceParts } from '../../test/helpers/cycle-
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { createMemoryContents, memoryStore, type MemoryContents } from '../../test/helpers/memory-store.js'
 import '../../test/helpers/poisoned-memory.js'
-import { loadCodec } from '../codec/index.js'
 import type { CycleRequest, StageName } from '../contract/index.js'
 import type { PoolState } from '../pool/index.js'
 import { StoreError } from '../store/index.js'
@@ -333,7 +332,7 @@ test('a service that is opened on the same store continues exactly like the prev
 })
 
 test('a state of the pool keeps its columns, whatever cycles follow and whatever becomes of their bodies', async () => {
-  service = await CycleService.open(parts({ codec: loadCodec('auto').codec }))
+  service = await CycleService.open(parts())
   const columnsOf = ({ galleries, gallery, postNo, posts, latest, previous, snapshot }: PoolState) =>
     structuredClone({ ids: [...galleries], gallery, postNo, posts, latest, previous, snapshot })
   const kept: { state: PoolState; columns: object }[] = []

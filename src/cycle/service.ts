@@ -3,7 +3,6 @@
  * calls. Read the constructor first: it is a parts list.
  */
 import { inBackground, type Log } from '../base/index.js'
-import type { Codec } from '../codec/index.js'
 import { ServiceError, type HealthReason } from '../contract/index.js'
 import { ModelError, type Model, type ModelAbsence } from '../model/index.js'
 import type { PoolState, WeightsSetting, WeightsToSet } from '../pool/index.js'
@@ -27,7 +26,6 @@ import { loadPool, PoolSnapshots, type LoadedPool } from './stored-pool/index.js
 import { StoredWeights, type InitialWeights } from './stored-weights.js'
 
 export interface CycleServiceParts {
-  readonly codec: Codec
   readonly store: Store
   /** The serving model, or null while none is loaded. */
   readonly model: () => Model | null
@@ -80,14 +78,14 @@ export class CycleService {
   #closing = false
 
   private constructor(parts: CycleServiceParts, weights: StoredWeights, { pool, snapshot }: LoadedPool) {
-    const { codec, store, clock, textEncodeMsMax, log } = parts
+    const { store, clock, textEncodeMsMax, log } = parts
     const queue = this.#queue
     const images = new ImageCounts(store)
     const embeddings = new Embeddings(parts)
     const ended = (): boolean => this.#closing
     const failures = new ModelFailures({ model: parts.model })
     const pipeline = new CyclePipeline(
-      { codec, store, clock, limits: parts.limits, weights, images, embeddings, failures, log },
+      { store, clock, limits: parts.limits, weights, images, embeddings, failures, log },
       pool,
     )
     const state = (): CyclePipeline['state'] => pipeline.state
@@ -121,7 +119,6 @@ export class CycleService {
     this.#pipeline = pipeline
     this.clocks = new ClockDifference(log)
     this.intake = new Intake({
-      codec,
       store,
       limits: parts.limits,
       onTimes: (cycle, nowMs, skewMs) => this.clocks.observe(cycle, nowMs, skewMs),

@@ -1,9 +1,9 @@
 /** The warm-up: it runs the whole path on a store and a model of its own, logs nothing of its posts, and gives way. */
-import { expect, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { silentLog } from '../base/index.js'
 import { bytesOf, cycleBody } from '../../test/helpers/bodies.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
-import { loadCodec } from '../codec/index.js'
+import type * as Codec from '../codec/index.js'
 import { createMemoryStore } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
@@ -14,7 +14,6 @@ const model = new FakeModel()
 
 function partsWith(more: Partial<CycleServiceParts> = {}): CycleServiceParts {
   return {
-    codec: loadCodec('auto').codec,
     store: createMemoryStore(),
     model: () => model,
     clock: () => 0,
@@ -26,20 +25,27 @@ function partsWith(more: Partial<CycleServiceParts> = {}): CycleServiceParts {
   }
 }
 
-/** Parts whose codec calls `onCycle` with the number of each cycle before it decodes it. */
-function partsThatCall(onCycle: (count: number) => void): CycleServiceParts {
-  const { codec } = loadCodec('auto')
-  let count = 0
-  return partsWith({
-    codec: {
-      ...codec,
-      readCycle: (json) => {
-        onCycle(++count)
-        return codec.readCycle(json)
-      },
-    },
-  })
-}
+/** Called with the number of each cycle before it is decoded, and with the scores of each response. */
+let onCycle: (count: number) => void
+let onResponse: (scoreCount: number) => void
+let cycleCount: number
+vi.mock('../codec/index.js', async (importActual) => {
+  const actual = await importActual<typeof Codec>()
+  const readCycle: typeof Codec.readCycle = (...args) => {
+    onCycle(++cycleCount)
+    return actual.readCycle(...args)
+  }
+  const encodeResponse: typeof Codec.encodeResponse = (response) => {
+    onResponse(response.results.score.length)
+    return actual.encodeResponse(response)
+  }
+  return { ...actual, readCycle, encodeResponse }
+})
+beforeEach(() => {
+  cycleCount = 0
+  onCycle = () => undefined
+  onResponse = () => undefined
+})
 
 async function warmedUp(parts: CycleServiceParts, service?: CycleService) {
   const log = { ...silentLog, debug: vi.fn(), warn: vi.fn() }
@@ -60,32 +66,27 @@ test('runs while no model is loaded', async () => {
 })
 
 test('scores every post of each generated cycle', async () => {
-  const { codec } = loadCodec('auto')
   const counts: number[] = []
-  const counting: typeof codec = {
-    ...codec,
-    encodeResponse: (response) => {
-      counts.push(response.results.score.length)
-      return codec.encodeResponse(response)
-    },
-  }
-  await warmedUp(partsWith({ codec: counting }))
+  onResponse = (count) => void counts.push(count)
+  await warmedUp(partsWith())
   expect(counts).toEqual(Array.from({ length: 30 }, () => 300))
 })
 
 test('ends when the body of a cycle arrives', async () => {
   const body = new RequestBody(bytesOf(cycleBody(0)))
-  const parts = partsThatCall((count) => {
+  onCycle = (count) => {
     if (count === 2) service.intake.submit(body, Date.now(), new StageClock(0)).catch(() => undefined)
-  })
+  }
+  const parts = partsWith()
   const service = await CycleService.open(parts)
   expect(await warmedUp(parts, service)).toEqual({ finished: [2], warnings: 0 })
 })
 
 test('ends when the service closes', async () => {
-  const parts = partsThatCall((count) => {
+  onCycle = (count) => {
     if (count === 3) void service.close()
-  })
+  }
+  const parts = partsWith()
   const service = await CycleService.open(parts)
   expect(await warmedUp(parts, service)).toEqual({ finished: [3], warnings: 0 })
 })
@@ -101,10 +102,10 @@ test('a failure anywhere in it is one warning, and no line about its posts', asy
       lines.push(line)
     },
   }
-  const failing = partsThatCall(() => {
+  onCycle = () => {
     throw new Error('the codec fails')
-  })
-  expect(await warmedUp({ ...failing, log })).toEqual({ finished: [], warnings: 1 })
+  }
+  expect(await warmedUp(partsWith({ log }))).toEqual({ finished: [], warnings: 1 })
   // Already when its service opens.
   const service = await CycleService.open(partsWith())
   const unusable = partsWith({ log, initialWeights: undefined as never })

@@ -22,7 +22,7 @@ const firstCycleMs = Date.UTC(2026, 0, 5)
 export async function warmUp(real: CycleService, parts: CycleServiceParts, log: Log): Promise<void> {
   const startedAt = performance.now()
   try {
-    const model = constantModel(parts.codec)
+    const model = constantModel()
     const store = createMemoryStore()
     const clock = (): number => firstCycleMs
     const service = await CycleService.open({ ...parts, store, model: () => model, clock, log: silentLog })

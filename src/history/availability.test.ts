@@ -4,7 +4,6 @@ import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
 import { EncodingModel, FakeImageEncoder, FakeTextEncoder } from '../../test/helpers/encoding-model.js'
 import { createMemoryContents, memoryStore, type MemoryContents } from '../../test/helpers/memory-store.js'
-import { referenceCodec as codec } from '../codec/index.js'
 import type { HeadColumns } from '../contract/index.js'
 import { CycleService, Quarantine, StageClock, RequestBody } from '../cycle/index.js'
 import type { ModelInputs } from '../model/index.js'
@@ -34,7 +33,6 @@ beforeEach(async () => {
   model = new EncodingModel('m1', text, image)
   const predict = vi.spyOn(model, 'predict')
   service = await CycleService.open({
-    codec,
     store,
     model: () => model,
     textEncodeMsMax: 1000,
@@ -82,7 +80,7 @@ async function later(): Promise<void> {
 }
 
 async function replayed(): Promise<ReplayedCycle> {
-  for await (const cycle of replayCycles(store, { from: 1, to: 1, codec })) return cycle
+  for await (const cycle of replayCycles(store, { from: 1, to: 1 })) return cycle
   return expect.fail('the cycle is stored')
 }
 

@@ -1,8 +1,8 @@
 /**
- * Checks request bodies without a server: with the codec and the rules of the server, and against a store, what each cycle
+ * Checks request bodies without a server: by the rules of the server, and against a store, what each cycle
  * would do to its pool. Bodies are applied in order to a copy in memory; nothing is stored. Read `check` first.
  */
-import { runBodyTask, type Codec } from '../codec/index.js'
+import { readCycle, runBodyTask } from '../codec/index.js'
 import {
   formatInstant,
   outcome,
@@ -33,7 +33,6 @@ import {
 import type { Position, Store, StoredCycle, StoredRequest } from '../store/index.js'
 
 export interface BodyCheckerOptions {
-  readonly codec: Codec
   /** Time of the service's clock when a body arrives. */
   readonly nowMs: number
   readonly clockSkewMs: number
@@ -99,10 +98,10 @@ export class BodyChecker {
 
   /** Loads the pool of the store. */
   static async open(options: BodyCheckerOptions): Promise<BodyChecker> {
-    const { store, codec } = options
+    const { store } = options
     // `understudy verify` reports what is damaged.
     const log = { warn: () => undefined }
-    return new BodyChecker(options, store && (await loadPool({ store, codec, log })).pool)
+    return new BodyChecker(options, store && (await loadPool({ store, log })).pool)
   }
 
   private constructor(options: BodyCheckerOptions, pool: Pool | null) {
@@ -122,8 +121,8 @@ export class BodyChecker {
   }
 
   async #checkCycle(json: Uint8Array): Promise<CycleEffect> {
-    const { codec, nowMs, clockSkewMs } = this.#options
-    const cycle = await codec.readCycle(json)
+    const { nowMs, clockSkewMs } = this.#options
+    const cycle = await readCycle(json)
     const refusal = checkTimes(cycle, { nowMs, skewMs: clockSkewMs })
     if (refusal !== null) throw refusal
     const { candidates, engagement, candidateScores, removals, cycleId } = cycle

@@ -6,7 +6,6 @@ import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { createMemoryContents, memoryStore } from '../../test/helpers/memory-store.js'
-import { referenceCodec } from '../codec/index.js'
 import {
   counterNames,
   snapshotNames,
@@ -21,7 +20,6 @@ import type { Store } from '../store/index.js'
 import { firstNeeded, replayCycles, type ReplayedCycle } from './replay.js'
 
 const weights = { views: 1, comments: 0.5, up: 0.25, downvote_share: 0 }
-const codec = referenceCodec
 
 describe('a replayed cycle', () => {
   test('has the inputs that the model received, and the stored scores', () =>
@@ -31,7 +29,7 @@ describe('a replayed cycle', () => {
         const seen = [...model.seen]
         for (const [index, cycle] of cycles.entries()) {
           const position = index + 1
-          for await (const replayed of replayCycles(store, { from: position, to: position, codec })) {
+          for await (const replayed of replayCycles(store, { from: position, to: position })) {
             const scoring = replayed.plan.scoring
             if (scoring.count > 0) expect(rowsOf(scoring)).toEqual(rowsOf(seen.shift() as ModelInputs))
             expect(await scoresOf(replayed)).toEqual(storedScores(store, cycle))
@@ -47,10 +45,10 @@ describe('a replayed cycle', () => {
       fc.asyncProperty(cycleSequence, async (cycles) => {
         const { store } = await served(cycles)
         const positions: number[] = []
-        for await (const replayed of replayCycles(store, { from: 1, to: cycles.length, codec })) {
+        for await (const replayed of replayCycles(store, { from: 1, to: cycles.length })) {
           positions.push(replayed.position)
           const among = rowsOf(replayed.plan.scoring)
-          const range = { from: replayed.position, to: replayed.position, codec }
+          const range = { from: replayed.position, to: replayed.position }
           for await (const alone of replayCycles(store, range))
             expect(rowsOf(alone.plan.scoring)).toEqual(among)
         }
@@ -63,7 +61,7 @@ describe('a replayed cycle', () => {
     fc.assert(
       fc.asyncProperty(cycleSequence, async (cycles) => {
         const { store } = await served(cycles)
-        for await (const { plan, recordOf } of replayCycles(store, { from: 1, to: cycles.length, codec })) {
+        for await (const { plan, recordOf } of replayCycles(store, { from: 1, to: cycles.length })) {
           for (let slot = 0; slot < plan.next.count; slot++) {
             const record = JSON.parse(Buffer.from(recordOf(slot)).toString()) as Candidate
             expect(record.post_no).toBe(plan.next.postNo[slot])
@@ -76,7 +74,7 @@ describe('a replayed cycle', () => {
 
   test('that the store does not have is an error', async () => {
     const { store } = await served([first()])
-    const reads = replayCycles(store, { from: 1, to: 2, codec })
+    const reads = replayCycles(store, { from: 1, to: 2 })
     await reads.next()
     await expect(reads.next()).rejects.toThrow('the store has no request at position 2')
   })
@@ -124,7 +122,6 @@ async function served(cycles: readonly CycleRequest[]): Promise<{ store: Store; 
   const model = new FakeModel()
   const store = memoryStore({ contents: createMemoryContents() })
   const service = await CycleService.open({
-    codec,
     store,
     model: () => model,
     clock: () => cycleMs(1000),

@@ -2,7 +2,6 @@
  * Replay: decodes and plans stored cycles again from their recorded requests. Each comes with the rows that were scored
  * and the columns that the model received. Nothing is written.
  */
-import type { Codec } from '../codec/index.js'
 import type { CycleColumns } from '../contract/index.js'
 import { availabilityIn, planStored, type Availability } from '../cycle/index.js'
 import { Pool, type CyclePlan, type PoolState, type ScoringInputs } from '../pool/index.js'
@@ -27,21 +26,13 @@ export interface ReplayRange {
   /** Positions of the first and the last cycle. */
   readonly from: Position
   readonly to: Position
-  readonly codec: Codec
 }
 
 /** The cycles from `from` to `to` in order of arrival. Throws when the store does not have one of them. */
-export async function* replayCycles(
-  store: Store,
-  { from, to, codec }: ReplayRange,
-): AsyncGenerator<ReplayedCycle> {
+export async function* replayCycles(store: Store, { from, to }: ReplayRange): AsyncGenerator<ReplayedCycle> {
   const pool = new Pool()
   const records = new Map<Position, readonly Uint8Array[]>()
-  for await (const { json, cycle, plan } of planStored(
-    pool,
-    { store, codec },
-    positionsOf(store, { from, to }),
-  )) {
+  for await (const { json, cycle, plan } of planStored(pool, store, positionsOf(store, { from, to }))) {
     records.set(plan.position, recordsOf(json, cycle, plan))
     if (plan.position >= from) yield toReplayed(store, cycle, plan, records)
     forgetRecords(records, plan.next)
@@ -61,7 +52,7 @@ export async function replayAt(
 }
 
 /** Positions up to `to`. Before `from` some are left out: those of expired cycles without pending posts. */
-function* positionsOf(store: Store, { from, to }: Omit<ReplayRange, 'codec'>): Iterable<Position> {
+function* positionsOf(store: Store, { from, to }: ReplayRange): Iterable<Position> {
   for (let position = firstNeeded(store, from); position <= to; position++)
     if (position >= from || store.readRequest(position) !== undefined) yield position
 }

@@ -4,7 +4,6 @@
  */
 import { constants, setPriority } from 'node:os'
 import { withRelease, type Log } from '../base/index.js'
-import { loadCodec, type Codec } from '../codec/index.js'
 import { loadModel, type LoadedModel, type LoadOptions } from '../model/index.js'
 import type { SettingName, Settings } from '../settings/index.js'
 import { databasePath, openSnapshot, type Position, type Store } from '../store/index.js'
@@ -19,7 +18,6 @@ export const sessionSettingNames = [
   'predictMsMax',
   'modelLatencyMsMax',
   'modelProcessBytesMax',
-  'codec',
 ] as const satisfies readonly SettingName[]
 export type SessionSettings = Pick<Settings, (typeof sessionSettingNames)[number]>
 
@@ -32,7 +30,6 @@ export type LoadVersion = (version: string) => Promise<LoadedModel>
 export interface History {
   readonly settings: HistorySettings
   readonly store: Store
-  readonly codec: Codec
   /**
    * Rejects with a `ModelError`, and with a `HistoryError` for a package whose files differ from those that the server has
    * loaded: the stored scores belong to these.
@@ -46,7 +43,6 @@ export function withHistory<T>(
   log: Log,
   use: (history: History) => Promise<T>,
 ): Promise<T> {
-  const { codec } = loadCodec(settings.codec)
   return withSnapshot(settings.dataDir, (store) => {
     const loaded: LoadedModel[] = []
     const load: LoadVersion = async (version) => {
@@ -56,7 +52,7 @@ export function withHistory<T>(
       return model
     }
     return withRelease(
-      () => use({ settings, store, codec, load }),
+      () => use({ settings, store, load }),
       () => Promise.all(loaded.map((model) => model.close())),
     )
   })
@@ -82,7 +78,6 @@ export function loadOptionsOf(settings: SessionSettings, version: string, log: L
     executionProviders,
     mostlyOnCpu,
     log,
-    codec: loadCodec(settings.codec).codec,
     timeLimitMs: settings.predictMsMax,
     latencyMsMax: settings.modelLatencyMsMax,
     processBytesMax: settings.modelProcessBytesMax,

@@ -6,7 +6,6 @@ import { silentLog } from '../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
-import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest, CycleResponse } from '../contract/index.js'
 import { CycleService, RequestBody, StageClock } from '../cycle/index.js'
 import {
@@ -23,7 +22,6 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
   const store = createMemoryStore()
   const model = new FakeModel()
   const service = await CycleService.open({
-    codec: referenceCodec,
     store,
     model: () => model,
     clock: () => cycleMs(1000),
@@ -41,7 +39,7 @@ async function served(cycles: readonly CycleRequest[]): Promise<Store> {
 async function problemsOf(store: Store): Promise<string[]> {
   const problems: string[] = []
   const report = (problem: string): void => void problems.push(problem)
-  await verifyCycles(store, { codec: referenceCodec, report })
+  await verifyCycles(store, { report })
   return problems
 }
 

@@ -4,7 +4,7 @@
  * on expired cycles are skipped.
  */
 import { messageOf } from '../base/index.js'
-import type { Codec } from '../codec/index.js'
+import { decodeCycle } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
 import { readBody, readPool, requestHash } from '../cycle/index.js'
 import { gallIdAt, Pool, weightsInForce, type CyclePlan, type PoolState } from '../pool/index.js'
@@ -14,7 +14,6 @@ import { postName, readResponse } from './records.js'
 import { verifyRecord } from './verify-record.js'
 
 export interface VerifyCyclesOptions {
-  readonly codec: Codec
   /** Called with one line for each problem. */
   readonly report: (problem: string) => void
 }
@@ -22,10 +21,10 @@ export interface VerifyCyclesOptions {
 type Report = VerifyCyclesOptions['report']
 
 /** Verifies every cycle of a store that does not change meanwhile. */
-export async function verifyCycles(store: Store, { codec, report }: VerifyCyclesOptions): Promise<void> {
+export async function verifyCycles(store: Store, { report }: VerifyCyclesOptions): Promise<void> {
   const weights = verifyWeights(store, report)
   const first = store.expiry.firstPosition()
-  const verifier = new CycleVerifier(store, codec, first)
+  const verifier = new CycleVerifier(store, first)
   try {
     for (const stored of store.tail(first)) {
       const reportForCycle = (problem: string): void =>
@@ -108,15 +107,13 @@ class CycleVerifier {
   /** A cycle could not be planned again: later cycles and snapshots are not compared with the plans. */
   isBroken = false
   readonly #store: Store
-  readonly #codec: Codec
   readonly #first: Position
   /** The store has all cycles from the first one. */
   readonly #isComplete: boolean
 
   /** `first`: position of the oldest stored cycle. */
-  constructor(store: Store, codec: Codec, first: Position) {
+  constructor(store: Store, first: Position) {
     this.#store = store
-    this.#codec = codec
     this.#first = first
     this.#isComplete = first === 1
   }
@@ -133,7 +130,7 @@ class CycleVerifier {
   }
 
   #replan(stored: StoredCycle, json: Uint8Array, response: CycleResponse | null, report: Report): void {
-    const cycle = this.#codec.decodeCycle(json)
+    const cycle = decodeCycle(json)
     if (cycle.cycleId !== stored.cycleId) report(`the request is that of cycle ${cycle.cycleId}`)
     if (cycle.cycleAt.ms !== stored.cycleAtMs) report('the request has another cycle_time')
     if (this.isBroken) return

@@ -9,7 +9,6 @@ import {
   titleShare,
 } from '../../test/helpers/encoding-model.js'
 import { createMemoryContents, memoryStore, type MemoryContents } from '../../test/helpers/memory-store.js'
-import { referenceCodec } from '../codec/index.js'
 import type { CycleRequest } from '../contract/index.js'
 import { CycleService, RequestBody, StageClock } from '../cycle/index.js'
 import type { Model } from '../model/index.js'
@@ -35,7 +34,6 @@ beforeEach(async () => {
   contents = createMemoryContents()
   store = memoryStore({ contents })
   service = await CycleService.open({
-    codec: referenceCodec,
     store,
     model: () => model,
     clock: () => cycleMs(1000),
@@ -70,7 +68,6 @@ async function compared(
   const all: Compared[] = []
   for await (const { posts, sides } of sourcedScores(store, [...store.tail(from)], {
     versions: ['m1', second],
-    codec: referenceCodec,
     load,
     onExcluded: (version, excluded) => reported.push([version, excluded]),
   }))
@@ -233,7 +230,6 @@ test('a comparison covers the newest cycles, and has what each version was score
   const comparison = await compareVersions(store, {
     cycles: lastCycles(store, 3),
     versions: ['s1', 'm1'],
-    codec: referenceCodec,
     load: () => Promise.resolve(fresh),
     onExcluded: () => undefined,
   })
@@ -259,7 +255,6 @@ test('a comparison lists a post with the cycle in which its ranks differ most', 
   const { movers } = await compareVersions(store, {
     cycles: lastCycles(store, 3),
     versions: ['m1', 's1'],
-    codec: referenceCodec,
     load: () => Promise.resolve(fresh),
     onExcluded: () => undefined,
   })

@@ -3,7 +3,6 @@
  * shadow, or from a replay of the recorded request. Heads are weighted with the weights of their cycle.
  */
 import { minuteMs } from '../base/index.js'
-import type { Codec } from '../codec/index.js'
 import {
   headNames,
   type HeadColumns,
@@ -43,7 +42,6 @@ export interface SourcedCycle {
 
 export interface ScoresOptions {
   readonly versions: readonly string[]
-  readonly codec: Codec
   /** Loads a model for cycles that it has not scored. Called at most once per version. */
   readonly load: (version: string) => Promise<Model>
   /** Called once for each text and image that a replay skips. */
@@ -96,12 +94,12 @@ export async function* sourcedScores(
   cycles: readonly StoredCycle[],
   options: ScoresOptions,
 ): AsyncGenerator<SourcedCycle> {
-  const { versions, codec } = options
+  const { versions } = options
   const replayers = versions.map((version) => new Replayer(store, version, options))
   const replayed = cycles
     .filter((cycle) => versions.some((version) => sourceOf(store, cycle, version) === 'replay'))
     .map(({ position }) => position)
-  const replays = replayCycles(store, { from: replayed[0] ?? 1, to: replayed.at(-1) ?? 0, codec })
+  const replays = replayCycles(store, { from: replayed[0] ?? 1, to: replayed.at(-1) ?? 0 })
   try {
     for (const cycle of cycles) {
       const response = readScoredRows(store, cycle)

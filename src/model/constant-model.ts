@@ -2,7 +2,6 @@
  * A model without processes for the warm-up: it computes all features of the catalogue, as the busiest model does, and
  * gives each row the same heads.
  */
-import type { Codec } from '../codec/index.js'
 import { headNames } from '../contract/index.js'
 import { catalogue } from './features/catalogue.js'
 import { compileFeatures } from './features/compile.js'
@@ -11,8 +10,8 @@ import type { Model } from './model.js'
 
 const share = 0.5
 
-export function constantModel(codec: Codec): Model {
-  const fillFeatures = compileFeatures(catalogue, { codec, missing: 'nan' })
+export function constantModel(): Model {
+  const fillFeatures = compileFeatures(catalogue, 'nan')
   return {
     version: 'constant',
     kind: 'trained',

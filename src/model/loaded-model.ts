@@ -3,7 +3,6 @@
  */
 import { relative } from 'node:path'
 import { gibibyte, ignoringErrors, withRelease } from '../base/index.js'
-import { referenceCodec } from '../codec/index.js'
 import { assert, type HeadColumns } from '../contract/index.js'
 import { fillEmbeddings } from './features/embedding-rows.js'
 import { compileFeatures, type FillFeatures } from './features/compile.js'
@@ -126,9 +125,9 @@ function assemble(
   options: LoadOptions,
 ): LoadedModel {
   const { manifest, features } = modelPackage
-  const { codec = referenceCodec, timeLimitMs = timeLimitMsDefault } = options
+  const { timeLimitMs = timeLimitMsDefault } = options
   const fillers: Fillers = {
-    features: compileFeatures(features, { codec, missing: manifest.missing ?? 'imputed' }),
+    features: compileFeatures(features, manifest.missing ?? 'imputed'),
     galleryIndexes: fillGalleryIndexes(manifest.galleries ?? []),
     missing: missingEmbeddings(manifest),
   }

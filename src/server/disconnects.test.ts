@@ -11,7 +11,6 @@ import { FakeModel } from '../../test/helpers/fake-model.js'
 import { smallJpeg } from '../../test/harness/jpeg.js'
 import { poisonBodies } from '../../test/helpers/poison.js'
 import { mebibyte } from '../base/index.js'
-import { loadCodec, type Codec } from '../codec/index.js'
 import { CycleService } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
 import { createMemoryStore, type Store } from '../store/index.js'
@@ -96,10 +95,9 @@ beforeEach(async () => {
     { write: (line) => void logged.push(JSON.parse(line) as { msg: string }) },
   )
   store = gate.around<Store>(createMemoryStore())
-  const [fake, codec] = [gate.around(new FakeModel()), gate.around<Codec>(loadCodec('auto').codec)]
+  const fake = gate.around(new FakeModel())
   const [model, clock] = [() => fake, () => nowMs]
   const cycles = await CycleService.open({
-    codec,
     store,
     model,
     clock,

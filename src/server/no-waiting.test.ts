@@ -4,13 +4,13 @@
  * for other uploads.
  */
 import pino from 'pino'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
 import { FakeExchange, type FakeCall } from '../../test/helpers/fake-exchange.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
 import { smallJpeg } from '../../test/harness/jpeg.js'
 import { memoryStore } from '../../test/helpers/memory-store.js'
-import { referenceCodec, type Codec } from '../codec/index.js'
+import type * as Codec from '../codec/index.js'
 import { CycleService } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
 import type { Settings } from '../settings/index.js'
@@ -28,6 +28,15 @@ let blocked: { decoding: Promise<void> | null; disk: Promise<void> | null }
 let model: FakeModel
 let imageSemaphore: ImageSemaphore
 
+vi.mock('../codec/index.js', async (importActual) => {
+  const actual = await importActual<typeof Codec>()
+  const readCycle: typeof Codec.readCycle = async (...args) => {
+    await blocked.decoding
+    return actual.readCycle(...args)
+  }
+  return { ...actual, readCycle }
+})
+
 beforeEach(async () => {
   const log = pino({ level: 'silent' })
   blocked = { decoding: null, disk: null }
@@ -37,16 +46,8 @@ beforeEach(async () => {
       await blocked.disk
     },
   })
-  const codec: Codec = {
-    ...referenceCodec,
-    readCycle: async (...args) => {
-      await blocked.decoding
-      return referenceCodec.readCycle(...args)
-    },
-  }
   const [serving, clock] = [() => model, () => cycleMs(1000)]
   const cycles = await CycleService.open({
-    codec,
     store,
     model: serving,
     clock,

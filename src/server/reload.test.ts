@@ -29,11 +29,11 @@ test('changes are applied, except those that need a restart', () => {
     logLevel: 'debug',
     port: 9090,
     executionProviders: ['cuda', 'cpu'],
-    codec: 'reference',
+    intraOpThreads: 3,
   }
   const { next, applied, deferred } = changeOf(settings, requested)
   expect(new Set(applied)).toEqual(new Set(['apiKeys', 'logLevel']))
-  expect(new Set(deferred)).toEqual(new Set(['port', 'executionProviders', 'codec']))
+  expect(new Set(deferred)).toEqual(new Set(['port', 'executionProviders', 'intraOpThreads']))
   expect(next).toEqual({ ...settings, apiKeys: requested.apiKeys, logLevel: 'debug' })
 })
 

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { pino, stdSerializers, type Logger } from 'pino'
 import { abortable, ignoringErrors, inBackground, nextTurn, resourceLimit } from '../base/index.js'
-import { loadCodec, type Codec } from '../codec/index.js'
+import { codecName, codecNote } from '../codec/index.js'
 import { CycleService, scoredBefore, warmUp, type CycleServiceParts } from '../cycle/index.js'
 import { ImageSemaphore } from '../images/index.js'
 import {
@@ -184,8 +184,7 @@ async function startParts({
   endLog,
   flushLog,
 }: StartParts): Promise<RunningServer> {
-  const { codec, note } = loadCodec(settings.codec)
-  log.info({ codec: codec.name }, note)
+  log.info({ codec: codecName }, codecNote)
   const current = { settings }
   const inForce = (): Settings => current.settings
   const clock = (): number => Date.now()
@@ -195,14 +194,13 @@ async function startParts({
   const onProcessLost = (role: ProcessRole): void => admin?.processLost(role)
   // It is never rejected: after a failure, the loads that wait for it are cancelled.
   const opened = Promise.withResolvers<Opened>()
-  const models = openModels({ opened: opened.promise, settings, codec, log, clock, onProcessLost })
+  const models = openModels({ opened: opened.promise, settings, log, clock, onProcessLost })
   const model = (): Model | null => models.current()
   const open = async () => {
     const store = await openStore(() => model() !== null)
     const { initialWeights, textEncodeMsMax } = settings
     const cycleParts: CycleServiceParts = {
       store,
-      codec,
       model,
       clock,
       log,
@@ -310,14 +308,12 @@ function usersOf(opened: Promise<Opened>): ModelUsers {
 function openModels({
   opened,
   settings,
-  codec,
   log,
   clock,
   onProcessLost,
 }: Pick<Parts, 'log' | 'clock'> & {
   readonly opened: Promise<Opened>
   readonly settings: Settings
-  readonly codec: Codec
   readonly onProcessLost: (role: ProcessRole) => void
 }): ModelLifecycle {
   const { modelsDir, executionProviders, mostlyOnCpu, intraOpThreads } = settings
@@ -325,7 +321,6 @@ function openModels({
     modelsDir,
     executionProviders,
     mostlyOnCpu,
-    codec,
     log,
     onProcessLost,
     ...(intraOpThreads === undefined ? {} : { intraOpThreads }),

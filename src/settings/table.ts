@@ -252,16 +252,10 @@ const rows = {
     description: 'Days that outcomes and records of cycles are kept; 0: forever.',
   },
   logLevel: {
-    group: 'Log and codec',
+    group: 'Log',
     kind: oneOf(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']),
     defaultValue: () => 'info',
     description: 'Lowest level that is logged.',
-  },
-  codec: {
-    kind: oneOf(['auto', 'native', 'reference']),
-    defaultValue: () => 'auto',
-    description: 'Decoder and encoder of cycles. `auto` selects the native codec if it loads.',
-    needsRestart: 'change',
   },
 } satisfies Record<string, SettingRow>
 

@@ -2,7 +2,6 @@
  * A service of cycles in the process of a test: its parts in memory, a clock that stands still, and calls of it.
  */
 import { silentLog } from '../../src/base/index.js'
-import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
 import { RequestBody, StageClock, type CycleService, type CycleServiceParts } from '../../src/cycle/index.js'
 import { createMemoryStore } from '../../src/store/index.js'
@@ -13,7 +12,6 @@ export const nowMs = cycleMs(1000)
 
 export function serviceParts(over: Partial<CycleServiceParts> & Pick<CycleServiceParts, 'model'>) {
   return {
-    codec: referenceCodec,
     store: createMemoryStore(),
     clock: () => nowMs,
     limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax: 4 }),

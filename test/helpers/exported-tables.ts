@@ -1,7 +1,6 @@
 /**
  * Exports of recorded directories, read back with DuckDB.
  */
-import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest } from '../../src/contract/index.js'
 import {
   exportStore,
@@ -37,7 +36,7 @@ export async function exported(
   } = {},
 ): Promise<string> {
   const directory = scratchDir()
-  await exportStore(store, { codec: referenceCodec, directory, fromMs, toMs, features, missing, texts })
+  await exportStore(store, { directory, fromMs, toMs, features, missing, texts })
   return directory
 }
 

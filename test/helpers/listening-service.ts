@@ -4,7 +4,6 @@
 import pino from 'pino'
 import { onTestFinished } from 'vitest'
 import { mebibyte } from '../../src/base/index.js'
-import { loadCodec } from '../../src/codec/index.js'
 import { CycleService } from '../../src/cycle/index.js'
 import { ImageSemaphore } from '../../src/images/index.js'
 import { ApiKeys } from '../../src/server/api-keys.js'
@@ -37,7 +36,6 @@ export class ListeningService extends CalledServer {
     const [model, clock] = [() => fake, () => cycleMs(10) + 1000]
     const weights = { views: 1, comments: 0, up: 0, downvote_share: 0 }
     const cycles = await CycleService.open({
-      codec: loadCodec('auto').codec,
       store,
       model,
       clock,

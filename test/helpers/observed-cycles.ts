@@ -1,6 +1,5 @@
 /** A cycle service in memory that an observer of the admin listener watches. */
 import { silentLog } from '../../src/base/index.js'
-import { referenceCodec } from '../../src/codec/index.js'
 import { Observer } from '../../src/admin/observer.js'
 import type { CycleRequest } from '../../src/contract/index.js'
 import { CycleService, StageClock, RequestBody } from '../../src/cycle/index.js'
@@ -13,7 +12,6 @@ export async function observed() {
   const store = createMemoryStore()
   const model = new FakeModel()
   const cycles = await CycleService.open({
-    codec: referenceCodec,
     store,
     model: () => model,
     clock: () => cycleMs(100),

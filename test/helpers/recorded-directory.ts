@@ -3,7 +3,6 @@
  */
 import { join } from 'node:path'
 import { silentLog } from '../../src/base/index.js'
-import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest, CycleResponse, Outcome, Weights } from '../../src/contract/index.js'
 import { CycleService, StageClock, RequestBody } from '../../src/cycle/index.js'
 import type { Model } from '../../src/model/index.js'
@@ -43,7 +42,6 @@ export class RecordedDirectory {
   ): Promise<RecordedDirectory> {
     const store = await openLmdbStore({ dataDir })
     const service = await CycleService.open({
-      codec: referenceCodec,
       store,
       model: () => model,
       clock: () => nowMs,

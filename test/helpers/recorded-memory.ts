@@ -2,7 +2,6 @@
  * A service of cycles on a store in memory.
  */
 import { silentLog } from '../../src/base/index.js'
-import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest } from '../../src/contract/index.js'
 import { CycleService, StageClock, type CycleServiceParts, RequestBody } from '../../src/cycle/index.js'
 import type { Store } from '../../src/store/index.js'
@@ -36,7 +35,6 @@ export class RecordedMemory {
     const store = memoryStore({ ...options, contents })
     const model = new FakeModel()
     const service = await CycleService.open({
-      codec: referenceCodec,
       store,
       model: () => model,
       clock: () => nowMs,

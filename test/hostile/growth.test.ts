@@ -13,7 +13,8 @@ import type { Observer } from '../../src/admin/observer.js'
 import { trackOfResponse } from '../../src/admin/score-tracks.js'
 import { silentLog } from '../../src/base/index.js'
 import { bodyDifferences } from '../../src/codec/body-differences.js'
-import { loadCodec, referenceCodec, type Codec } from '../../src/codec/index.js'
+import { referenceCodec } from '../../src/codec/codec.js'
+import { decodeCycle } from '../../src/codec/index.js'
 import { parseOutcomes, parseWeights } from '../../src/codec/parse-records.js'
 import { textBatchEncoder } from '../../src/cycle/embeddings/batch-encoder.js'
 import { ImageQueue } from '../../src/cycle/embeddings/image-queue.js'
@@ -164,7 +165,6 @@ async function lateTexts(texts: readonly Uint8Array[]): Promise<void> {
   await quarantine.encode({ ...encoder, encode: late }, texts, options)
 }
 
-const native: Codec = loadCodec('auto').codec
 const tokenizer = await openTokenizer(jsonBytes(exampleTokenizer()), {
   tokens_max: 100_000,
   pad_token_id: null,
@@ -177,7 +177,7 @@ const table: readonly [name: string, count: number, prepare: Prepare][] = [
     20_000,
     (n) => {
       const body = bytesOf({ ...cycleBody(0), candidates: Array(n).fill({ title: 1 }) })
-      return refused(() => native.decodeCycle(body))
+      return refused(() => decodeCycle(body))
     },
   ],
   [
@@ -197,7 +197,7 @@ const table: readonly [name: string, count: number, prepare: Prepare][] = [
       const body = bytesOf({ ...cycleBody(0), ...unknown })
       // More bytes of them are left to the reference.
       expect(body.length).toBeLessThan(256 * 1024)
-      return () => native.decodeCycle(body)
+      return () => decodeCycle(body)
     },
   ],
   [
@@ -215,7 +215,7 @@ const table: readonly [name: string, count: number, prepare: Prepare][] = [
     (n) => {
       const image_positions = Array.from({ length: n }, (_, i) => n - i)
       const body = bytesOf(cycleBody(0, { candidates: [candidate('g', 1, { image_positions })] }))
-      return () => [native.decodeCycle(body), referenceCodec.decodeCycle(body)]
+      return () => [decodeCycle(body), referenceCodec.decodeCycle(body)]
     },
   ],
   [
@@ -250,7 +250,7 @@ const table: readonly [name: string, count: number, prepare: Prepare][] = [
     10_000,
     (n) => {
       const body = bytesOf(cycleBody(0, { candidates: candidatesIn(n) }))
-      return () => [native.decodeCycle(body), referenceCodec.decodeCycle(body)]
+      return () => [decodeCycle(body), referenceCodec.decodeCycle(body)]
     },
   ],
   [

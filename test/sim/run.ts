@@ -5,7 +5,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
-import { loadCodec } from '../../src/codec/index.js'
 import { simulate, type RunFigures } from './simulation.js'
 
 interface Range {
@@ -18,10 +17,9 @@ const numberOf = (name: string, other: number): number => Number(process.env[nam
 
 /** Figures of all seeds of a range, summed up. */
 async function runRange({ first, count, stride }: Range): Promise<RunFigures & { seeds: number }> {
-  const { codec } = loadCodec('auto')
-  const sum = { ...(await simulate(first, codec)), seeds: 1 }
+  const sum = { ...(await simulate(first)), seeds: 1 }
   for (let seed = first + stride; seed < first + count; seed += stride) {
-    const figures = await simulate(seed, codec)
+    const figures = await simulate(seed)
     for (const name of Object.keys(figures) as (keyof RunFigures)[]) sum[name] += figures[name]
     sum.seeds++
   }

@@ -5,7 +5,6 @@
 import { silentLog } from '../../src/base/index.js'
 import { CycleService } from '../../src/cycle/index.js'
 import type { RetentionLimits } from '../../src/cycle/retention.js'
-import type { Codec } from '../../src/codec/index.js'
 import { StoreError } from '../../src/store/index.js'
 import type { Random } from '../harness/rng.js'
 import { fail } from './oracle.js'
@@ -20,7 +19,6 @@ export const clockSkewMs = 2000
 
 export interface SimServerParts {
   readonly scheduler: Scheduler
-  readonly codec: Codec
   /** It outlives every incarnation. */
   readonly disk: SimDisk
   readonly retention: RetentionLimits
@@ -102,7 +100,6 @@ export class SimServer {
         this.#parts.guard(() => checkLogLine(fields, message))
       }
     CycleService.open({
-      codec: this.#parts.codec,
       store,
       model: () => (this.absent ? null : this.serving),
       clock: () => this.#parts.nowMs(),

@@ -3,7 +3,6 @@
  * in random order, then a phase without faults, then a crash, after which every response ever sent is requested again.
  */
 import { virtualise } from './virtual-node.js'
-import type { Codec } from '../../src/codec/index.js'
 import type { RetentionLimits } from '../../src/cycle/retention.js'
 import { Random } from '../harness/rng.js'
 import { cycleMs } from '../helpers/bodies.js'
@@ -60,8 +59,8 @@ export class SimulationFailure extends Error {
 }
 
 /** Runs one seed. Throws a `SimulationFailure` when a guarantee does not hold. */
-export async function simulate(seed: number, codec: Codec): Promise<RunFigures> {
-  const simulation = new Simulation(seed, codec)
+export async function simulate(seed: number): Promise<RunFigures> {
+  const simulation = new Simulation(seed)
   try {
     return await simulation.run()
   } catch (error) {
@@ -102,7 +101,7 @@ class Simulation {
   /** True while the clock of the server is days ahead. */
   #isClockAhead = false
 
-  constructor(seed: number, codec: Codec) {
+  constructor(seed: number) {
     this.#random = new Random(seed)
     this.scheduler = new Scheduler(this.#random)
     this.#opsLeft = 15 + this.#random.below(30)
@@ -114,7 +113,6 @@ class Simulation {
     this.#oracle = new Oracle(this.#disk, retention)
     this.#server = new SimServer({
       scheduler: this.scheduler,
-      codec,
       disk: this.#disk,
       retention,
       nowMs: () => this.#clock.nowMs,

@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { silentLog } from '../../src/base/index.js'
 import { makePackage } from '../../models/make-transport-test.js'
-import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest, CycleResponse, Models } from '../../src/contract/index.js'
 import { Quarantine } from '../../src/cycle/index.js'
 import { replayCycles, replayedInputs } from '../../src/history/index.js'
@@ -133,7 +132,7 @@ async function expectTrueLabels(versions: readonly string[]): Promise<void> {
   try {
     const [weights] = store.listWeights()
     const to = store.lastCycle()?.position ?? 0
-    for await (const again of replayCycles(store, { from: 1, to, codec: referenceCodec })) {
+    for await (const again of replayCycles(store, { from: 1, to })) {
       const stored = storedScores(store, again.cycle.cycleId)
       const rows = [...stored.scores.keys()]
       for (const [version, model] of models) {

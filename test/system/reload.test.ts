@@ -87,12 +87,14 @@ test('limits and the log level change; changes that need a restart are named in 
     logLevel: 'debug',
     clockSkewMs: 300_000,
     predictMsMax: 1000,
-    codec: 'reference',
+    intraOpThreads: 3,
     bodyReadMsMax: 5000,
   })
   const lines = await hangUp(server)
   expect(lines).toMatch(/"changed":\["clockSkewMs","bodyReadMsMax","logLevel"\]/)
-  await server.logged(/"settings":\["predictMsMax","codec"\],"msg":"changed settings need a restart"/)
+  await server.logged(
+    /"settings":\["intraOpThreads","predictMsMax"\],"msg":"changed settings need a restart"/,
+  )
   expect(await post()).toBe(200)
   await server.logged('"level":20')
 })

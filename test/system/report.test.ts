@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { silentLog } from '../../src/base/index.js'
 import { CycleService, RequestBody, StageClock } from '../../src/cycle/index.js'
-import { referenceCodec as codec } from '../../src/codec/index.js'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
 import { evaluate, verifyCycles } from '../../src/history/index.js'
 import { cycleTables, packRows } from '../../src/records/index.js'
@@ -177,7 +176,6 @@ test('a report over 60 days does not need bodies that have expired', async () =>
   const perDay = 4
   const stride = 288 / perDay
   const service = await CycleService.open({
-    codec,
     store,
     model: () => new FakeModel(),
     textEncodeMsMax: 1000,
@@ -201,7 +199,7 @@ test('a report over 60 days does not need bodies that have expired', async () =>
   expect(evaluation.window).toMatchObject({ cycles: 240, unit: 'day' })
   expectFigures(evaluation, naiveReport(cycles))
   const problems: string[] = []
-  await verifyCycles(store, { codec, report: (problem) => problems.push(problem) })
+  await verifyCycles(store, { report: (problem) => problems.push(problem) })
   expect(problems).toEqual([])
   await store.close()
 }, 120_000)

@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dayMs, silentLog } from '../../src/base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { FakeModel } from '../helpers/fake-model.js'
-import { referenceCodec } from '../../src/codec/index.js'
 import type { CycleRequest } from '../../src/contract/index.js'
 import {
   inspectRecords,
@@ -45,7 +44,6 @@ async function open(): Promise<void> {
   store = await openLmdbStore({ dataDir })
   const model = new FakeModel()
   service = await CycleService.open({
-    codec: referenceCodec,
     store,
     model: () => model,
     clock: () => atMs(10_000),
@@ -101,7 +99,7 @@ async function recordCounts(): Promise<ReturnType<typeof inspectRecords> & { byt
   const problems: string[] = []
   const report = (problem: string): void => void problems.push(problem)
   const counts = inspectRecords(snapshot, report)
-  await verifyCycles(snapshot.store, { codec: referenceCodec, report })
+  await verifyCycles(snapshot.store, { report })
   await snapshot.store.close()
   expect(problems).toEqual([])
   return { ...counts, bytes: snapshot.bytes }

@@ -41,7 +41,7 @@ async function report(flags: Flags, context: CommandContext): Promise<void> {
   const range = timeRangeOf(flags)
   const versions = versionsOf(flags['models'])
   const html = typeof flags['html'] === 'string' ? resolve(context.directory, flags['html']) : null
-  await withModels(flags, context, failures.report, async ({ store, codec, load }) => {
+  await withModels(flags, context, failures.report, async ({ store, load }) => {
     const result = evaluate(store, {
       ...range,
       ...(versions && {
@@ -49,7 +49,6 @@ async function report(flags: Flags, context: CommandContext): Promise<void> {
         replayed: await replayScores(store, {
           ...range,
           versions,
-          codec,
           load,
           onExcluded: (version, excluded) =>
             context.printMessage(`${version}: ${excludedInputText(excluded)}`),

@@ -3,13 +3,6 @@ import { readSettings } from '../read-settings.js'
 import { historySettingNames, sessionSettingNames } from '../../history/index.js'
 import { loadOptions } from './common.js'
 
-test('a command computes features with the codec of the server', () => {
-  for (const name of ['native', 'reference'] as const) {
-    const { settings } = readSettings({ env: { UNDERSTUDY_CODEC: name }, flags: {}, directory: '.' })
-    expect(loadOptions('v1', settings, { printMessage: () => undefined }).codec?.name).toBe(name)
-  }
-})
-
 test('a command loads a model with the limits of the server, and has a flag for each of them', () => {
   const env = {
     UNDERSTUDY_PREDICT_MS_MAX: '1234',
@@ -24,6 +17,6 @@ test('a command loads a model with the limits of the server, and has a flag for 
   })
   for (const names of [sessionSettingNames, historySettingNames])
     expect(names).toEqual(
-      expect.arrayContaining(['predictMsMax', 'modelLatencyMsMax', 'modelProcessBytesMax', 'codec']),
+      expect.arrayContaining(['predictMsMax', 'modelLatencyMsMax', 'modelProcessBytesMax']),
     )
 })

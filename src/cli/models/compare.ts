@@ -29,12 +29,11 @@ export async function compare(
 ): Promise<void> {
   if (versions[0] === versions[1]) throw new UsageError(`${versions[0]} cannot be compared with itself`)
   if (flags.to !== undefined && flags.from === undefined) throw new UsageError('--to needs --from')
-  await withModels(flags, context, failures.compare, async ({ store, codec, load }) => {
+  await withModels(flags, context, failures.compare, async ({ store, load }) => {
     const cycles = chosenCycles(store, flags)
     const comparison = await compareVersions(store, {
       cycles,
       versions,
-      codec,
       load,
       onExcluded: (version, excluded) => context.printMessage(`${version}: ${excludedInputText(excluded)}`),
     })

@@ -4,7 +4,6 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { loadCodec } from '../../codec/index.js'
 import { replayCycles, type ReplayedCycle } from '../../history/index.js'
 import {
   catalogue,
@@ -55,10 +54,9 @@ export async function writeMatrix(flags: MatrixFlags, context: CommandContext): 
   const { from, to = from, missing } = flags
   const features = flags.features === undefined ? catalogue : chosenFeatures(flags.features)
   const file = resolve(context.directory, flags.out)
-  const { codec } = loadCodec(settings.codec)
-  const fill = compileFeatures(features, { codec, missing })
+  const fill = compileFeatures(features, missing)
   await withStore(settings.dataDir, async (store) => {
-    const range = { ...rangeOf(store, from, to), codec }
+    const range = rangeOf(store, from, to)
     const out = openFile(file)
     let rowCount = 0
     try {

@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto'
 import { lstatSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isPresent, minuteMs, withRelease, writeFileDurably } from '../../base/index.js'
-import { loadCodec } from '../../codec/index.js'
 import { Quarantine } from '../../cycle/index.js'
 import {
   positionOf,
@@ -60,7 +59,7 @@ export async function recordGoldenCases(
     throw new CommandError(`${images} is a link: images would be written outside of the package`)
   await withStore(settings.dataDir, async (store) => {
     const position = positionOf(store, cycleId)
-    const range = { from: position, to: position, codec: loadCodec(settings.codec).codec }
+    const range = { from: position, to: position }
     const model = await loadModel(loadOptions(version, settings, context))
     const write = async (): Promise<void> => {
       for await (const cycle of replayCycles(store, range)) {

@@ -16,7 +16,6 @@ import {
 } from '../../../test/helpers/models-command.js'
 import { smallJpeg } from '../../../test/harness/jpeg.js'
 import { scratchDir } from '../../../test/helpers/servers.js'
-import { referenceCodec } from '../../codec/index.js'
 import { CycleService, StageClock, RequestBody } from '../../cycle/index.js'
 import { catalogue, type GoldenFile, type Manifest } from '../../model/index.js'
 import { openLmdbStore } from '../../store/index.js'
@@ -337,7 +336,6 @@ async function servedDirectory(
     await store.putImage({ gallId: 'g', postNo, position: 1 }, image)
   }
   const service = await CycleService.open({
-    codec: referenceCodec,
     store,
     model: () => new FakeModel(),
     clock: () => cycleMs(cycles),

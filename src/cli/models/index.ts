@@ -127,7 +127,7 @@ function addHistoryCommands(add: Add, context: CommandContext): void {
     .option('--to <id>', 'cycle_id of the last cycle (default: the latest)')
     .option('--json', 'print JSON')
     .action((first: string, second: string, flags: CompareFlags) => compare([first, second], flags, context))
-  add('matrix', ['dataDir', 'codec'])
+  add('matrix', ['dataDir'])
     .description('write the features of stored cycles to a CSV file for training')
     .requiredOption('--from <id>', 'cycle_id of the first cycle')
     .option('--to <id>', 'cycle_id of the last cycle (default: the first)')

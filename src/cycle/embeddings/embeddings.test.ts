@@ -13,7 +13,7 @@ import {
 import { EncodingModel, FakeTextEncoder, titleShare } from '../../../test/helpers/encoding-model.js'
 import { createMemoryContents, memoryStore, type MemoryContents } from '../../../test/helpers/memory-store.js'
 import '../../../test/helpers/poisoned-memory.js'
-import { referenceCodec, type Codec } from '../../codec/index.js'
+import type * as Codec from '../../codec/index.js'
 import type { CycleResponse } from '../../contract/index.js'
 import { openLmdbStore, StoreError, type Store } from '../../store/index.js'
 import { CycleService } from '../service.js'
@@ -32,18 +32,19 @@ let text: FakeTextEncoder
 let model: EncodingModel
 let service: CycleService
 
-const codec: Codec = {
-  ...referenceCodec,
-  encodeResponse(response) {
+vi.mock('../../codec/index.js', async (importActual) => {
+  const actual = await importActual<typeof Codec>()
+  const encodeResponse: typeof Codec.encodeResponse = (response) => {
     if (codecFails) throw new Error('no reply')
-    return referenceCodec.encodeResponse(response)
-  },
-}
+    return actual.encodeResponse(response)
+  }
+  return { ...actual, encodeResponse }
+})
 
 /** A service that `first` serves; the store is what a restart would find. */
 async function open(first: EncodingModel, on: Store = newStore()): Promise<CycleService> {
   store = on
-  const opened = await CycleService.open(serviceParts({ codec, store, model: () => model }))
+  const opened = await CycleService.open(serviceParts({ store, model: () => model }))
   await opened.models.adopt(first, null, () => (model = first))
   return opened
 }
@@ -83,7 +84,7 @@ test('of models that share an encoder, the newest one that is left encodes: the 
   await submit(cycle(0, [1], [1]))
   const encoders = [0, 1, 2].map(() => new FakeTextEncoder(otherHash))
   const models = encoders.map((encoder, index) => new EncodingModel(`m${index}`, encoder))
-  const embeddings = new Embeddings(serviceParts({ codec, store, model: () => model }))
+  const embeddings = new Embeddings(serviceParts({ store, model: () => model }))
   for (const each of models) embeddings.addModel(each)
   embeddings.removeModel(models[0]!)
   embeddings.removeModel(models[2]!)

@@ -8,7 +8,6 @@ import { FakeImageEncoder, FakeTextEncoder } from '../../../test/helpers/encodin
 import { createMemoryContents, memoryStore, type MemoryContents } from '../../../test/helpers/memory-store.js'
 import { temporaryModelsDir } from '../../../test/helpers/model-packages.js'
 import '../../../test/helpers/poisoned-memory.js'
-import { referenceCodec } from '../../codec/index.js'
 import { ServiceError, type CycleRequest, type CycleResponse } from '../../contract/index.js'
 import { loadModel, ModelDownError, ModelError, type LoadedModel, type Vectors } from '../../model/index.js'
 import { CycleService } from '../service.js'
@@ -48,7 +47,6 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
     model = await loadModel({ modelsDir, version: 'crashing', executionProviders: ['cpu'], log })
     onTestFinished(() => model.close())
     const opened = await CycleService.open({
-      codec: referenceCodec,
       store: memoryStore({ contents }),
       model: () => model,
       log,

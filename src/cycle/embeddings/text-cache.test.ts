@@ -5,7 +5,6 @@ import { bytesOf, candidate, cycleBody, cycleMs, removal } from '../../../test/h
 import { FakeTextEncoder } from '../../../test/helpers/encoding-model.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import '../../../test/helpers/poisoned-memory.js'
-import { referenceCodec } from '../../codec/index.js'
 import { createMemoryStore } from '../../store/index.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
@@ -24,7 +23,6 @@ test.each([
   const store = createMemoryStore()
   const model = new FakeModel()
   const service = await CycleService.open({
-    codec: referenceCodec,
     store,
     model: () => model,
     clock: () => nowMs,

@@ -3,7 +3,7 @@
  * cycle or as a new one. Read `submit` first.
  */
 import { kibibyte, mebibyte, nextTurn, RecentBytes, Semaphore } from '../../base/index.js'
-import type { Codec } from '../../codec/index.js'
+import { readCycle } from '../../codec/index.js'
 import { assert, ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { peekCycleId } from '../peek-cycle-id.js'
@@ -44,7 +44,6 @@ export interface IntakeCounts {
 }
 
 export interface IntakeParts {
-  readonly codec: Codec
   readonly store: Store
   /** Read for each call: they may change. */
   readonly limits: () => CycleLimits
@@ -187,7 +186,7 @@ export class Intake {
     // A large body is compressed while it is decoded, a small one while the model computes.
     if (slot.isHeld && json.length >= threadBytesMin) call.startPacking()
     await this.#decodeTurns.run(nextTurn, signal)
-    return this.#parts.codec.readCycle(json, signal)
+    return readCycle(json, signal)
   }
 
   /** Scores and stores a new cycle. Calls with its id join it from now on. */

@@ -1,23 +1,32 @@
 /** Repeated calls that are answered from memory. */
 import { gzipSync } from 'node:zlib'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { silentLog } from '../../base/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs } from '../../../test/helpers/bodies.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import '../../../test/helpers/poisoned-memory.js'
-import { referenceCodec, type Codec } from '../../codec/index.js'
+import type * as Codec from '../../codec/index.js'
 import { createMemoryStore, type FollowedChanges, type Store } from '../../store/index.js'
 import { RequestBody } from '../request-body.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 
+let decodedCount = 0
+vi.mock('../../codec/index.js', async (importActual) => {
+  const actual = await importActual<typeof Codec>()
+  const readCycle: typeof Codec.readCycle = (...args) => {
+    decodedCount++
+    return actual.readCycle(...args)
+  }
+  return { ...actual, readCycle }
+})
+
 const nowMs = cycleMs(1000)
 const first = cycleBody(0, { candidates: [candidate('g', 1)] })
 
-const open = (store: Store = createMemoryStore(), codec: Codec = referenceCodec): Promise<CycleService> => {
+const open = (store: Store = createMemoryStore()): Promise<CycleService> => {
   const model = new FakeModel()
   return CycleService.open({
-    codec,
     store,
     model: () => model,
     clock: () => nowMs,
@@ -77,15 +86,8 @@ test('a new cycle that arrives as gzip is recognised by these bytes at once, one
 test.each(['first', 'in the middle', 'last'])(
   'a repeat is recognised without being decoded when its id is %s',
   async (where) => {
-    let decodedCount = 0
-    const codec: Codec = {
-      ...referenceCodec,
-      readCycle: (...args) => {
-        decodedCount++
-        return referenceCodec.readCycle(...args)
-      },
-    }
-    const service = await open(createMemoryStore(), codec)
+    decodedCount = 0
+    const service = await open()
     const { cycle_id, ...others } = first
     const sorted = Object.fromEntries(Object.entries(first).sort(([a], [b]) => (a < b ? -1 : 1)))
     const json = bytesOf({ first, 'in the middle': sorted, last: { ...others, cycle_id } }[where])

@@ -6,7 +6,6 @@ import { columnsOf } from '../../../test/helpers/columns.js'
 import { cycleSequence } from '../../../test/helpers/cycle-arbitraries.js'
 import { memoryStore } from '../../../test/helpers/memory-store.js'
 import { RecordedMemory } from '../../../test/helpers/recorded-memory.js'
-import { referenceCodec } from '../../codec/index.js'
 import type { CycleRequest } from '../../contract/index.js'
 import { Pool, type PoolState } from '../../pool/index.js'
 import type { Position } from '../../store/index.js'
@@ -37,7 +36,7 @@ async function recorded(
 
 async function restarted({ contents }: RecordedMemory, warnings: string[] = []): Promise<Pool> {
   const log = { warn: (fields: object) => void warnings.push(String((fields as { err: unknown }).err)) }
-  const { pool } = await loadPool({ store: memoryStore({ contents }), codec: referenceCodec, log })
+  const { pool } = await loadPool({ store: memoryStore({ contents }), log })
   return pool
 }
 
@@ -187,7 +186,7 @@ describe('of a pool with two snapshots', () => {
     const store = memoryStore({ contents: memory.contents })
     await store.close()
     await expect(
-      loadPool({ store, codec: referenceCodec, log: { warn: () => expect.fail('tries the next one') } }),
+      loadPool({ store, log: { warn: () => expect.fail('tries the next one') } }),
     ).rejects.toMatchObject({ code: 'closed' })
   })
 })

@@ -2,7 +2,6 @@
  * The pool at startup: the newest snapshot that can be used, and the cycles since, planned again. Without one, all cycles
  * are planned again. So a snapshot saves time, and none of them is needed as long as no cycle has expired.
  */
-import type { Codec } from '../../codec/index.js'
 import { assert } from '../../contract/index.js'
 import { Pool } from '../../pool/index.js'
 import { readCycleTable } from '../../records/index.js'
@@ -12,7 +11,6 @@ import { readPool } from './snapshot.js'
 
 export interface PoolSource {
   readonly store: Store
-  readonly codec: Codec
   readonly log: { warn(fields: object, message: string): void }
 }
 
@@ -24,15 +22,14 @@ export interface LoadedPool {
 }
 
 /** The pool after the newest cycle. Throws when the store cannot be read, or has neither a snapshot nor all requests. */
-export async function loadPool(source: PoolSource): Promise<LoadedPool> {
-  const { store, log } = source
+export async function loadPool({ store, log }: PoolSource): Promise<LoadedPool> {
   const last = lastPosition(store)
   let cause: unknown
   for (const position of store.poolSnapshots()) {
     try {
       if (position > last)
         throw new StoreError('unusable', `a snapshot of the pool is newer than the newest cycle`)
-      return { pool: await upToDate(readPool(store, position), source), snapshot: position }
+      return { pool: await upToDate(readPool(store, position), store), snapshot: position }
     } catch (error) {
       if (error instanceof StoreError && error.code !== 'unusable') throw error
       log.warn(
@@ -43,7 +40,7 @@ export async function loadPool(source: PoolSource): Promise<LoadedPool> {
     }
   }
   const first = store.expiry.firstPosition()
-  if (first === 1) return { pool: await upToDate(new Pool(), source), snapshot: 0 }
+  if (first === 1) return { pool: await upToDate(new Pool(), store), snapshot: 0 }
   throw new StoreError(
     'unusable',
     `no snapshot of the pool can be used, and the cycles before position ${first} have expired; restore a backup`,
@@ -52,18 +49,18 @@ export async function loadPool(source: PoolSource): Promise<LoadedPool> {
 }
 
 /** Plans the cycles that `pool` lacks. */
-export async function catchUp(pool: Pool, source: Pick<PoolSource, 'store' | 'codec'>): Promise<void> {
-  const last = lastPosition(source.store)
+export async function catchUp(pool: Pool, store: Store): Promise<void> {
+  const last = lastPosition(store)
   assert(pool.state.position <= last, 'the pool has no cycle that the store lacks')
   const positions = range(pool.state.position + 1, last)
-  for await (const { plan } of planStored(pool, source, positions))
+  for await (const { plan } of planStored(pool, store, positions))
     assert(plan.base.position === plan.position - 1, 'no cycle is left out')
   assert(pool.state.position === last, 'the pool has every stored cycle')
 }
 
-async function upToDate(pool: Pool, source: PoolSource): Promise<Pool> {
-  await catchUp(pool, source)
-  checkRecorded(pool, source.store)
+async function upToDate(pool: Pool, store: Store): Promise<Pool> {
+  await catchUp(pool, store)
+  checkRecorded(pool, store)
   return pool
 }
 

@@ -2,7 +2,7 @@
  * Stored cycles planned again from their requests, which are decompressed ahead: at startup the cycles since the snapshot
  * of the pool, and for the history any others.
  */
-import type { Codec } from '../../codec/index.js'
+import { decodeCycle } from '../../codec/index.js'
 import type { CycleColumns } from '../../contract/index.js'
 import type { CyclePlan, Pool } from '../../pool/index.js'
 import { StoreError, type Position, type Store } from '../../store/index.js'
@@ -21,11 +21,11 @@ export interface PlannedAgain {
  */
 export async function* planStored(
   pool: Pool,
-  { store, codec }: { readonly store: Store; readonly codec: Codec },
+  store: Store,
   positions: Iterable<Position>,
 ): AsyncGenerator<PlannedAgain> {
   for await (const { position, json } of readBodies(store, positions)) {
-    const cycle = codec.decodeCycle(json)
+    const cycle = decodeCycle(json)
     const plan = pool.plan(cycle, position)
     yield { json, cycle, plan }
     pool.publish(plan)

@@ -2,7 +2,6 @@
  * `understudy explain`: everything that the store has about one post, why it has its score at one cycle, and why its score
  * differs from that at another one. Read `explainPost` first.
  */
-import type { Codec } from '../../codec/index.js'
 import {
   formatInstant,
   type CycleSummary,
@@ -46,7 +45,7 @@ export async function explainPost(
   { gall_id, post_no }: PostKey,
   { cycleId, againstId, texts }: ExplainOptions,
 ): Promise<Explanation> {
-  const { store, codec } = history
+  const { store } = history
   const key = { gall_id, post_no }
   for (const id of [cycleId, againstId]) if (id !== null) positionOf(store, id)
   const visits = new StoredVisits(store).list(key)
@@ -61,8 +60,7 @@ export async function explainPost(
   const chosen =
     cycleId === null ? cycles.findLast(({ status }) => status === 'scored') : scoredCycle(store, cycleId, key)
   const other = againstId === null ? null : scoredCycle(store, againstId, key)
-  const explained =
-    chosen === undefined ? null : await explainCycles(store, key, { chosen, other, codec, load })
+  const explained = chosen === undefined ? null : await explainCycles(store, key, { chosen, other, load })
   const candidate = await candidateOf(store, visit)
   const reading = await lastReading(store, cycles, key)
   return {
@@ -130,7 +128,6 @@ function loadOnce(load: (version: string) => Promise<Scorer>): (version: string)
 }
 
 interface ChosenCycles {
-  readonly codec: Codec
   readonly chosen: CycleSummary
   readonly other: CycleSummary | null
   readonly load: (version: string) => Promise<LoadedScorer>
@@ -139,12 +136,12 @@ interface ChosenCycles {
 async function explainCycles(
   store: Store,
   key: PostKey,
-  { chosen, other, codec, load }: ChosenCycles,
+  { chosen, other, load }: ChosenCycles,
 ): Promise<{ readonly explained: ExplainedCycle; readonly against: ExplainedAgainst | null }> {
   const weights = weightsOf(store, chosen.weights_version)
   const laterModel = await load(chosen.model_version)
   const earlierModel = other === null ? laterModel : await load(other.model_version)
-  const inputsOf = await replayedInputsOf(store, codec, key, {
+  const inputsOf = await replayedInputsOf(store, key, {
     cycles: [chosen, other ?? chosen],
     scorers: [laterModel, earlierModel],
   })
@@ -180,7 +177,6 @@ type InputsOf = (cycle: CycleSummary, scorer: LoadedScorer) => CycleInputs | und
 /** The inputs of each scorer in each cycle; undefined if the replay does not score the post. */
 async function replayedInputsOf(
   store: Store,
-  codec: Codec,
   key: PostKey,
   {
     cycles,
@@ -190,11 +186,11 @@ async function replayedInputsOf(
   const nameOf = (cycleId: string, version: string): string => `${cycleId} ${version}`
   const byName = new Map<string, CycleInputs>()
   const positions = cycles.map(({ cycle_id }) => store.findCycle(cycle_id)!.position)
-  const range = { from: Math.min(...positions), to: Math.max(...positions), codec }
+  const range = { from: Math.min(...positions), to: Math.max(...positions) }
   for await (const replayed of replayCycles(store, range)) {
     if (!positions.includes(replayed.position)) continue
     for (const { version, scorer } of new Set(scorers)) {
-      const inputs = await cycleInputs(store, codec, scorer ?? withoutModel, replayed, key)
+      const inputs = await cycleInputs(store, scorer ?? withoutModel, replayed, key)
       if (inputs !== null) byName.set(nameOf(replayed.cycle.cycleId, version), inputs)
     }
   }

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
 import { observed } from '../../../test/helpers/observed-cycles.js'
-import { referenceCodec } from '../../codec/index.js'
 import { formatInstant } from '../../contract/index.js'
 import { ModelError } from '../../model/index.js'
 import type { StoredCycle } from '../../store/index.js'
@@ -38,11 +37,7 @@ test('a score is compared with that of an earlier or a later cycle, and a depart
   const settings = { modelsDir: '/nowhere' } as History['settings']
   const load = (): Promise<never> => Promise.reject(new ModelError('there is no package'))
   const explained = (cycleId: string, againstId: string) =>
-    explainPost(
-      { store, settings, codec: referenceCodec, load },
-      { gall_id: 'g', post_no: 1 },
-      { cycleId, againstId, texts: false },
-    )
+    explainPost({ store, settings, load }, { gall_id: 'g', post_no: 1 }, { cycleId, againstId, texts: false })
   const [first, third] = ['20240301T0000', '20240301T0010'] as const
   for (const [cycle, other] of [
     [first, third],
@@ -55,7 +50,7 @@ test('a score is compared with that of an earlier or a later cycle, and a depart
       expect(problem).toMatch(/^fake-1 cannot be loaded/)
     expect(one?.inputs).not.toEqual([])
   }
-  const { visits } = await explainPost({ store, settings, codec: referenceCodec, load }, key, {
+  const { visits } = await explainPost({ store, settings, load }, key, {
     cycleId: null,
     againstId: null,
     texts: false,

@@ -2,7 +2,6 @@
  * The inputs of a model for one post at one recorded cycle, next to those of all scored posts, and the scores of inputs that
  * are changed one at a time.
  */
-import type { Codec } from '../../codec/index.js'
 import type { HeadColumns, PostKey, Weights } from '../../contract/index.js'
 import { Quarantine } from '../../cycle/index.js'
 import {
@@ -62,7 +61,6 @@ const othersEncodeMsMax = 200
 /** The inputs of a replayed cycle; null if the post is not scored in it. */
 export async function cycleInputs(
   store: Store,
-  codec: Codec,
   { model, features, galleries }: ScorerInputs,
   replayed: ReplayedCycle,
   { gall_id, post_no }: PostKey,
@@ -78,7 +76,7 @@ export async function cycleInputs(
   await inputsOf([row], postEncodeMsMax)
   const inputs = await inputsOf([...slots.keys()], othersEncodeMsMax)
   const matrix = new Float32Array(inputs.count * features.length)
-  if (features.length > 0) compileFeatures(features, { codec, missing: 'nan' })(inputs, matrix)
+  if (features.length > 0) compileFeatures(features, 'nan')(inputs, matrix)
   const slot = slots[row]!
   return {
     postRow: {

@@ -11,7 +11,6 @@ import { queried } from '../../../test/helpers/exported-tables.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { RecordedDirectory } from '../../../test/helpers/recorded-directory.js'
 import { projectDir } from '../../../test/helpers/project.js'
-import { referenceCodec } from '../../codec/index.js'
 import { formatInstant } from '../../contract/index.js'
 import { catalogue } from '../../model/index.js'
 import { exportStore } from './export-store.js'
@@ -71,7 +70,6 @@ describe('the example queries', () => {
     const recorded = await recordedHistory()
     const window = { fromMs: -Infinity, toMs: Infinity }
     await exportStore(recorded.store, {
-      codec: referenceCodec,
       directory,
       features: catalogue,
       missing: 'nan',

@@ -1,7 +1,6 @@
 /**
  * Features of the scored posts of exported cycles, from a replay.
  */
-import type { Codec } from '../../codec/index.js'
 import { compileFeatures, type Feature, type FillFeatures, type MissingValues } from '../../model/index.js'
 import { gallIdAt } from '../../pool/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
@@ -18,18 +17,14 @@ export class ExportedFeatures {
   constructor(
     store: Store,
     staging: Staging,
-    {
-      codec,
-      features,
-      missing,
-    }: { readonly codec: Codec; readonly features: readonly Feature[]; readonly missing: MissingValues },
+    { features, missing }: { readonly features: readonly Feature[]; readonly missing: MissingValues },
     cycles: readonly StoredCycle[],
   ) {
     this.#staging = staging
     this.#features = features
-    this.#fill = compileFeatures(features, { codec, missing })
+    this.#fill = compileFeatures(features, missing)
     const [from, to] = [cycles[0]?.position ?? 1, cycles.at(-1)?.position ?? 0]
-    this.#replays = replayCycles(store, { from, to, codec })
+    this.#replays = replayCycles(store, { from, to })
   }
 
   /** The columns of the features of some posts of a cycle; NaN for posts that it did not score. */

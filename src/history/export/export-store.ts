@@ -3,7 +3,7 @@
  * `exportStore` first.
  */
 import { withRelease } from '../../base/index.js'
-import type { Codec } from '../../codec/index.js'
+import { decodeCycle } from '../../codec/index.js'
 import {
   counterNames,
   headNames,
@@ -30,7 +30,6 @@ import type { TableName } from './schema.js'
 import { Staging } from './staging.js'
 
 export interface ExportOptions {
-  readonly codec: Codec
   readonly directory: string
   /** Cycles with `fromMs` ≤ `cycle_time` ≤ `toMs`, and what belongs to them. */
   readonly fromMs: number
@@ -68,7 +67,7 @@ export async function exportStore(store: Store, options: ExportOptions): Promise
 
 /** Stages and writes all rows; returns the number of cycles. */
 async function exportTo(staging: Staging, store: Store, options: ExportOptions): Promise<number> {
-  const { codec, fromMs, toMs } = options
+  const { fromMs, toMs } = options
   const cycles = new Map([...store.recordedCycles()].map((each) => [each.position, each]))
   for (const cycle of cycles.values()) staging.addPosition(cycle)
   const isChosen = ({ cycleAtMs }: StoredCycle): boolean => fromMs <= cycleAtMs && cycleAtMs <= toMs
@@ -80,7 +79,7 @@ async function exportTo(staging: Staging, store: Store, options: ExportOptions):
     for (const stored of store.tail(1)) {
       if (!isChosen(stored)) continue
       const json = await readBody(store, stored.position)
-      await exporter.add(stored, { json, cycle: codec.decodeCycle(json) })
+      await exporter.add(stored, { json, cycle: decodeCycle(json) })
       count++
       if (staging.isFull) await staging.flush()
     }

@@ -10,7 +10,6 @@ import { exported, queried, record, rowsOf, sorted } from '../../../test/helpers
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import { naiveTables } from '../../../test/helpers/naive-export.js'
 import { RecordedDirectory } from '../../../test/helpers/recorded-directory.js'
-import { referenceCodec } from '../../codec/index.js'
 import { catalogue, compileFeatures } from '../../model/index.js'
 import { tableNames } from './schema.js'
 
@@ -100,7 +99,7 @@ describe('an export', () => {
       const out = await exported(directory, { features: catalogue, missing })
       // A window that does not begin with the first cycle.
       const later = await exported(directory, { features: catalogue, missing, fromMs: cycleMs(1) })
-      const fill = compileFeatures(catalogue, { codec: referenceCodec, missing })
+      const fill = compileFeatures(catalogue, missing)
       const names = catalogue.map(({ name }) => `"${name}"`)
       for (const [index, { response }] of recorded.entries()) {
         const inputs = model.seen[index]!

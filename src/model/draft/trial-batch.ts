@@ -1,7 +1,6 @@
 /**
  * The rows of a trial batch for heads: of a table of the training if there is one, else of trial posts, and vectors of length 1.
  */
-import { referenceCodec } from '../../codec/index.js'
 import { compileFeatures } from '../features/compile.js'
 import { fillEmbeddings } from '../features/embedding-rows.js'
 import { findFeature } from '../features/catalogue.js'
@@ -40,7 +39,7 @@ export function trialBatch(
       })
     origin = `rows of ${table.source.from}`
   } else if (names !== null && known.length === widths.features) {
-    compileFeatures(known, { codec: referenceCodec })(pool, features)
+    compileFeatures(known, 'imputed')(pool, features)
     origin = 'trial posts'
   } else {
     // Values from -3 to 3, as scaled inputs have.

@@ -3,13 +3,17 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { codecs, nativeCodecOrNull as native } from '../../../test/helpers/codecs.js'
+import {
+  codecs,
+  nativeCodecOrNull as native,
+  referenceCodec,
+  type Codec,
+} from '../../../test/helpers/codecs.js'
 import { makeInputs, ordinaryInputs, type ColumnKind } from '../../../test/helpers/scoring-inputs.js'
-import { referenceCodec, type Codec } from '../../codec/index.js'
 import { absentCode, inputLabel } from '../../contract/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
 import { catalogue, findFeature } from './catalogue.js'
-import { compileFeatures, type MissingValues } from './compile.js'
+import { featureProgram, type MissingValues } from './compile.js'
 import type { Feature } from './feature.js'
 
 const cycleAtMs = Date.UTC(2026, 5, 1, 3, 0)
@@ -154,9 +158,10 @@ describe.each(codecs)('the feature matrix of the $name codec', (codec) => {
   test('does not write beyond its end, and throws when it is too small', () => {
     const inputs = ordinaryInputs(2, 4)
     const out = new Float32Array(2 * catalogue.length + 1).fill(-7)
-    compileFeatures(catalogue, { codec })(inputs, out)
+    const { program, inputsOf } = featureProgram(catalogue, 'imputed')
+    codec.runColumns(program, inputsOf(inputs), out)
     expect(out.at(-1)).toBe(-7)
-    expect(() => compileFeatures(catalogue, { codec })(inputs, new Float32Array(2))).toThrow('too small')
+    expect(() => codec.runColumns(program, inputsOf(inputs), new Float32Array(2))).toThrow('too small')
   })
 })
 
@@ -212,7 +217,8 @@ function fill(
 ): Float32Array {
   // No feature has this value, so it marks entries that were not written.
   const out = new Float32Array(inputs.count * features.length).fill(-777)
-  compileFeatures(features, { codec, missing })(inputs, out)
+  const { program, inputsOf } = featureProgram(features, missing)
+  codec.runColumns(program, inputsOf(inputs), out)
   return out
 }
 

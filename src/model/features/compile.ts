@@ -1,7 +1,7 @@
 /**
  * Compiles features into a column program. Expressions that several features share are computed once.
  */
-import { columnOperations, type Codec } from '../../codec/index.js'
+import { columnOperations, runColumns, type ColumnInputs, type ColumnProgram } from '../../codec/index.js'
 import type { ScoringInputs } from '../../pool/index.js'
 import { coalesce, type ColumnExpression, type ConstantExpression, type Expression } from './expression.js'
 import type { Feature } from './feature.js'
@@ -15,19 +15,21 @@ export type FillFeatures = (inputs: ScoringInputs, matrix: Float32Array) => void
 /** The value of a feature whose inputs are missing: its `missing`, or NaN for models that accept NaN. */
 export type MissingValues = 'imputed' | 'nan'
 
-export interface CompileOptions {
-  readonly codec: Pick<Codec, 'runColumns'>
-  /** Default: imputed. */
-  readonly missing?: MissingValues
-}
-
 const indexNames = ['slots', 'readings'] as const
 
 /** Compiles features, in the order of the matrix's columns. */
-export function compileFeatures(
-  features: readonly Feature[],
-  { codec, missing: missingValues = 'imputed' }: CompileOptions,
-): FillFeatures {
+export function compileFeatures(features: readonly Feature[], missing: MissingValues): FillFeatures {
+  const { program, inputsOf } = featureProgram(features, missing)
+  return (inputs, matrix) => runColumns(program, inputsOf(inputs), matrix)
+}
+
+interface FeatureProgram {
+  readonly program: ColumnProgram
+  readonly inputsOf: (inputs: ScoringInputs) => ColumnInputs
+}
+
+/** The column program of the features. */
+export function featureProgram(features: readonly Feature[], missingValues: MissingValues): FeatureProgram {
   const expressions = features.map(({ value, missing }) =>
     missingValues === 'nan' || missing === null ? value : coalesce(value, missing),
   )
@@ -58,17 +60,14 @@ export function compileFeatures(
     columnIndexes: Uint32Array.from(columns.items, ({ by }) => indexNames.indexOf(by)),
     outputs,
   }
-  return (inputs, matrix) => {
-    codec.runColumns(
-      program,
-      {
-        rowCount: inputs.count,
-        columns: columns.items.map((column) => column.values(inputs)),
-        indexes: indexNames.map((name) => inputs[name]),
-        constants: Float64Array.from(constants.items, (constant) => constant.value(inputs)),
-      },
-      matrix,
-    )
+  return {
+    program,
+    inputsOf: (inputs) => ({
+      rowCount: inputs.count,
+      columns: columns.items.map((column) => column.values(inputs)),
+      indexes: indexNames.map((name) => inputs[name]),
+      constants: Float64Array.from(constants.items, (constant) => constant.value(inputs)),
+    }),
   }
 }
 

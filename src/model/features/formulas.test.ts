@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { codecs } from '../../../test/helpers/codecs.js'
 import { makeInputs } from '../../../test/helpers/scoring-inputs.js'
 import { absentCode } from '../../contract/index.js'
-import { compileFeatures } from './compile.js'
+import { featureProgram } from './compile.js'
 import { findFeature } from './catalogue.js'
 
 // Noon in Korea.
@@ -26,7 +26,8 @@ function valueOf(name: string, columns: Record<string, number>): number {
   if (feature === undefined) throw new Error(`no feature ${name}`)
   const [value, ...others] = codecs.map((codec) => {
     const out = new Float32Array(1)
-    compileFeatures([feature], { codec })(inputs, out)
+    const { program, inputsOf } = featureProgram([feature], 'imputed')
+    codec.runColumns(program, inputsOf(inputs), out)
     return out[0]!
   })
   for (const other of others) expect(other).toBeCloseTo(value!, 6)

@@ -5,7 +5,6 @@
 import { availableParallelism } from 'node:os'
 import { join, posix } from 'node:path'
 import type { Log } from '../../base/index.js'
-import type { Codec } from '../../codec/index.js'
 import { headNames, type HeadName } from '../../contract/index.js'
 import type { HeadColumn, HeadPorts, MatrixWidths } from './head-ports.js'
 import { ModelError } from '../model.js'
@@ -100,8 +99,6 @@ export interface LoadOptions extends PlanOptions {
   readonly latencyMsMax?: number
   /** Resident memory of each process, in bytes; past it the process is replaced. Linux only. Default 4 GiB. */
   readonly processBytesMax?: number
-  /** Computes the features. Default: the reference. */
-  readonly codec?: Codec
   /** Called when a process that served has ended. The service starts another one. */
   readonly onProcessLost?: (role: Role) => void
   /** Cancels the load: it rejects with a `ModelDownError`, and its processes end. */

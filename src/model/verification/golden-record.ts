@@ -1,7 +1,6 @@
 /**
  * Makes golden cases of rows that a model has scored, for `models golden`.
  */
-import { referenceCodec } from '../../codec/index.js'
 import { headNames, type HeadColumns } from '../../contract/index.js'
 import { gallIdAt } from '../../pool/index.js'
 import { compileFeatures } from '../features/compile.js'
@@ -29,7 +28,7 @@ export function recordGolden(
   rows: readonly RecordedRow[],
 ): GoldenFile {
   const matrix = new Float32Array(inputs.count * features.length)
-  compileFeatures(features, { codec: referenceCodec, missing: 'nan' })(inputs, matrix)
+  compileFeatures(features, 'nan')(inputs, matrix)
   const cases = rows.map(({ name, record, images }, row): GoldenCase => {
     const values = matrix.subarray(row * features.length, (row + 1) * features.length)
     const given = headNames.flatMap((head) => {

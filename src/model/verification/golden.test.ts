@@ -6,7 +6,6 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { temporaryModelsDir } from '../../../test/helpers/model-packages.js'
-import { referenceCodec } from '../../codec/index.js'
 import type { HeadColumns } from '../../contract/index.js'
 import { compileFeatures } from '../features/compile.js'
 import { findFeature } from '../features/catalogue.js'
@@ -220,7 +219,7 @@ test('recorded cases give the inputs of the model as exactly the same float32 va
   const golden = recordGolden(modelPackage, inputs, heads, rows)
   const again = parseGolden(JSON.stringify(golden), 'golden.json', modelPackage.manifest)
   const matrix = new Float32Array(6)
-  compileFeatures(modelPackage.features, { codec: referenceCodec, missing: 'nan' })(inputs, matrix)
+  compileFeatures(modelPackage.features, 'nan')(inputs, matrix)
   expect(
     Float32Array.from(
       again.cases.flatMap(({ features }) => Object.values(features ?? {}).map((value) => value ?? NaN)),

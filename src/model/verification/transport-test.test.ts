@@ -10,7 +10,6 @@ import { silentLog } from '../../base/index.js'
 import { forward, makeLayers } from '../../../models/make-transport-test.js'
 import { modelsDir, temporaryModelsDir } from '../../../test/helpers/model-packages.js'
 import { ordinaryInputs } from '../../../test/helpers/scoring-inputs.js'
-import { referenceCodec } from '../../codec/index.js'
 import { headNames } from '../../contract/index.js'
 import { compileFeatures } from '../features/compile.js'
 import { featureGroups, featureNames, loadModel, readPackage } from '../index.js'
@@ -46,7 +45,7 @@ test('the session computes the same as a forward pass in TypeScript', async () =
   const { features } = await readPackage(modelsDir, version)
   const inputs = ordinaryInputs(200, 11)
   const matrix = new Float32Array(inputs.count * features.length)
-  compileFeatures(features, { codec: referenceCodec })(inputs, matrix)
+  compileFeatures(features, 'imputed')(inputs, matrix)
   const heads = await model.predict(inputs)
   const layers = makeLayers()
   for (let row = 0; row < inputs.count; row++) {

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { Codec } from '../../../src/codec/index.js'
-import { compileFeatures, type MissingValues } from '../../../src/model/features/compile.js'
+import type { Codec } from '../../../src/codec/codec.js'
+import { featureProgram, type MissingValues } from '../../../src/model/features/compile.js'
 import type { Feature } from '../../../src/model/features/feature.js'
 import { formulas } from './formulas.js'
 import { cyclesOfRows, inputsOfRows } from './rows.js'
@@ -55,10 +55,10 @@ export function columnOf(
   codec: Pick<Codec, 'runColumns'>,
   missing: MissingValues,
 ): Float32Array {
-  const fill = compileFeatures([feature], { codec, missing })
+  const { program, inputsOf } = featureProgram([feature], missing)
   const columns = inputsOfRows.map((inputs) => {
     const column = new Float32Array(inputs.count)
-    fill(inputs, column)
+    codec.runColumns(program, inputsOf(inputs), column)
     return column
   })
   return Float32Array.from(columns.flatMap((column) => [...column]))

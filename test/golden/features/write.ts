@@ -4,11 +4,12 @@
  * has: a changed feature needs a new name, or the catalogue a new version.
  */
 import { writeFileSync } from 'node:fs'
-import { loadCodec } from '../../../src/codec/index.js'
+import { nativeCodec } from '../../../src/codec/codec.js'
+import { loadAddon } from '../../../src/codec/native-addon.js'
 import { catalogue, catalogueVersion } from '../../../src/model/features/catalogue.js'
 import { bitsOf, goldenFile, readGoldenFeatures, valuesOf, type GoldenFeature } from './golden-features.js'
 
-const { codec } = loadCodec('native')
+const codec = nativeCodec(loadAddon())
 const written = new Map(
   readGoldenFeatures(catalogueVersion)?.features.map((feature) => [feature.name, feature]),
 )
