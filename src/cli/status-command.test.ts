@@ -71,7 +71,7 @@ function sourcesOf(state: State): ServerSources {
       pendingCount: 0,
       queuedCount: 0,
       embeddingBacklog: { texts: 0, images: 0, quarantined: 0 },
-      weights: { versionAt: () => 'w' },
+      weights: { inForceAt: () => ({ version: 'w' }) },
       models: { shadows: { skippedCount: 0 } },
       failures: { current: null },
     },
