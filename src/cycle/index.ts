@@ -14,7 +14,7 @@ export {
   type EncodingMessage,
 } from './embeddings/index.js'
 export { checkPendingCount } from './pending-limit.js'
-export { checkTimes, Idempotency, type CycleRecords } from './intake/index.js'
+export { checkTimes, KnownCycles, type CycleReader } from './intake/index.js'
 export { placedFailure } from './model-failure.js'
 export { requestHash, RequestBody, unpackRequest } from './request-body.js'
 export type { CycleStored } from './pipeline.js'

@@ -20,7 +20,7 @@ import { availabilityOf } from './availability.js'
 import { cycleRecordOf } from './cycle-record.js'
 import type { Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
-import type { CycleLimits, NewCycle, StoredResponse } from './intake/index.js'
+import type { CycleLimits, NewCycle, AnsweredCycle } from './intake/index.js'
 import { placedFailure } from './model-failure.js'
 import type { ModelFailures } from './model-failures.js'
 import { checkPendingCount } from './pending-limit.js'
@@ -92,7 +92,7 @@ export class CyclePipeline {
    * The durable response to a new cycle, scored by `model`, and what is stored of it. Throws `ModelError`, `unprocessable` when too many posts would
    * be pending, or `unavailable` when storage refuses writes or cannot be read. After a failure nothing has changed.
    */
-  async process(call: NewCycle, model: Model): Promise<StoredResponse> {
+  async process(call: NewCycle, model: Model): Promise<AnsweredCycle> {
     const { limits, weights: stored, embeddings } = this.#parts
     const { cycle, body, stages } = call
     const { json } = body

@@ -16,7 +16,7 @@ import {
   type CycleLimits,
   type IntakeCounts,
   type NewCycle,
-  type StoredResponse,
+  type AnsweredCycle,
 } from './intake/index.js'
 import { ModelFailures } from './model-failures.js'
 import { CyclePipeline, type CycleStored } from './pipeline.js'
@@ -209,7 +209,7 @@ export class CycleService {
     return problems
   }
 
-  async #score(call: NewCycle): Promise<StoredResponse> {
+  async #score(call: NewCycle): Promise<AnsweredCycle> {
     this.#requireModel(call)
     return unavailableWhenModelFails(() =>
       this.#queue.run('cycle', () => this.#pipeline.process(call, this.#requireModel(call))),

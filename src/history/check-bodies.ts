@@ -18,9 +18,9 @@ import {
   changeWeights,
   checkPendingCount,
   checkTimes,
-  Idempotency,
+  KnownCycles,
   loadPool,
-  type CycleRecords,
+  type CycleReader,
 } from '../cycle/index.js'
 import {
   gallIdAt,
@@ -93,7 +93,7 @@ export class BodyChecker {
   /** Cycles of this run, as if they were stored. */
   readonly #cycles = new Map<string, StoredCycle>()
   readonly #requests = new Map<Position, StoredRequest>()
-  readonly #idempotency: Idempotency
+  readonly #known: KnownCycles
   #lastPosition: Position
 
   /** Loads the pool of the store. */
@@ -110,7 +110,7 @@ export class BodyChecker {
     this.#pool = pool
     this.#weights = [...(store?.listWeights() ?? [])]
     this.#lastPosition = store?.lastCycle()?.position ?? 0
-    this.#idempotency = new Idempotency(this.#records())
+    this.#known = new KnownCycles(this.#records())
   }
 
   /** What the server would do with a body. Rejects with the `ServiceError` of the server. */
@@ -143,7 +143,7 @@ export class BodyChecker {
 
   /** Records the body of a new cycle. Throws `conflict` for a known id with another body, or whose record has expired. */
   async #isRepeat(cycleId: string, json: Uint8Array): Promise<boolean> {
-    if (await this.#idempotency.findRepeat(cycleId, json)) return true
+    if (await this.#known.findRepeat(cycleId, json)) return true
     const position = ++this.#lastPosition
     this.#requests.set(position, { encoding: 'identity', bytes: json, bodyBytes: json.length })
     const labels = { cycleAtMs: NaN, receivedAt: '', modelVersion: '', weightsVersion: '' }
@@ -186,7 +186,7 @@ export class BodyChecker {
   }
 
   /** The cycles of the store, and those of this run. */
-  #records(): CycleRecords {
+  #records(): CycleReader {
     const { store } = this.#options
     return {
       findCycle: (cycleId) => this.#cycles.get(cycleId) ?? store?.findCycle(cycleId),

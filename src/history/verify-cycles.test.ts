@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { silentLog } from '../base/index.js'
+import type { WeightsSetting } from '../pool/index.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
 import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
 import { FakeModel } from '../../test/helpers/fake-model.js'
@@ -15,7 +16,7 @@ import {
   readCycleTable,
   type CycleTables,
 } from '../records/index.js'
-import { createMemoryStore, type CycleRecord, type Store, type WeightsEntry } from '../store/index.js'
+import { createMemoryStore, type CycleRecord, type Store } from '../store/index.js'
 import { verifyCycles } from './verify-cycles.js'
 
 async function served(cycles: readonly CycleRequest[]): Promise<Store> {
@@ -63,7 +64,7 @@ function snapshotOf(store: Store): Uint8Array {
 /** `snapshot`: of the pool after the last of the records. */
 async function storeOf(
   records: readonly CycleRecord[],
-  weights: readonly WeightsEntry[],
+  weights: readonly WeightsSetting[],
   snapshot: Uint8Array,
 ): Promise<Store> {
   const store = createMemoryStore()
@@ -100,7 +101,7 @@ function repacked(record: Uint8Array, over: (tables: CycleTables) => Partial<Cyc
 
 describe('verification reports', () => {
   let records: CycleRecord[]
-  let weights: WeightsEntry[]
+  let weights: WeightsSetting[]
   let snapshot: Uint8Array
   /** After the second cycle. */
   let snapshotBefore: Uint8Array

@@ -7,8 +7,15 @@ import { messageOf } from '../base/index.js'
 import { decodeCycle } from '../codec/index.js'
 import type { CycleColumns, CycleResponse } from '../contract/index.js'
 import { readBody, readPool, requestHash } from '../cycle/index.js'
-import { gallIdAt, Pool, weightsInForce, type CyclePlan, type PoolState } from '../pool/index.js'
-import type { Position, Store, StoredCycle, WeightsEntry } from '../store/index.js'
+import {
+  gallIdAt,
+  Pool,
+  weightsInForce,
+  type CyclePlan,
+  type PoolState,
+  type WeightsSetting,
+} from '../pool/index.js'
+import type { Position, Store, StoredCycle } from '../store/index.js'
 import { RecordedCycles } from './recorded-cycles.js'
 import { postName, readResponse } from './records.js'
 import { verifyRecord } from './verify-record.js'
@@ -74,8 +81,8 @@ async function verifyRequest(store: Store, { position }: StoredCycle, report: Re
  * Each version has one set of weights. Times may decrease: a clock that was ahead may have been set back. Returns all weights;
  * none if they cannot be read.
  */
-function verifyWeights(store: Store, report: Report): readonly WeightsEntry[] {
-  const entries: WeightsEntry[] = []
+function verifyWeights(store: Store, report: Report): readonly WeightsSetting[] {
+  const entries: WeightsSetting[] = []
   const known = new Map<string, string>()
   try {
     for (const entry of store.listWeights()) {
@@ -94,7 +101,7 @@ function verifyWeights(store: Store, report: Report): readonly WeightsEntry[] {
   return entries
 }
 
-function verifyHeader(stored: StoredCycle, weights: readonly WeightsEntry[], report: Report): void {
+function verifyHeader(stored: StoredCycle, weights: readonly WeightsSetting[], report: Report): void {
   if (Number.isNaN(Date.parse(stored.receivedAt))) report('received_at is not a time')
   const version = weightsInForce(weights, stored.cycleAtMs)?.version
   if (version !== undefined && version !== stored.weightsVersion)

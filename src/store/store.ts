@@ -4,7 +4,7 @@
  * record earlier than that (docs/contract.md). A write that rejects has changed nothing and may be tried again.
  */
 
-import type { Weights } from '../contract/index.js'
+import type { WeightsSetting } from '../pool/index.js'
 
 /** The place of a cycle in the order of arrival: 1, 2, 3, … without gaps. */
 export type Position = number
@@ -114,14 +114,6 @@ export interface StoredImage {
  * last hour). different: another one is stored, and it stays.
  */
 export type PutImageResult = 'created' | 'same' | 'different'
-
-export interface WeightsEntry {
-  readonly version: string
-  readonly weights: Readonly<Weights>
-  readonly note: string
-  readonly setAtMs: number
-  readonly firstCycleMs: number
-}
 
 export interface OutcomeEntry {
   readonly placementId: string
@@ -263,9 +255,9 @@ export interface ImageRecords {
 
 export interface WeightsRecords {
   /** Appends to the history of weights, numbered 1, 2, 3, …. Rejects if `number` is not the next one. */
-  appendWeights(number: number, entry: WeightsEntry): Promise<void>
+  appendWeights(number: number, entry: WeightsSetting): Promise<void>
   /** All weights ever set, oldest first. */
-  listWeights(): Iterable<WeightsEntry>
+  listWeights(): Iterable<WeightsSetting>
 }
 
 export interface OutcomeRecords {

@@ -2,7 +2,8 @@
  * Records to store in tests. Child processes of tests import this file as it is, so it imports nothing else of the sources but types.
  */
 import { hash } from 'node:crypto'
-import type { CycleRecord, StoredImage, WeightsEntry } from '../../src/store/index.js'
+import type { WeightsSetting } from '../../src/pool/index.js'
+import type { CycleRecord, StoredImage } from '../../src/store/index.js'
 
 export function bytesOf(...values: readonly number[]): Uint8Array {
   return Uint8Array.from(values)
@@ -56,7 +57,7 @@ export function imageSample(number: number): StoredImage {
   }
 }
 
-export function weightsSample(version: string, views: number): WeightsEntry {
+export function weightsSample(version: string, views: number): WeightsSetting {
   return {
     version,
     weights: { views, comments: 0.2, up: 0.3, downvote_share: 0 },

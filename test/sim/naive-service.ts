@@ -3,7 +3,7 @@
  * warnings by kind, weights by a search of their history. Independent of the service's code.
  */
 import { cycleIdOf, parseInstant, type Candidate, type CycleRequest } from '../../src/contract/index.js'
-import type { WeightsEntry } from '../../src/store/index.js'
+import type { WeightsSetting } from '../../src/pool/index.js'
 import { keyOf, NaivePool, type NaiveResult } from '../helpers/naive-pool.js'
 
 const boundaryMs = 5 * 60_000
@@ -70,7 +70,7 @@ export class NaiveService {
 }
 
 /** Version and weights that apply to a cycle, by their history on the disk. */
-export function weightsFor(history: readonly WeightsEntry[], cycleMs: number): WeightsEntry | undefined {
+export function weightsFor(history: readonly WeightsSetting[], cycleMs: number): WeightsSetting | undefined {
   let inForce = history[0]
   for (const entry of history) if (cycleMs >= entry.firstCycleMs) inForce = entry
   return inForce

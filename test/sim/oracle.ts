@@ -4,9 +4,10 @@
  */
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { CycleRequest, CycleResponse, ResultRow } from '../../src/contract/index.js'
+import type { WeightsSetting } from '../../src/pool/index.js'
 import type { RetentionLimits } from '../../src/cycle/retention.js'
 import { cycleTables, unpackRows } from '../../src/records/index.js'
-import type { StoredRequest, WeightsEntry } from '../../src/store/index.js'
+import type { StoredRequest } from '../../src/store/index.js'
 import type { NaiveResult } from '../helpers/naive-pool.js'
 import { boundaryAfter, NaiveService, weightsFor, type ExpectedResponse } from './naive-service.js'
 import { RetentionOracle } from './retention-oracle.js'
@@ -98,7 +99,7 @@ export class Oracle {
   }
 
   /** An entry that has just been stored, as the last one. */
-  weightsStored(entry: WeightsEntry, nowMs: number): void {
+  weightsStored(entry: WeightsSetting, nowMs: number): void {
     const earlier = this.#disk.weights().slice(0, -1)
     if (earlier.length === 0) return
     const used = earlier.find(({ version }) => version === entry.version)

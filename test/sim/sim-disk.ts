@@ -1,15 +1,10 @@
 /**
  * The simulated disk, as the oracle reads it: whatever the service does, and while it does not run.
  */
+import type { WeightsSetting } from '../../src/pool/index.js'
 import { createMemoryContents, memoryStore } from '../helpers/memory-store.js'
 import type { Store } from '../../src/store/index.js'
-import type {
-  CycleRecord,
-  ImageArrival,
-  OutcomeEntry,
-  Position,
-  WeightsEntry,
-} from '../../src/store/index.js'
+import type { CycleRecord, ImageArrival, OutcomeEntry, Position } from '../../src/store/index.js'
 import { fail } from './oracle.js'
 
 /** A cycle on the disk, apart from vectors. */
@@ -47,7 +42,7 @@ export class SimDisk {
     }
   }
 
-  weights(): WeightsEntry[] {
+  weights(): WeightsSetting[] {
     return [...this.#store().listWeights()]
   }
 

@@ -3,6 +3,7 @@
  * done immediately, done late, refused, done but reported as failed, or a crash before or after it is done. Writes are atomic
  * and ordered, as the store's interface requires.
  */
+import type { WeightsSetting } from '../../src/pool/index.js'
 import { memoryStore } from '../helpers/memory-store.js'
 import { StoreError, type Store } from '../../src/store/index.js'
 import type {
@@ -15,7 +16,6 @@ import type {
   OutcomeEntry,
   Position,
   StoredImage,
-  WeightsEntry,
 } from '../../src/store/index.js'
 import type { Scheduler } from './scheduler.js'
 import type { SimDisk } from './sim-disk.js'
@@ -38,7 +38,7 @@ export interface SimStoreParts {
 
 export type StoredWrite =
   | { readonly kind: 'cycle'; readonly position: Position }
-  | { readonly kind: 'weights'; readonly entry: WeightsEntry }
+  | { readonly kind: 'weights'; readonly entry: WeightsSetting }
   | {
       readonly kind: 'shadow'
       readonly position: Position
@@ -143,7 +143,7 @@ export class SimStore implements Store {
     return this.#write('image', () => this.#memory.confirmImage(key, sha256), other)
   }
 
-  appendWeights(number: number, entry: WeightsEntry): Promise<void> {
+  appendWeights(number: number, entry: WeightsSetting): Promise<void> {
     const copy = structuredClone(entry)
     return this.#write(
       `weights ${entry.version}`,

@@ -1,6 +1,6 @@
 /** Intake of cycles, and the queues and limits in front of the pipeline. */
 export { Intake, type CycleLimits, type IntakeCounts, type NewCycle } from './intake.js'
 export { checkTimes } from './check-times.js'
-export { Idempotency, type CycleRecords } from './idempotency.js'
+export { KnownCycles, type CycleReader } from './known-cycles.js'
 export { SerialQueue } from './serial-queue.js'
-export type { StoredResponse } from './stored-responses.js'
+export type { AnsweredCycle } from './stored-responses.js'

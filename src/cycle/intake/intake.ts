@@ -11,8 +11,8 @@ import { packRequest, threadBytesMin, type PackedRequest, type RequestBody } fro
 import type { StageClock } from '../stage-clock.js'
 import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 import { checkTimes } from './check-times.js'
-import { Idempotency } from './idempotency.js'
-import type { StoredResponse } from './stored-responses.js'
+import { KnownCycles } from './known-cycles.js'
+import type { AnsweredCycle } from './stored-responses.js'
 
 export interface CycleLimits {
   /** How far in the future a `cycle_time` may be. */
@@ -50,7 +50,7 @@ export interface IntakeParts {
   /** Called before the times of a cycle are checked. */
   readonly onTimes: (cycle: CycleColumns, nowMs: number, skewMs: number) => void
   /** Scores and stores a new cycle. */
-  readonly score: (call: NewCycle) => Promise<StoredResponse>
+  readonly score: (call: NewCycle) => Promise<AnsweredCycle>
 }
 
 /** Decoding a body of this size costs little: such a body needs no slot before its cycle is known to be new. */
@@ -62,7 +62,7 @@ const repeatedBytesMax = 16 * mebibyte
 
 export class Intake {
   readonly #parts: IntakeParts
-  readonly #idempotency: Idempotency
+  readonly #known: KnownCycles
   readonly #slots: AdmissionSemaphore
   /** Bodies that have repeated a cycle, and gzip that was a new one, as they arrived. */
   readonly #repeated = new RecentBytes<{ readonly cycle: StoredCycle; readonly isGzip: boolean }>(
@@ -77,7 +77,7 @@ export class Intake {
 
   constructor(parts: IntakeParts) {
     this.#parts = parts
-    this.#idempotency = new Idempotency(parts.store)
+    this.#known = new KnownCycles(parts.store)
     this.#slots = new AdmissionSemaphore(() => parts.limits().cyclesWaitingMax)
   }
 
@@ -108,10 +108,10 @@ export class Intake {
       if (repeated !== null) return repeated
       const cycle = await this.#decode(call, signal)
       stages.lap('decode')
-      const known = this.#idempotency.lookup(cycle.cycleId)
+      const known = this.#known.lookup(cycle.cycleId)
       if (known.kind === 'unknown') return await this.#score(call, cycle, receivedAtMs, stages)
       call.slot.release()
-      return await this.#idempotency.repeat(known, cycle.cycleId, body, signal)
+      return await this.#known.repeat(known, cycle.cycleId, body, signal)
     } finally {
       await call.end()
     }
@@ -124,12 +124,12 @@ export class Intake {
 
   /** The response of a stored cycle if it is in memory. Null: it must be read; undefined: there is none. */
   responseInMemory(cycleId: string): Uint8Array | null | undefined {
-    return this.#idempotency.responseInMemory(cycleId)
+    return this.#known.responseInMemory(cycleId)
   }
 
   /** The response of a stored cycle. Throws `not_found`. */
   response(cycleId: string): Uint8Array {
-    return this.#idempotency.response(cycleId)
+    return this.#known.response(cycleId)
   }
 
   /** The bytes of this length that arrived a short time ago, JSON or gzip. They do not change. */
@@ -141,19 +141,19 @@ export class Intake {
    * The cycle that these bytes, JSON or gzip, were a short time ago, with its response: it is recognised without a hash, and gzip
    * without decompression. Bytes with another encoding than then are another body.
    */
-  repeatedBefore(arrived: Uint8Array, isGzip: boolean): StoredResponse | undefined {
+  repeatedBefore(arrived: Uint8Array, isGzip: boolean): AnsweredCycle | undefined {
     const repeated = this.#repeated.find(arrived)
-    return repeated?.isGzip === isGzip ? this.#idempotency.storedAsBefore(repeated.cycle) : undefined
+    return repeated?.isGzip === isGzip ? this.#known.storedAsBefore(repeated.cycle) : undefined
   }
 
-  /** See `Idempotency.cyclesExpire`. */
+  /** See `KnownCycles.cyclesExpire`. */
   cyclesExpire(position: Position): void {
-    this.#idempotency.cyclesExpire(position)
+    this.#known.cyclesExpire(position)
   }
 
-  /** See `Idempotency.forgetResponses`. */
+  /** See `KnownCycles.forgetResponses`. */
   forgetResponses(): void {
-    this.#idempotency.forgetResponses()
+    this.#known.forgetResponses()
   }
 
   /** Calls that hold a slot or wait, by what they wait for. */
@@ -161,8 +161,8 @@ export class Intake {
     return {
       slots: this.#slots.heldCount,
       decoding: this.#decodeTurns.count,
-      comparing: this.#idempotency.comparingCount,
-      coalesced: this.#idempotency.coalescedCount,
+      comparing: this.#known.comparingCount,
+      coalesced: this.#known.coalescedCount,
     }
   }
 
@@ -170,8 +170,8 @@ export class Intake {
   async #sameBytes(call: Call, signal: AbortSignal | undefined): Promise<Uint8Array | null> {
     const { body } = call
     if (body.peekedId === null) return null
-    const known = this.#idempotency.lookup(body.peekedId)
-    const response = await this.#idempotency.responseToSameBytes(known, body, signal)
+    const known = this.#known.lookup(body.peekedId)
+    const response = await this.#known.responseToSameBytes(known, body, signal)
     if (response !== null && known.kind === 'stored')
       this.#repeated.keep(body.gzip ?? body.json, { cycle: known.cycle, isGzip: body.gzip !== null })
     return response
@@ -182,7 +182,7 @@ export class Intake {
     const { slot, body } = call
     const { json, peekedId } = body
     const needsSlot = peekedId !== null && json.length > bytesWithoutSlotMax
-    if (needsSlot && this.#idempotency.lookup(peekedId).kind === 'unknown') slot.acquire(peekedId)
+    if (needsSlot && this.#known.lookup(peekedId).kind === 'unknown') slot.acquire(peekedId)
     // A large body is compressed while it is decoded, a small one while the model computes.
     if (slot.isHeld && json.length >= threadBytesMin) call.startPacking()
     await this.#decodeTurns.run(nextTurn, signal)
@@ -200,7 +200,7 @@ export class Intake {
     call.slot.acquire(cycle.cycleId)
     const { body } = call
     const stored = this.#parts.score({ cycle, body, packed: () => call.packed(), receivedAtMs, stages })
-    this.#idempotency.begin({ cycleId: cycle.cycleId, json: body.json, stored })
+    this.#known.begin({ cycleId: cycle.cycleId, json: body.json, stored })
     const { cycle: storedCycle, response } = await stored
     // A retry of it need not be decompressed. JSON shows its id, and is compared with the stored one.
     if (body.gzip !== null) this.#repeated.keep(body.gzip, { cycle: storedCycle, isGzip: true })
@@ -217,7 +217,7 @@ export class Intake {
 
   /** A repeat of a known cycle needs no slot. */
   #mayEnter(peekedId: string): boolean {
-    return this.#slots.canAcquire(peekedId) || this.#idempotency.lookup(peekedId).kind !== 'unknown'
+    return this.#slots.canAcquire(peekedId) || this.#known.lookup(peekedId).kind !== 'unknown'
   }
 }
 

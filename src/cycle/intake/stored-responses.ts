@@ -5,7 +5,7 @@
 import { assert } from '../../contract/index.js'
 import type { Position, StoredCycle } from '../../store/index.js'
 
-export interface StoredResponse {
+export interface AnsweredCycle {
   readonly cycle: StoredCycle
   /** Nobody may change it. */
   readonly response: Uint8Array
@@ -14,9 +14,9 @@ export interface StoredResponse {
 export class StoredResponses {
   readonly #bytesMax: number
   /** The one that was read last is last. */
-  readonly #kept = new Map<string, StoredResponse>()
+  readonly #kept = new Map<string, AnsweredCycle>()
   #bytes = 0
-  #newest: StoredResponse | null = null
+  #newest: AnsweredCycle | null = null
   /** Cycles up to this position are being removed from the store, or have been. */
   #expiredUpTo: Position = 0
 
@@ -28,7 +28,7 @@ export class StoredResponses {
     return this.#bytes
   }
 
-  find(cycleId: string): StoredResponse | undefined {
+  find(cycleId: string): AnsweredCycle | undefined {
     if (this.#newest?.cycle.cycleId === cycleId) return this.#newest
     const kept = this.#kept.get(cycleId)
     if (kept === undefined) return undefined
@@ -52,7 +52,7 @@ export class StoredResponses {
    * Keeps the response of a new cycle until the next one. To keep all of them up to the limit would take new memory for each,
    * which costs 3 to 7 % of a cycle.
    */
-  keepNewest(newest: StoredResponse): void {
+  keepNewest(newest: AnsweredCycle): void {
     this.#newest = newest
   }
 

@@ -23,6 +23,7 @@
  */
 import { viewOf } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
+import type { WeightsSetting } from '../../pool/index.js'
 import { openRecord, packRecord, type Scratch } from './envelope.js'
 import { StoreError } from '../store-error.js'
 import type {
@@ -33,7 +34,6 @@ import type {
   Position,
   StoredImage,
   StoredRequest,
-  WeightsEntry,
 } from '../store.js'
 
 const requestEncodings = ['identity', 'gzip', 'zstd'] as const satisfies readonly StoredRequest['encoding'][]
@@ -200,23 +200,28 @@ const weightsNames = [
   ['note', 'note'],
   ['setAtMs', 'set_at_ms'],
   ['firstCycleMs', 'first_cycle_ms'],
-] as const satisfies Names<WeightsEntry>
+] as const satisfies Names<WeightsSetting>
 
-export function packWeights(entry: WeightsEntry): Uint8Array {
+export function packWeights(entry: WeightsSetting): Uint8Array {
   return packBytes(toNamedJson({ ...entry, weights: inOrder(entry.weights) }, weightsNames))
 }
 
 /** Weights as JSON: equal weights give equal bytes. */
-export function weightsJson(weights: WeightsEntry['weights']): Uint8Array {
+export function weightsJson(weights: WeightsSetting['weights']): Uint8Array {
   return toJson(inOrder(weights))
 }
 
-function inOrder({ views, comments, up, downvote_share }: WeightsEntry['weights']): WeightsEntry['weights'] {
+function inOrder({
+  views,
+  comments,
+  up,
+  downvote_share,
+}: WeightsSetting['weights']): WeightsSetting['weights'] {
   return { views, comments, up, downvote_share }
 }
 
-export function readWeights(record: Uint8Array): WeightsEntry {
-  return fromNamedJson<WeightsEntry>(readBytes(record, 'weights'), weightsNames)
+export function readWeights(record: Uint8Array): WeightsSetting {
+  return fromNamedJson<WeightsSetting>(readBytes(record, 'weights'), weightsNames)
 }
 
 export function packOutcome({ placementId, record, arrivedAtMs }: OutcomeEntry): Uint8Array {

@@ -1,6 +1,7 @@
 /** The history of weights in the databases: entries by number. */
+import type { WeightsSetting } from '../../pool/index.js'
 import { StoreError } from '../store-error.js'
-import type { WeightsEntry, WeightsRecords } from '../store.js'
+import type { WeightsRecords } from '../store.js'
 import type { Databases } from './databases.js'
 import type { RecordAccess } from './record-access.js'
 import * as records from './payloads.js'
@@ -27,7 +28,7 @@ export function weightsRecords(db: Databases, access: RecordAccess): WeightsReco
 }
 
 /** The last entry of a version: all entries of a version have the same weights. */
-export function findWeights(db: Pick<Databases, 'weights'>, version: string): WeightsEntry | undefined {
+export function findWeights(db: Pick<Databases, 'weights'>, version: string): WeightsSetting | undefined {
   for (let number = weightsCount(db); number > 0; number--) {
     const record = db.weights.getBinary(number)
     const entry = record && records.readWeights(record)

@@ -3,8 +3,8 @@ import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createMemoryStore, type Store, type StoredCycle } from '../../store/index.js'
 import { RequestBody } from '../request-body.js'
-import { expiredCycle, Idempotency, type Flight } from './idempotency.js'
-import type { StoredResponse } from './stored-responses.js'
+import { expiredCycle, KnownCycles, type Flight } from './known-cycles.js'
+import type { AnsweredCycle } from './stored-responses.js'
 
 const bytes = (value: unknown, indent = 0): Buffer => Buffer.from(JSON.stringify(value, null, indent))
 
@@ -34,53 +34,53 @@ async function storeWithCycle(): Promise<{ store: Store; cycle: StoredCycle }> {
 
 /** The response to a body with the id of a stored cycle. */
 function replay(
-  idempotency: Idempotency,
+  cycles: KnownCycles,
   cycle: StoredCycle,
   json: Buffer,
   signal?: AbortSignal,
 ): Promise<Uint8Array> {
-  return idempotency.repeat({ kind: 'stored', cycle }, cycleId, new RequestBody(json), signal)
+  return cycles.repeat({ kind: 'stored', cycle }, cycleId, new RequestBody(json), signal)
 }
 
-function flightOf(idempotency: Idempotency): Flight {
-  const known = idempotency.lookup(cycleId)
+function flightOf(cycles: KnownCycles): Flight {
+  const known = cycles.lookup(cycleId)
   if (known.kind !== 'in progress') throw new Error('the cycle is not in progress')
   return known.flight
 }
 
 test('one lookup distinguishes an unknown cycle, one in progress, a stored one and an expired one', async () => {
   const { store, cycle } = await storeWithCycle()
-  const idempotency = new Idempotency(store)
-  expect(idempotency.lookup(cycleId)).toEqual({ kind: 'stored', cycle })
-  expect(idempotency.lookup('20260302T1205')).toEqual({ kind: 'unknown' })
-  const never = new Promise<StoredResponse>(() => undefined)
-  idempotency.begin({ cycleId: '20260302T1205', json: new Uint8Array(), stored: never })
-  expect(idempotency.lookup('20260302T1205').kind).toBe('in progress')
+  const cycles = new KnownCycles(store)
+  expect(cycles.lookup(cycleId)).toEqual({ kind: 'stored', cycle })
+  expect(cycles.lookup('20260302T1205')).toEqual({ kind: 'unknown' })
+  const never = new Promise<AnsweredCycle>(() => undefined)
+  cycles.begin({ cycleId: '20260302T1205', json: new Uint8Array(), stored: never })
+  expect(cycles.lookup('20260302T1205').kind).toBe('in progress')
   const expiring = { ...store.expiry, isExpired: (id: string) => id === '20260302T1210' } as Store['expiry']
   Object.assign(store, { expiry: expiring })
-  expect(idempotency.lookup('20260302T1210')).toEqual({ kind: 'expired' })
+  expect(cycles.lookup('20260302T1210')).toEqual({ kind: 'expired' })
 })
 
 test('the newest response is in memory when its cycle is stored, and no other is', async () => {
   const { store, cycle } = await storeWithCycle()
-  const idempotency = new Idempotency(store)
-  expect(idempotency.responseInMemory(cycleId)).toBeNull()
-  idempotency.begin({ cycleId, json: bytes(body), stored: Promise.resolve({ cycle, response }) })
-  await flightOf(idempotency).stored
-  expect(idempotency.responseInMemory(cycleId)).toBe(response)
-  expect(idempotency.lookup(cycleId)).toEqual({ kind: 'stored', cycle })
-  expect(idempotency.responseInMemory('20260302T1205')).toBeUndefined()
+  const cycles = new KnownCycles(store)
+  expect(cycles.responseInMemory(cycleId)).toBeNull()
+  cycles.begin({ cycleId, json: bytes(body), stored: Promise.resolve({ cycle, response }) })
+  await flightOf(cycles).stored
+  expect(cycles.responseInMemory(cycleId)).toBe(response)
+  expect(cycles.lookup(cycleId)).toEqual({ kind: 'stored', cycle })
+  expect(cycles.responseInMemory('20260302T1205')).toBeUndefined()
 })
 
 test('a cycle that fails is unknown again, and the same call may begin it once more', async () => {
-  const idempotency = new Idempotency(createMemoryStore())
+  const cycles = new KnownCycles(createMemoryStore())
   for (let attempt = 0; attempt < 2; attempt++) {
     const stored = Promise.reject(new Error('the model failed'))
-    idempotency.begin({ cycleId, json: bytes(body), stored })
-    const joined = idempotency.join(flightOf(idempotency))
+    cycles.begin({ cycleId, json: bytes(body), stored })
+    const joined = cycles.join(flightOf(cycles))
     await expect(joined).rejects.toThrow('the model failed')
-    expect(idempotency.lookup(cycleId)).toEqual({ kind: 'unknown' })
-    expect(idempotency.coalescedCount).toBe(0)
+    expect(cycles.lookup(cycleId)).toEqual({ kind: 'unknown' })
+    expect(cycles.coalescedCount).toBe(0)
   }
 })
 
@@ -100,9 +100,9 @@ test('many calls for one stored cycle hold few copies of its body in memory', as
       },
     }
   }
-  const idempotency = new Idempotency(store)
+  const cycles = new KnownCycles(store)
   const calls = Array.from({ length: 100 }, (_, more) =>
-    replay(idempotency, cycle, bytes({ ...body, more }, 1)).finally(() => open--),
+    replay(cycles, cycle, bytes({ ...body, more }, 1)).finally(() => open--),
   )
   const settled = await Promise.allSettled(calls)
   expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
@@ -111,25 +111,25 @@ test('many calls for one stored cycle hold few copies of its body in memory', as
 
 test('a repeat with the same bytes does not wait for comparisons of values', async () => {
   const { store, cycle } = await storeWithCycle()
-  const idempotency = new Idempotency(store)
+  const cycles = new KnownCycles(store)
   const large = (more: number): Buffer => bytes({ ...body, more, text: 'x'.repeat(300_000) })
   const order: string[] = []
   const note = (call: string) => (): void => void order.push(call)
-  const others = [2, 3, 4, 5, 6].map((more) => replay(idempotency, cycle, large(more)).catch(note('other')))
-  const same = replay(idempotency, cycle, bytes(body)).then(note('same'))
+  const others = [2, 3, 4, 5, 6].map((more) => replay(cycles, cycle, large(more)).catch(note('other')))
+  const same = replay(cycles, cycle, bytes(body)).then(note('same'))
   await Promise.all([...others, same])
   expect(order[0]).toBe('same')
 })
 
 test('a call that waits for a cycle gets its response by the value of its body, even when the first body is overwritten', async () => {
   const { store, cycle } = await storeWithCycle()
-  const idempotency = new Idempotency(store)
+  const cycles = new KnownCycles(store)
   const json = bytes(body)
-  const stored = Promise.withResolvers<StoredResponse>()
-  idempotency.begin({ cycleId, json, stored: stored.promise })
-  const known = { kind: 'in progress', flight: flightOf(idempotency) } as const
-  const respelled = idempotency.repeat(known, cycleId, new RequestBody(bytes(body, 2)))
-  const other = idempotency.repeat(known, cycleId, new RequestBody(bytes({ ...body, more: 2 })))
+  const stored = Promise.withResolvers<AnsweredCycle>()
+  cycles.begin({ cycleId, json, stored: stored.promise })
+  const known = { kind: 'in progress', flight: flightOf(cycles) } as const
+  const respelled = cycles.repeat(known, cycleId, new RequestBody(bytes(body, 2)))
+  const other = cycles.repeat(known, cycleId, new RequestBody(bytes({ ...body, more: 2 })))
   json.fill(0)
   stored.resolve({ cycle, response })
   expect(Buffer.from(await respelled)).toEqual(response)
@@ -141,67 +141,67 @@ test('a call that waits for a cycle gets its response by the value of its body, 
 
 test('the number of calls that wait for cycles in progress is bounded, and a call that is aborted no longer waits', async () => {
   const { store, cycle } = await storeWithCycle()
-  const idempotency = new Idempotency(store)
+  const cycles = new KnownCycles(store)
   const json = bytes(body)
-  const stored = Promise.withResolvers<StoredResponse>()
-  idempotency.begin({ cycleId, json, stored: stored.promise })
-  const flight = flightOf(idempotency)
-  const waiting = Array.from({ length: 999 }, () => idempotency.join(flight))
+  const stored = Promise.withResolvers<AnsweredCycle>()
+  cycles.begin({ cycleId, json, stored: stored.promise })
+  const flight = flightOf(cycles)
+  const waiting = Array.from({ length: 999 }, () => cycles.join(flight))
   const client = new AbortController()
-  const left = idempotency.join(flight, client.signal)
-  await expect(idempotency.join(flight)).rejects.toThrow('too many calls wait for a cycle in progress')
+  const left = cycles.join(flight, client.signal)
+  await expect(cycles.join(flight)).rejects.toThrow('too many calls wait for a cycle in progress')
   client.abort(new Error('the client disconnected'))
   await expect(left).rejects.toThrow('the client disconnected')
-  expect(idempotency.coalescedCount).toBe(999)
-  waiting.push(idempotency.join(flight))
+  expect(cycles.coalescedCount).toBe(999)
+  waiting.push(cycles.join(flight))
   stored.resolve({ cycle, response })
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([response]))
-  expect(idempotency.coalescedCount).toBe(0)
+  expect(cycles.coalescedCount).toBe(0)
 })
 
 test('calls that wait to be compared are bounded and counted, and leave the queue when they are aborted', async () => {
   const { store, cycle } = await storeWithCycle()
-  const idempotency = new Idempotency(store)
+  const cycles = new KnownCycles(store)
   const client = new AbortController()
   const respelled = bytes(body, 1)
-  const calls = Array.from({ length: 4 + 256 }, () => replay(idempotency, cycle, respelled, client.signal))
-  const refused = replay(idempotency, cycle, respelled)
+  const calls = Array.from({ length: 4 + 256 }, () => replay(cycles, cycle, respelled, client.signal))
+  const refused = replay(cycles, cycle, respelled)
   refused.catch(() => undefined)
   // Their lengths are compared first.
-  while (idempotency.comparingCount < 260) await Promise.resolve()
+  while (cycles.comparingCount < 260) await Promise.resolve()
   client.abort(new Error('the client disconnected'))
   const settled = await Promise.allSettled(calls)
   await expect(refused).rejects.toMatchObject({ status: 503, retryAfterS: 1 })
   expect(settled.filter(({ status }) => status === 'rejected')).toHaveLength(256)
-  expect(idempotency.comparingCount).toBe(0)
-  expect(Buffer.from(await replay(idempotency, cycle, respelled))).toEqual(response)
+  expect(cycles.comparingCount).toBe(0)
+  expect(Buffer.from(await replay(cycles, cycle, respelled))).toEqual(response)
 })
 
 test('a body of the same length is a conflict if a byte of it differs', async () => {
   const { store, cycle } = await storeWithCycle()
-  const idempotency = new Idempotency(store)
+  const cycles = new KnownCycles(store)
   const other = bytes({ ...body, more: 2 })
   expect(other).toHaveLength(bytes(body).length)
   const call = { kind: 'stored', cycle } as const
-  expect(await idempotency.responseToSameBytes(call, new RequestBody(other))).toBeNull()
-  await expect(replay(idempotency, cycle, other)).rejects.toMatchObject({ kind: 'conflict' })
+  expect(await cycles.responseToSameBytes(call, new RequestBody(other))).toBeNull()
+  await expect(replay(cycles, cycle, other)).rejects.toMatchObject({ kind: 'conflict' })
 })
 
 test('a repeat does not read a response that is in memory', async () => {
   const { store, cycle } = await storeWithCycle()
-  const idempotency = new Idempotency(store)
-  const first = await replay(idempotency, cycle, bytes(body))
+  const cycles = new KnownCycles(store)
+  const first = await replay(cycles, cycle, bytes(body))
   store.readResponse = () => {
     throw new Error('the response is read')
   }
-  expect(await replay(idempotency, cycle, bytes(body))).toBe(first)
-  expect(idempotency.response(cycleId)).toBe(first)
+  expect(await replay(cycles, cycle, bytes(body))).toBe(first)
+  expect(cycles.response(cycleId)).toBe(first)
 })
 
 test('a cycle that expires while bodies are compared is a conflict', async () => {
   const { store, cycle } = await storeWithCycle()
-  const idempotency = new Idempotency(store)
-  const calls = Array.from({ length: 5 }, () => replay(idempotency, cycle, bytes(body, 1)))
+  const cycles = new KnownCycles(store)
+  const calls = Array.from({ length: 5 }, () => replay(cycles, cycle, bytes(body, 1)))
   store.readResponse = () => undefined
   Object.assign(store, { expiry: { ...store.expiry, isExpired: () => true } })
   for (const { status, reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
@@ -210,24 +210,21 @@ test('a cycle that expires while bodies are compared is a conflict', async () =>
 
 test('a cycle that was known before has its response, unless another has taken its place', async () => {
   const { store, cycle } = await storeWithCycle()
-  const idempotency = new Idempotency(store)
-  expect(idempotency.storedAsBefore(cycle)).toEqual({ cycle, response: new Uint8Array(response) })
-  idempotency.forgetResponses()
+  const cycles = new KnownCycles(store)
+  expect(cycles.storedAsBefore(cycle)).toEqual({ cycle, response: new Uint8Array(response) })
+  cycles.forgetResponses()
   store.findCycle = () => ({ ...cycle, receivedAt: '2026-03-02T03:00:01Z' })
-  expect(idempotency.storedAsBefore(cycle)).toBeUndefined()
+  expect(cycles.storedAsBefore(cycle)).toBeUndefined()
   store.findCycle = () => undefined
-  expect(idempotency.storedAsBefore(cycle)).toBeUndefined()
+  expect(cycles.storedAsBefore(cycle)).toBeUndefined()
 })
 
 test('what is in memory is forgotten with the stored cycles', async () => {
   const { store } = await storeWithCycle()
-  const idempotency = new Idempotency(store)
-  idempotency.response(cycleId)
+  const cycles = new KnownCycles(store)
+  cycles.response(cycleId)
   store.findCycle = () => undefined
-  expect(idempotency.lookup(cycleId).kind).toBe('stored')
-  idempotency.forgetResponses()
-  expect([idempotency.lookup(cycleId).kind, idempotency.responseInMemory(cycleId)]).toEqual([
-    'unknown',
-    undefined,
-  ])
+  expect(cycles.lookup(cycleId).kind).toBe('stored')
+  cycles.forgetResponses()
+  expect([cycles.lookup(cycleId).kind, cycles.responseInMemory(cycleId)]).toEqual(['unknown', undefined])
 })

@@ -9,7 +9,7 @@ import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
 import type { ExpiryRecords, Position, Store, StoredCycle, StoredRequest } from '../../store/index.js'
 import { RequestBody, unpackRequest } from '../request-body.js'
-import { StoredResponses, type StoredResponse } from './stored-responses.js'
+import { StoredResponses, type AnsweredCycle } from './stored-responses.js'
 
 /** Calls that may wait for cycles in progress. */
 const coalescedMax = 1000
@@ -31,7 +31,7 @@ export interface Flight {
   readonly cycleId: string
   /** Its body, which does not change meanwhile. */
   readonly json: Uint8Array
-  readonly stored: Promise<StoredResponse>
+  readonly stored: Promise<AnsweredCycle>
 }
 
 export type KnownCycle =
@@ -41,18 +41,18 @@ export type KnownCycle =
   | { readonly kind: 'expired' }
 
 /** What is read of stored cycles. */
-export type CycleRecords = Pick<Store, 'findCycle' | 'readRequest' | 'readResponse'> & {
+export type CycleReader = Pick<Store, 'findCycle' | 'readRequest' | 'readResponse'> & {
   readonly expiry: Pick<ExpiryRecords, 'isExpired'>
 }
 
-export class Idempotency {
-  readonly #store: CycleRecords
+export class KnownCycles {
+  readonly #store: CycleReader
   readonly #flights = new Map<string, Flight>()
   readonly #responses: StoredResponses
   readonly #valueComparisons = new Semaphore(valueComparisonsMax, comparisonsWaiting)
   #coalescedCount = 0
 
-  constructor(store: CycleRecords) {
+  constructor(store: CycleReader) {
     this.#store = store
     this.#responses = new StoredResponses(responseBytesMax)
   }
@@ -164,7 +164,7 @@ export class Idempotency {
   }
 
   /** The cycle that was known as `before`, with its response, unless another has taken its place. */
-  storedAsBefore(before: StoredCycle): StoredResponse | undefined {
+  storedAsBefore(before: StoredCycle): AnsweredCycle | undefined {
     const known = this.lookup(before.cycleId)
     if (known.kind !== 'stored') return undefined
     const { cycle } = known
