@@ -92,6 +92,8 @@ test('nginx waits for a call longer than the model may take, and HAProxy as long
   const waitS = numberIn(deployed('nginx.conf'), /proxy_read_timeout +(\d+)s;/)
   expect(waitS).toBeGreaterThan(limits.model)
   expect(numberIn(deployed('haproxy.cfg'), /timeout server (\d+)s/)).toBe(waitS)
+  const connectS = numberIn(deployed('nginx.conf'), /proxy_connect_timeout +(\d+)s;/)
+  expect(numberIn(deployed('haproxy.cfg'), /timeout connect (\d+)s/)).toBe(connectS)
 })
 
 test('nginx in front of several processes has the time to try each of them', () => {
@@ -153,6 +155,27 @@ test('each file names the ports of the service', () => {
   expect(deployed('Dockerfile')).toContain(`EXPOSE ${port} ${adminPort}\n`)
   for (const each of [port, adminPort])
     expect(deployed('compose.yaml')).toContain(`- '127.0.0.1:${each}:${each}'\n`)
+})
+
+test('nginx-admin.conf is open to this machine and a private network, to nobody else, and keeps the cookie under TLS', () => {
+  const text = deployed('nginx-admin.conf')
+  const rules = [...text.matchAll(/^ *(allow|deny) +([^;]+);$/gm)].map(([, verb, who]) => `${verb} ${who}`)
+  expect(rules).toEqual(['allow 10.0.0.0/8', 'allow 127.0.0.1', 'deny all'])
+  expect(text).toMatch(/^ *proxy_cookie_flags ~ secure;$/m)
+})
+
+test('containers have the shared memory and the descriptors of the documentation', () => {
+  const compose = deployed('compose.yaml')
+  const shared = numberIn(compose, /shm_size: (\d+)m/)
+  expect(numberIn(page('operating'), /--shm-size=(\d+)m/)).toBe(shared)
+  expect(numberIn(page('install'), /--shm-size (\d+)m/)).toBe(shared)
+  expect(numberIn(page('operating'), /`\/dev\/shm` if that has (\d+) MiB free/)).toBeLessThan(shared)
+  expect(numberIn(page('install'), /--ulimit nofile=(\d+)/)).toBe(numberIn(compose, /nofile: (\d+)/))
+})
+
+test('Patroni replaces a primary in the time that docs/high-availability.md gives', () => {
+  const withinS = numberIn(page('high-availability'), /Patroni demotes the leader within (\d+) s/)
+  expect(numberIn(deployed('patroni.yml'), /ttl: (\d+)/)).toBe(withinS)
 })
 
 test('each supervisor waits until the service has ended by itself', () => {

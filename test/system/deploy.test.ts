@@ -44,6 +44,9 @@ test.each([
   'PrivateTmp=yes',
   'UMask=0077',
   'DynamicUser=yes',
+  'StateDirectoryMode=0700',
+  'KillMode=mixed',
+  'OOMPolicy=continue',
   'SystemCallFilter=~@privileged @resources',
   'SystemCallFilter=setpriority',
 ])('the unit has %s', (line) => expect(lines).toContain(line))
