@@ -38,6 +38,8 @@ const send = ({ jpeg, ...key }) =>
 async function addCycle(due) {
   const cycle_id = new Date(due + 9 * 3_600_000).toISOString().replace(/[-:]/g, '').slice(0, 13)
   const cycle_time = new Date(due).toISOString()
+  // The clock was set back, and this cycle has been sent.
+  if (queue.hasResponse(cycle_id)) return
   const cycle = { cycle_id, cycle_time, ...queue.changes(cycle_time) }
   await spool.add(cycle)
   queue.mark(cycle)

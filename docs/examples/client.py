@@ -61,6 +61,8 @@ def write_cycle(due):
     """Marks and stores what changed since the last cycle, with the newest reading and snapshot of each pending post."""
     cycle = {"cycle_id": time.strftime("%Y%m%dT%H%M", time.gmtime(due + 9 * 3600)),  # The time in Korea.
              "cycle_time": time.strftime("%Y-%m-%dT%H:%M:00Z", time.gmtime(due))}
+    # The clock was set back, and this cycle has been written.
+    if db.execute("SELECT 1 FROM cycles WHERE cycle_id = ?", (cycle["cycle_id"],)).fetchone(): return
     def mark(column, where, count):
         rows = f"SELECT rowid FROM posts WHERE problem IS NULL AND {column} IS NULL AND {where} ORDER BY rowid LIMIT ?"
         db.execute(f"UPDATE posts SET {column} = ? WHERE rowid IN ({rows})", (cycle["cycle_id"], count))

@@ -55,6 +55,9 @@ export function storeScores(response) {
   candidatesMax = Math.min(1000, 2 * candidatesMax)
 }
 
+export const hasResponse = (cycleId) =>
+  db.prepare('SELECT 1 FROM responses WHERE cycle_id = ?').get(cycleId) !== undefined
+
 /** The service refused a cycle: the rows that it names are set aside, all others are in the next cycles. */
 export function takeBack(cycleId, file, { kind, fields, message }) {
   const cycle = JSON.parse(readFileSync(file, 'utf8'))

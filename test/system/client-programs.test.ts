@@ -12,7 +12,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { hourMs } from '../../src/base/index.js'
-import { jsonBodyBytesMax, type CycleResponse } from '../../src/contract/index.js'
+import { cycleIdOf, jsonBodyBytesMax, type CycleResponse } from '../../src/contract/index.js'
 import { candidate, reading, snapshot } from '../helpers/bodies.js'
 import { linkClient } from '../helpers/client-package.js'
 import { smallJpeg } from '../harness/jpeg.js'
@@ -180,6 +180,11 @@ class SetClock {
     const file = join(this.project, 'sleeps')
     const last = (): string | undefined => readFileSync(file, 'utf8').trim().split('\n').at(-1)
     await until(() => existsSync(file) && Number(last()) === this.#elapsedMs)
+  }
+
+  idsOf(minute: number): { readonly cycle_id: string; readonly cycle_time: string } {
+    const ms = this.#startMs + minute * 60_000
+    return { cycle_id: cycleIdOf(ms), cycle_time: new Date(ms).toISOString() }
   }
 
   minuteOf({ cycle_time }: CycleResponse): number {
@@ -471,13 +476,14 @@ describe.each(programs)('the client in $name', (program) => {
     async () => {
       const server = await started()
       const clock = new SetClock(projectOf(program, setClocks), 1)
-      const { stored } = await run(program, clock.project, {
+      const { crawl, postOf, stored } = await run(program, clock.project, {
         SCORING_URL: `http://127.0.0.1:${server.port}`,
         SCORING_KEY: server.key,
       })
       const minutes = (): number[] => stored().map((response) => clock.minuteOf(response))
       await clock.isIdle()
       expect(minutes()).toEqual([])
+      crawl(1)
       await clock.advanceTo(5)
       expect(minutes()).toEqual([5])
       await clock.advanceTo(9.999)
@@ -485,10 +491,12 @@ describe.each(programs)('the client in $name', (program) => {
       // The machine was suspended: this cycle is late, and the next one is not.
       await clock.advanceTo(17)
       expect(minutes()).toEqual([5, 10])
-      // No id is used twice.
-      await clock.set(9.8)
+      // An id that has a response is not used again, and its posts are not sent again.
+      await clock.set(4.8)
+      await clock.advanceTo(5)
       await clock.advanceTo(10)
       expect(minutes()).toEqual([5, 10])
+      expect(postOf(1)['sent_in']).toBe(clock.idsOf(5).cycle_id)
       await clock.advanceTo(15)
       expect(minutes()).toEqual([5, 10, 15])
       await clock.set(32)
@@ -565,6 +573,34 @@ describe.each(programs)('the client in $name', (program) => {
       await clock.advanceTo(5)
       await clock.advanceTo(5.1)
       expect(stored().map((response) => clock.minuteOf(response))).toEqual([5])
+    },
+    120_000,
+  )
+
+  test.skipIf(isMissing)(
+    'sends the posts and removals of a cycle in the next one if the service has another cycle with that id',
+    async () => {
+      const server = await started()
+      const clock = new SetClock(projectOf(program, setClocks), 1)
+      const { queue, crawl, remove, postOf, hasScored, stored } = await run(program, clock.project, {
+        SCORING_URL: `http://127.0.0.1:${server.port}`,
+        SCORING_KEY: server.key,
+      })
+      await clock.isIdle()
+      for (const postNo of [1, 2]) crawl(postNo)
+      await clock.advanceTo(5)
+      const { cycle_id, cycle_time } = clock.idsOf(10)
+      const lists = { candidates: [], engagement: [], candidate_scores: [], removals: [] }
+      expect((await server.postCycle({ cycle_id, cycle_time, ...lists })).status).toBe(200)
+      crawl(3)
+      remove(1)
+      await clock.advanceTo(10)
+      expect(stored().map((response) => clock.minuteOf(response))).toEqual([5])
+      await clock.advanceTo(15)
+      expect(hasScored(2, 3)).toBe(true)
+      const next = clock.idsOf(15).cycle_id
+      expect([postOf(3)['sent_in'], postOf(1)['removed_in']]).toEqual([next, next])
+      expect(countOf(queue, 'posts WHERE problem IS NOT NULL')).toBe(0)
     },
     120_000,
   )
