@@ -154,6 +154,33 @@ test('whether missing features may be NaN is tried one row at a time too', async
   expect(findings.find(({ member }) => member === 'missing')?.state).toBe('guessed')
 })
 
+test('a graph that runs a few rows and fails on many has no batch of one, and the reason is the question', async () => {
+  // The number of rows is an index of a table of eight.
+  const operators: Operator[] = [
+    { type: 'Shape', inputs: ['x'], outputs: ['sizes'] },
+    { type: 'Gather', inputs: ['sizes', 'first'], outputs: ['rows'] },
+    { type: 'Gather', inputs: ['table', 'rows'], outputs: ['value'] },
+    { type: 'Add', inputs: ['x', 'value'], outputs: ['sum'] },
+    sigmoid,
+  ]
+  const graph = smallGraph({
+    inputs: [feature('x')],
+    constants: [
+      { name: 'first', shape: [1], values: BigInt64Array.of(0n) },
+      { name: 'table', shape: [8], values: new Float32Array(8) },
+    ],
+    operators,
+  })
+  const { manifest, findings } = await draftOf(graph, 'views_log')
+  expect(JSON.stringify(manifest)).not.toContain('"batch"')
+  expect(findings.find(({ member }) => member === 'head.outputs')).toMatchObject({
+    state: 'needed',
+    source: expect.stringMatching(
+      /^the graph fails on a trial batch of trial posts: .*out of data bounds/,
+    ) as string,
+  })
+})
+
 test('a traced size that mixes rows with another dimension is a hidden batch of one too', async () => {
   const head = smallGraph({
     inputs: [feature('x', ['N', 2])],

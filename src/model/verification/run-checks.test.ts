@@ -163,7 +163,7 @@ describe('a model', () => {
     expect(line?.sentence).toMatch(
       /^p_up is 0 or 1 in 2 of 2 rows, a bound .*\. 2 golden cases: the largest difference/,
     )
-    expect(await goldenLine([0, 0.5], [0, 0.5])).toMatchObject({ state: 'pass' })
+    expect(await goldenLine([0, 1, 0.5], [0, 1, 0.5])).toMatchObject({ state: 'pass' })
   })
 
   test('that differs from a golden case is told so with the digits that differ, and what fewer bits need', async () => {
@@ -275,16 +275,25 @@ describe('a model', () => {
     })
   })
 
-  test('that fails on its first batch is not run again', async () => {
+  test.each([
+    'a batch of 5000 rows took longer than its time limit of 30 s',
+    'its process used 4.1 GiB of memory, more than its limit',
+    'its process ended (SIGKILL)',
+  ])('that fails on its first batch is not run again, and nothing else is said than: %s', async (reason) => {
     let calls = 0
-    const hanging: TrialModel = {
+    const failing: TrialModel = {
       ...scoring(),
-      predict: () => (calls++, Promise.reject(new ModelError('a batch took longer than its time limit'))),
+      predict: () => (calls++, Promise.reject(new ModelError(reason))),
     }
-    expect((await linesOf(hanging)).map(({ state }) => state)).toEqual([
-      'fail',
-      ...Array<string>(5).fill('skip'),
-    ])
+    const [latency, ...skipped] = await linesOf(failing)
+    expect(latency).toEqual({ check: 'latency', state: 'fail', sentence: `${reason}.` })
+    expect(skipped).toEqual(
+      ['golden', 'extremes', 'batches', 'text', 'image'].map((check) => ({
+        check,
+        state: 'skip',
+        sentence: 'Not checked: the model must score a full pool in time first.',
+      })),
+    )
     expect(calls).toBe(1)
   })
 
