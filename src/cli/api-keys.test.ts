@@ -34,6 +34,13 @@ test('a key has at most 256 characters', () => {
   expect(apiKeyRule).toContain('16 to 256 ')
 })
 
+test('a file has keys in lines and between commas, each once, and nothing around them', () => {
+  const [one, two, three] = ['1', '2', '3'].map((digit) => digit.repeat(16))
+  const file = join(mkdtempSync(join(root, 'keys-')), 'keys')
+  writeFileSync(file, `${one}, ${two}\r\n\n${three},${one}\n`)
+  expect(readKeysFile(file)).toEqual([one, two, three])
+})
+
 test('the second start uses the key of the first', () => {
   const { keys } = ensureGeneratedKey(dataDir, 'api-key')
   expect(ensureGeneratedKey(dataDir, 'api-key')).toMatchObject({ keys, created: false })

@@ -1,6 +1,6 @@
 /** What commands print: results as text for a terminal, or as JSON. */
 import { expect, test } from 'vitest'
-import { printResult, processContext } from './context.js'
+import { integerArgument, printResult, processContext } from './context.js'
 import { CommandError, reportFailure } from './failure.js'
 
 function printed(flags: { readonly json?: true }): string {
@@ -24,4 +24,13 @@ test('a failure is one line without control characters', () => {
   const error = new CommandError('the response names w\x1b[2J\n  in force\n')
   expect(reportFailure(error, {}, (line) => void lines.push(line))).toBe(1)
   expect(lines).toEqual(['understudy: the response names w [2J; in force\n'])
+})
+
+test('an integer of a flag lies in its range, both ends included', () => {
+  const parse = integerArgument(1, 9)
+  expect(['1', '2', '9'].map(parse)).toEqual([1, 2, 9])
+  for (const text of ['0', '10', '1.5', '', ' ', 'x', '-1'])
+    expect(() => parse(text), text).toThrow('It must be an integer from 1 to 9.')
+  expect(integerArgument(0)('0')).toBe(0)
+  expect(() => integerArgument(0)('-1')).toThrow('It must be an integer of at least 0.')
 })

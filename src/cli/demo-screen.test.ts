@@ -64,6 +64,16 @@ test('the commands explain the post that the model had longest before the operat
   expect(demoScreen(nothingToCompare, 80)).toContain(`npx understudy explain cat 597000001 ${data}\n`)
 })
 
+test('names in the commands are words of a shell', () => {
+  const named = { ...post(7, 300), gall_id: "a 'b' $(c)" }
+  const paths = { dataDir: 'my data/demo', modelsDir: 'my data/demo/models' }
+  const text = demoScreen({ ...demo, ...paths, posts: { earlier: [named], missed: [] } }, 80)
+  expect(text).toContain(
+    `npx understudy explain 'a '\\''b'\\'' $(c)' 7 --data-dir 'my data/demo' --models-dir 'my data/demo/models'\n`,
+  )
+  expect(text).toContain("npx understudy report --data-dir 'my data/demo'\n")
+})
+
 test('a few saved posts are too few for a verdict: the screen says so once, and compares from ten posts on', () => {
   const screenWith = (n: number): string => {
     const few = { ...model!, rank_percentile: { ...model!.rank_percentile, n } }

@@ -12,14 +12,13 @@ import {
   importDirectory,
   journalStatus,
   migrateJournal,
-  type JournalStatus,
   type TransferFacts,
 } from '../store/index.js'
 import { addSettingFlags, printResult, type CommandContext } from './context.js'
 import { keepFilesPrivate } from './data-directory.js'
 import { UsageError } from './failure.js'
+import { journalStatusText } from './journal-status-text.js'
 import { settingsOf, type Flags } from './read-settings.js'
-import { formatTable } from './text-table.js'
 
 export function addJournalCommand(program: Command, context: CommandContext): void {
   const journal = program
@@ -78,7 +77,7 @@ async function detach(flags: Flags, context: CommandContext): Promise<void> {
 
 async function status(flags: Flags, context: CommandContext): Promise<void> {
   const status = await journalStatus(urlOf(flags, context))
-  printResult(context, flags, status, () => statusText(status, context.columns()))
+  printResult(context, flags, status, () => journalStatusText(status, context.columns()))
 }
 
 async function importData(flags: Flags, context: CommandContext): Promise<void> {
@@ -126,36 +125,4 @@ function environmentOf(flags: Flags, context: CommandContext): string {
   if (environment === undefined)
     throw new UsageError('the setting environment is missing: pass --environment')
   return environment
-}
-
-function statusText(
-  { servers, synchronousStandbys, standbys, environments }: JournalStatus,
-  columns?: number,
-): string {
-  const rows = environments.map((row) => [
-    row.environment,
-    row.isComplete ? (row.owner ?? 'none') : 'import is not complete',
-    row.owner === null ? '' : `${row.leaseSLeft} s`,
-    String(row.epoch),
-    row.entryAgeS === null ? 'none' : `${row.entry}, ${row.entryAgeS} s ago`,
-    row.lastCycleId === null ? 'none' : `${row.lastCycleId}, ${row.cycles} in all`,
-  ])
-  const names = ['environment', 'owner', 'lease', 'epoch', 'newest entry', 'newest cycle']
-  const standbyLines = standbys.map(({ name, syncState, lagBytes }) =>
-    syncState === null
-      ? `PostgreSQL standby ${name}: unknown; to see more, run: grant pg_monitor to USER\n`
-      : `PostgreSQL standby ${name}: ${syncState}, ${lagBytes ?? 'unknown'} bytes behind\n`,
-  )
-  if (synchronousStandbys !== '' && standbys.length === 0)
-    standbyLines.push('no PostgreSQL standby is connected: commits wait\n')
-  const serverLines = servers.map(({ address, state }) => `PostgreSQL ${address}: ${state}\n`)
-  if (servers.filter(({ state }) => state.startsWith('primary')).length > 1)
-    serverLines.push('TWO SERVERS ARE PRIMARIES: stop the one with the lower timeline\n')
-  const quorum =
-    synchronousStandbys === ''
-      ? 'commits wait for no other PostgreSQL server: what the disk of the primary loses is lost\n'
-      : `commits wait for: ${synchronousStandbys}\n`
-  const table =
-    rows.length === 0 ? 'no environments\n' : formatTable(names, rows, { cellsMax: columns, column: 1 })
-  return `${table}${quorum}${serverLines.join('')}${standbyLines.join('')}`
 }

@@ -56,6 +56,19 @@ test('a terminal gets one line that is redrawn at most ten times a second and fi
   }
 })
 
+test('a line leaves the last column of the window free, and loses its last figures for that', () => {
+  const whole = progressLine(progress)
+  for (const [columns, shown] of [
+    [whole.length + 1, whole],
+    [whole.length, whole.slice(0, whole.lastIndexOf('  '))],
+  ] as const) {
+    const written: string[] = []
+    const write = (text: string): void => void written.push(text)
+    new ProgressDisplay({ write, isTerminal: true, columns: () => columns, now: () => 0 }).update(progress)
+    expect(written).toEqual([redraw + shown])
+  }
+})
+
 test('other outputs get a whole line every three seconds', () => {
   const { display, written, pass } = displayOn(false)
   for (let second = 0; second <= 6; second++) {

@@ -69,6 +69,35 @@ test('a directory in which an earlier cycle was another one fails, although it v
   }
 })
 
+test('cycles of which only the hashes are left are counted', async () => {
+  const { dataDir, store, hashes } = await newDirectory('one')
+  const left = 'request and response have expired, and only their hashes are left'
+  expect((await verify(dataDir, hashes[2]!)).printed).not.toContain(left)
+  await store.expiry.removeCycles([{ position: 1, keepEntry: false }])
+  await store.close()
+  expect((await verify(dataDir, hashes[2]!)).printed).toContain(`\n1 cycle: ${left}\n`)
+})
+
+test.each([
+  [100, null],
+  [101, 'and 1 more'],
+])('of %i problems the first hundred are printed', async (count, more) => {
+  const { dataDir, store, hashes } = await newDirectory('one')
+  await store.putOutcomes(
+    Array.from({ length: count }, (_, index) => ({
+      placementId: String(index),
+      // No JSON.
+      record: Uint8Array.of(0, index),
+      arrivedAtMs: 0,
+    })),
+  )
+  await store.close()
+  const { printed, failure } = await verify(dataDir, hashes[2]!)
+  expect(printed.match(/^outcomes, /gm)).toHaveLength(100)
+  expect(/^and \d+ more$/m.exec(printed)?.[0] ?? null).toBe(more)
+  expect(failure).toContain(`: ${count} problems`)
+})
+
 test('what is no hash is refused', async () => {
   const { failure } = await verify(scratchDir(), unknown.slice(1))
   expect(failure).toContain('It must have 64 hex digits.')

@@ -23,6 +23,19 @@ test.each([60, 80])('every table fits %i cells', (columns) => {
   for (const line of tables) expect(cellWidth(line), line).toBeLessThanOrEqual(columns)
 })
 
+test('a single cycle is named once, and of many movers ten are shown', () => {
+  const { cycles, scores, posts } = comparisonFixture
+  const textOf = (count: number): string =>
+    comparisonText({ ...comparison, cycles: { ...cycles, count } }, undefined)
+  expect(textOf(1)).toContain(` in cycle ${cycles.from}: ${scores} scores each, of ${posts} posts.`)
+  expect(textOf(2)).toContain(` in 2 cycles from ${cycles.from} to ${cycles.to}: `)
+  const mover = { gall_id: 'g', cycle_id: '20260302T0905', posts: 90, title: '제목' }
+  const ranks = { first_rank: 80, second_rank: 2, first_score: 0.1, second_score: 0.8 }
+  const movers = Array.from({ length: 11 }, (_, index) => ({ ...mover, ...ranks, post_no: 101 + index }))
+  const text = comparisonText({ ...comparison, movers }, undefined)
+  expect(text.match(/g\/1\d\d/g)).toEqual(movers.slice(0, 10).map(({ post_no }) => `g/${post_no}`))
+})
+
 test('each figure is that of its label and of its version', () => {
   const pooled = (low: number, distinct_scores: number): ScoreFigures => ({
     mean: low + 0.55,

@@ -275,6 +275,25 @@ test('a version that served some of the cycles is compared with the model, and v
   )
 })
 
+test('each of three versions is compared with the model, with each order by one counter, and with the others', async () => {
+  const one = [cycleBody(0, { candidates: [candidate('g', 1)], engagement: [reading('g', 1, cycleMs(0))] })]
+  const versions = ['v-1', 'v-2', 'v-3']
+  const { rankers, differences } = evaluate(await served(one), { versions })
+  const shadows = versions.map((version) => `shadow:${version}`)
+  const baselines = rankers
+    .map(({ name }) => name)
+    .filter((name) => name !== 'model' && !shadows.includes(name))
+  expect(baselines.length).toBeGreaterThan(2)
+  const [first, second, third] = shadows
+  expect(differences.map(({ a, b }) => `${a} ${b}`).sort()).toEqual(
+    [
+      ...[...shadows, ...baselines].map((b) => `model ${b}`),
+      ...shadows.flatMap((a) => baselines.map((b) => `${a} ${b}`)),
+      ...[`${first} ${second}`, `${first} ${third}`, `${second} ${third}`],
+    ].sort(),
+  )
+})
+
 /** Each cycle saves the post that the model ranks higher, after the first one, which brings the first two. */
 function agreeingCycles(saves: number): RandomHistory {
   const cycles = Array.from({ length: saves + 1 }, (_, index) => {
