@@ -2,11 +2,12 @@
  * Runs a real server as a child process on a scratch directory, and measures its resources.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { cpuMs, memoryMib } from '../test/harness/proc.js'
 import type { StageName } from '../src/contract/index.js'
 import { Client, type Address } from './client.js'
 import { freePort, projectDir } from './project.js'
@@ -26,8 +27,6 @@ const startMsMax = 60_000
 const stopMsMax = 15_000
 const errorTextMax = 4000
 const logWaitMsMax = 60_000
-/** /proc reports CPU time in hundredths of a second. */
-const clockTickMs = 10
 
 export interface ServerOptions {
   /** A built checkout. Default: this one. */
@@ -132,19 +131,9 @@ export class ServerUnderTest implements Address {
   }
 
   usage(): Usage {
-    try {
-      const proc = `/proc/${String(this.#child?.pid)}`
-      const status = readFileSync(`${proc}/status`, 'utf8')
-      // The second field, the name, may contain spaces, so fields are counted from its closing bracket.
-      const fields = readFileSync(`${proc}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
-      return {
-        cpuMs: (Number(fields[11]) + Number(fields[12])) * clockTickMs,
-        rssMib: mebibytesOf(status, 'VmRSS'),
-        rssPeakMib: mebibytesOf(status, 'VmHWM'),
-      }
-    } catch {
-      return { cpuMs: null, rssMib: null, rssPeakMib: null }
-    }
+    const { pid } = this.#child ?? {}
+    if (pid === undefined) return { cpuMs: null, rssMib: null, rssPeakMib: null }
+    return { cpuMs: cpuMs(pid), rssMib: memoryMib(pid, 'VmRSS'), rssPeakMib: memoryMib(pid, 'VmHWM') }
   }
 
   /** From the log lines of the cycles. */
@@ -191,9 +180,4 @@ export async function withServer<Result>(
   } finally {
     await server.dispose()
   }
-}
-
-function mebibytesOf(status: string, name: string): number | null {
-  const match = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)
-  return match === null ? null : Number(match[1]) / 1024
 }

@@ -174,26 +174,29 @@ class Service {
   }
 }
 
-/** A plugin that answers `/api` with the fixtures, as they are when it is called. */
+/** A plugin that answers `/api` with the fixtures, and loads the page again when they change. */
 function fixtures() {
   return {
     name: 'fixtures',
     configureServer({ middlewares, environments }) {
-      const { runner } = environments.ssr
-      middlewares.use('/api', async (request, response) => {
-        runner.clearCache()
-        const { fixtureOf, fixtureTime } = await runner.import(fixturesModule)
-        const { pathname, searchParams } = new URL(request.url, 'http://localhost')
-        if (pathname === '/events') return sendHeartbeats(response, fixtureTime)
-        const fixture = fixtureOf(pathname, searchParams)
-        response.statusCode = fixture === undefined ? 404 : 200
-        response.setHeader('Content-Type', 'application/json')
-        const unknown = { error: { code: 'not_found', message: 'there is no fixture of this path' } }
-        response.end(JSON.stringify(fixture ?? unknown))
+      middlewares.use('/api', (request, response, next) => {
+        const respond = async () => {
+          const { fixtureOf, fixtureTime } = await environments.ssr.runner.import(fixturesModule)
+          const { pathname, searchParams } = new URL(request.url, 'http://localhost')
+          if (pathname === '/events') return sendHeartbeats(response, fixtureTime)
+          const fixture = fixtureOf(pathname, searchParams)
+          response.statusCode = fixture === undefined ? 404 : 200
+          response.setHeader('Content-Type', 'application/json')
+          const unknown = { error: { code: 'not_found', message: 'there is no fixture of this path' } }
+          response.end(JSON.stringify(fixture ?? unknown))
+        }
+        respond().catch(next)
       })
     },
     hotUpdate({ file, server }) {
-      if (file.includes('/test/')) server.ws.send({ type: 'full-reload' })
+      if (!file.includes('/test/')) return
+      server.environments.ssr.runner.clearCache()
+      server.ws.send({ type: 'full-reload' })
     },
   }
 }

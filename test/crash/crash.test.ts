@@ -9,7 +9,7 @@ import { freePort, ServerProcess } from '../helpers/server-process.js'
 import { smallJpeg } from '../harness/jpeg.js'
 import { Client } from './client.js'
 import { Load } from './load.js'
-import { childrenOf, ended } from './processes.js'
+import { childrenOf, ended } from '../harness/proc.js'
 import { verifyAgainstUnkilled, verifyOnDisk, verifyOverHttp } from './verify.js'
 
 const killCount = Number(process.env['CRASH_KILLS'] ?? 20)

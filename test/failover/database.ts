@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { childrenOf, ended } from '../crash/processes.js'
+import { childrenOf, ended } from '../harness/proc.js'
 
 const execute = promisify(execFile)
 const isRoot = process.getuid?.() === 0

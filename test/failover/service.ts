@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { childrenOf, ended } from '../crash/processes.js'
+import { childrenOf, ended } from '../harness/proc.js'
 import { freePort } from '../helpers/server-process.js'
 import type { Database } from './database.js'
 import { JournalProcess, type Role } from './journal-process.js'

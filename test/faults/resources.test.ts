@@ -9,7 +9,6 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -22,7 +21,7 @@ import { openLmdbStore } from '../../src/store/index.js'
 import { pageBytes } from '../../src/store/lmdb/environment.js'
 import { cycleIdAt, cycleSample } from '../helpers/store-samples.js'
 import { Client } from '../crash/client.js'
-import { childrenOf } from '../crash/processes.js'
+import { childrenOf, descriptorCount } from '../harness/proc.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { modelsDir } from '../helpers/model-packages.js'
 import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
@@ -92,7 +91,7 @@ test.skipIf(!limitable)(
     const post = (index: number) =>
       client.send({ method: 'POST', path: '/v1/cycles', body: bytesOf(cycle(index)) })
     expect((await post(0))?.status).toBe(200)
-    const before = readdirSync(`/proc/${pid}/fd`).length
+    const before = descriptorCount(pid)!
     limit(pid, `nofile=${before}:4096`)
     const others = Array.from({ length: 20 }, () => server.call({ path: '/v1/health' }).catch(() => null))
     expect((await post(1))?.status).toBe(200)

@@ -7,7 +7,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { childrenOf } from '../crash/processes.js'
+import { childrenOf, commandOf } from '../harness/proc.js'
 import { freePort, projectDir } from './server-process.js'
 import { makeTlsFiles, opensslMissing } from './tls-files.js'
 
@@ -117,11 +117,8 @@ async function startShipped(
 
 /** Whether a worker has ended, or ends as soon as its requests have. */
 function isDraining(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('shutting down')
-  } catch {
-    return true
-  }
+  const command = commandOf(pid)
+  return command.length === 0 || command.join(' ').includes('shutting down')
 }
 
 function isListening(port: number): Promise<boolean> {

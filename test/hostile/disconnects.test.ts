@@ -3,9 +3,9 @@
  * its gauges say that nothing is held, and it serves everybody.
  */
 import { randomInt } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
+import { memoryMib } from '../harness/proc.js'
 import { heldBytesKinds, heldCallsKinds } from '../../src/server/held-resources.js'
 import { adminTokenOf, callAdmin } from '../helpers/admin-calls.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
@@ -101,15 +101,13 @@ test('after thousands of disconnects at random moments nothing is held, and ever
 test('clients that send the id of a stored cycle with a large body and disconnect take no more memory than is counted', async () => {
   const { server, gauges } = await startedWithGauges()
   expect((await server.call({ method: 'POST', path: '/v1/cycles', body: cycle })).status).toBe(200)
-  const residentMiB = (): number =>
-    Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024
-  const before = residentMiB()
+  const before = memoryMib(server.pid!, 'VmHWM')!
   const text = cycle.toString()
   const large = Buffer.from(`${text.slice(0, -1)},"padding":"${'x'.repeat(15_000_000)}"}`)
   const bytes = post('/v1/cycles', server.key, large)
   await inParallel(200, () => disconnecting(server.port, bytes, 0))
   // The bodies that are counted, each with its copy for the worker thread, which has 1 GiB of heap at most.
-  expect(residentMiB() - before).toBeLessThan(1400)
+  expect(memoryMib(server.pid!, 'VmHWM')! - before).toBeLessThan(1400)
   await expect.poll(async () => heldIn(await gauges())).toEqual([])
   expect((await server.call({ method: 'POST', path: '/v1/cycles', body: cycle })).status).toBe(200)
 })

@@ -1,11 +1,12 @@
 /**
  * The attacked server: a real process, its resources, and connections for raw bytes.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { descriptorCount, memoryMib } from '../harness/proc.js'
 import { projectDir, ServerProcess } from '../helpers/server-process.js'
 import type { LoopDelay } from './loop-delay.js'
 
@@ -74,19 +75,12 @@ export class Target {
   }
 
   resources(): ProcessResources {
-    const proc = `/proc/${String(this.server.pid)}`
-    try {
-      const status = readFileSync(`${proc}/status`, 'utf8')
-      const mib = (name: string): number =>
-        Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) / 1024
-      return {
-        descriptors: readdirSync(`${proc}/fd`).length,
-        rssMib: mib('VmRSS'),
-        privateMib: mib('RssAnon'),
-        rssPeakMib: mib('VmHWM'),
-      }
-    } catch {
-      return { descriptors: 0, rssMib: 0, privateMib: 0, rssPeakMib: 0 }
+    const pid = this.server.pid ?? 0
+    return {
+      descriptors: descriptorCount(pid) ?? 0,
+      rssMib: memoryMib(pid, 'VmRSS') ?? 0,
+      privateMib: memoryMib(pid, 'RssAnon') ?? 0,
+      rssPeakMib: memoryMib(pid, 'VmHWM') ?? 0,
     }
   }
 

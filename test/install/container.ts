@@ -7,7 +7,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { childrenOf } from '../crash/processes.js'
+import { childrenOf } from '../harness/proc.js'
 import type { Ran } from './machine.js'
 
 /** What an image says about its containers. */

@@ -3,7 +3,7 @@
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { childrenOf } from '../crash/processes.js'
+import { childrenOf } from '../harness/proc.js'
 
 const bootMsMax = 180_000
 const pollMs = 100

@@ -4,8 +4,8 @@
  * and reads are served. Server and client have one core each. Prints figures; exits with 1 if a rule is violated.
  */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { childrenOf } from '../harness/proc.js'
 import { Target } from '../hostile/target.js'
 import { sendUntilAccepted, sendAtRate } from './retrying-clients.js'
 import { quantile } from './load.js'
@@ -53,9 +53,10 @@ process.exitCode = violations.length === 0 ? 0 : 1
 
 /** Pins server and client to different cores, so that they do not compete for one. */
 function pin(server: number): void {
-  const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').trim().split(' ')
   const [first, last] = ['0', String(availableParallelism() - 1)]
-  const pids = [server, ...children.filter((pid) => pid !== '')].map((pid) => [String(pid), first] as const)
+  const pids = [server, ...childrenOf(server).map(({ pid }) => pid)].map(
+    (pid) => [String(pid), first] as const,
+  )
   for (const [pid, core] of [...pids, [String(process.pid), last] as const]) {
     const { status } = spawnSync('taskset', ['-a', '-c', '-p', core, pid])
     if (status !== 0)

@@ -2,12 +2,12 @@
  * A sample of a server's resources: its memory and that of its model processes, descriptors, the delay of its event loop
  * since the last sample, and its data file.
  */
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { open } from 'lmdb'
 import { mebibyte } from '../../src/base/index.js'
-import { childrenOf } from '../crash/processes.js'
+import { childrenOf, memoryMib } from '../harness/proc.js'
 import type { SoakClient } from './client.js'
 import type { SoakTarget } from './target.js'
 
@@ -63,14 +63,7 @@ export async function takeSample(target: SoakTarget, client: SoakClient): Promis
 
 /** Memory that no file backs, shared with children or not; 0 if the system does not report it. */
 function ownMib(pid: number): number {
-  try {
-    const status = readFileSync(`/proc/${String(pid)}/status`, 'utf8')
-    const kib = (name: string): number =>
-      Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0)
-    return (kib('RssAnon') + kib('RssShmem')) / 1024
-  } catch {
-    return 0
-  }
+  return (memoryMib(pid, 'RssAnon') ?? 0) + (memoryMib(pid, 'RssShmem') ?? 0)
 }
 
 interface PageCounts {

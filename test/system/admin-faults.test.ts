@@ -2,10 +2,10 @@
  * Faults of the admin listener: streams that nobody reads, reports in progress. Each cycle must have the results of a server
  * without an admin listener.
  */
-import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { memoryMib } from '../harness/proc.js'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
 import { adminTokenOf, callAdmin } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
@@ -68,10 +68,6 @@ async function droppedCount(): Promise<number> {
   return Number(/^understudy_event_streams_dropped_total (\d+)$/m.exec(text)?.[1])
 }
 
-function residentMiB(): number {
-  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024
-}
-
 /** Opens an event stream and reads nothing after the head. Resolves with its status; '': the connection was refused. */
 function openUnread(): Promise<string> {
   const socket = connect(adminPort, '127.0.0.1')
@@ -103,7 +99,7 @@ function openRead(): Promise<() => string> {
 }
 
 test('of 1,000 event streams 100 are open, nearly all of them unread, and no cycle changes', async () => {
-  const before = residentMiB()
+  const before = memoryMib(server.pid!, 'VmRSS')!
   const received = await openRead()
   const statuses = await Promise.all(Array.from({ length: 1000 }, openUnread))
   expect(statuses.filter((status) => status === '200')).toHaveLength(99)
@@ -119,7 +115,7 @@ test('of 1,000 event streams 100 are open, nearly all of them unread, and no cyc
   const last = cycleBody(nextCycle - 1).cycle_id
   await expect.poll(() => received().includes(`event: cycle\ndata: {"cycle_id":"${last}"`)).toBe(true)
   expect(received().match(/^event: cycle$/gm)).toHaveLength(nextCycle - first)
-  expect(residentMiB() - before).toBeLessThan(200)
+  expect(memoryMib(server.pid!, 'VmRSS')! - before).toBeLessThan(200)
 }, 120_000)
 
 test('reports in progress change no cycle', async () => {

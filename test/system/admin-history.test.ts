@@ -1,7 +1,7 @@
 /** The history on the admin listener: the report and the history of a post, as the commands print them. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { childrenOf, commandOf, environmentOf, isRunning } from '../harness/proc.js'
 import { adminTokenOf, callAdmin, type AdminReply } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
@@ -47,15 +47,9 @@ function printed(...args: string[]): unknown {
 
 /** Processes of this command that the server has started and that run. */
 function running(command: string): number[] {
-  const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8')
-  const isCommand = (pid: string): boolean => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(command)
-    } catch {
-      return false
-    }
-  }
-  return children.trim().split(' ').filter(isCommand).map(Number)
+  return childrenOf(server.pid!)
+    .map(({ pid }) => pid)
+    .filter((pid) => commandOf(pid).includes(command))
 }
 
 describe('the report', () => {
@@ -74,9 +68,9 @@ describe('the report', () => {
     await expect.poll(() => running('report').length, { interval: 5 }).toBe(1)
     // Stopped, it is in progress until this test continues it.
     process.kill(running('report')[0] ?? 0, 'SIGSTOP')
-    const own = (file: string): string => readFileSync(`/proc/${running('report')[0]}/${file}`, 'utf8')
-    expect(own('cmdline')).toContain('--max-old-space-size=1024')
-    expect(own('environ')).not.toContain('NODE_OPTIONS')
+    const [pid = 0] = running('report')
+    expect(commandOf(pid)).toContain('--max-old-space-size=1024')
+    expect(environmentOf(pid)).not.toContain('NODE_OPTIONS')
     for (const index of [7, 8, 9]) expect((await server.postCycle(body(index))).status).toBe(200)
     process.kill(running('report')[0] ?? 0, 'SIGKILL')
     expect(await reply).toMatchObject({
@@ -133,14 +127,5 @@ test('a service that stops ends the report in progress', async () => {
   process.kill(pid, 'SIGSTOP')
   expect(await server.kill('SIGTERM')).toBe(0)
   await reply
-  await expect.poll(() => isAlive(pid)).toBe(false)
+  await expect.poll(() => isRunning(pid)).toBe(false)
 })
-
-function isAlive(pid: number): boolean {
-  try {
-    // In a container there may be no process that reaps zombies.
-    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
-  } catch {
-    return false
-  }
-}

@@ -5,6 +5,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { childrenOf } from '../harness/proc.js'
 import { callAdmin } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { modelsDir as shippedDir } from '../helpers/model-packages.js'
@@ -34,11 +35,6 @@ function factsOf(pid: number): Facts | null {
   } catch {
     return null
   }
-}
-
-function childrenOf(pid: number | undefined): number[] {
-  const list = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return list.split(' ').filter(Boolean).map(Number)
 }
 
 /** Inodes of the sockets on which any process listens. */
@@ -82,7 +78,7 @@ describe.runIf(process.platform === 'linux')('a process that the service starts'
     await expect
       .poll(
         () => {
-          for (const pid of childrenOf(server.pid)) {
+          for (const { pid } of childrenOf(server.pid!)) {
             const facts = factsOf(pid)
             // Before its program begins, a child is a copy of the service.
             if (facts?.command.some((word) => word.endsWith('child.js'))) seen.set(pid, facts)
@@ -119,8 +115,8 @@ describe.runIf(process.platform === 'linux')('a process that the service starts'
   test('and the service itself open no debugger on SIGUSR1, and continue', async () => {
     await seenDuringSwap()
     // The processes of the model that served before have ended.
-    await expect.poll(() => childrenOf(server.pid).length, { timeout: 20_000 }).toBe(3)
-    const pids = [server.pid!, ...childrenOf(server.pid)]
+    await expect.poll(() => childrenOf(server.pid!).length, { timeout: 20_000 }).toBe(3)
+    const pids = [server.pid!, ...childrenOf(server.pid!).map(({ pid }) => pid)]
     const portsOf = (pid: number): string[] => {
       const listening = listeningSockets()
       return factsOf(pid)?.descriptors.flatMap(({ target }) => (listening.has(target) ? [target] : [])) ?? []
@@ -134,7 +130,7 @@ describe.runIf(process.platform === 'linux')('a process that the service starts'
       const body = cycleBody(index, { candidates: posts, engagement: [reading('g', 1, cycleMs(index))] })
       expect((await server.postCycle(body)).status).toBe(200)
     }
-    expect([server.pid, ...childrenOf(server.pid)]).toEqual(pids)
+    expect([server.pid, ...childrenOf(server.pid!).map(({ pid }) => pid)]).toEqual(pids)
     await expect.poll(() => pids.map(portsOf)).toEqual(before)
     expect(server.log).not.toContain('Debugger listening')
   })
@@ -153,7 +149,7 @@ describe.runIf(process.platform === 'linux')('a process that the service starts'
     const seen: Facts[] = []
     const settled = reply.then(() => true)
     while (!(await Promise.race([settled, new Promise((resolve) => setImmediate(resolve, false))])))
-      for (const pid of childrenOf(server.pid)) {
+      for (const { pid } of childrenOf(server.pid!)) {
         const facts = factsOf(pid)
         if (facts?.command.includes('report')) seen.push(facts)
       }

@@ -15,6 +15,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { commandOf, runningPids } from '../harness/proc.js'
 import { browserMissing, launch } from '../helpers/browser.js'
 import { projectDir } from '../helpers/project.js'
 import { scratchDir } from '../helpers/servers.js'
@@ -73,16 +74,9 @@ function start(...flags: string[]): Development {
 
 /** Command lines of processes that run something of the copy. */
 function processesOfProject(): string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => {
-      try {
-        return `${readFileSync(`/proc/${pid}/cmdline`, 'utf8')} ${realpathSync(`/proc/${pid}/cwd`)}`
-      } catch {
-        return ''
-      }
-    })
-    .filter((text) => text.includes(project))
+  return runningPids()
+    .map((pid) => commandOf(pid).join(' '))
+    .filter((command) => command.includes(project))
 }
 
 const addressOfPage = /the page: (http:\S+)/

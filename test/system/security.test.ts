@@ -2,7 +2,7 @@
  * Protection of the data (docs/security.md): limits of connections, strong TLS, files that only their owner can read, and a
  * log without secrets. Real processes.
  */
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import {
   chmodSync,
   closeSync,
@@ -17,6 +17,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { childrenOf, commandOf, environmentOf } from '../harness/proc.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
 import { smallJpeg } from '../harness/jpeg.js'
@@ -159,10 +160,12 @@ describe('files', () => {
 
 test.runIf(process.platform === 'linux')('no process that the server starts inherits its keys', async () => {
   const server = await started()
-  const list = execFileSync('ps', ['-o', 'pid=', '--ppid', String(server.pid)], { encoding: 'utf8' })
-  const children = list.split(/\s+/).filter((text) => text !== '')
+  const children = childrenOf(server.pid!)
   expect(children.length).toBeGreaterThan(0)
-  for (const pid of children) expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain(server.key)
+  for (const { pid } of children) {
+    expect(commandOf(pid)).not.toEqual([])
+    expect(environmentOf(pid)).not.toContain(server.key)
+  }
 })
 
 describe('the log', () => {
