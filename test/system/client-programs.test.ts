@@ -476,7 +476,7 @@ describe.each(programs)('the client in $name', (program) => {
     async () => {
       const server = await started()
       const clock = new SetClock(projectOf(program, setClocks), 1)
-      const { crawl, postOf, stored } = await run(program, clock.project, {
+      const { crawl, postOf, stored, errorText } = await run(program, clock.project, {
         SCORING_URL: `http://127.0.0.1:${server.port}`,
         SCORING_KEY: server.key,
       })
@@ -497,6 +497,7 @@ describe.each(programs)('the client in $name', (program) => {
       await clock.advanceTo(10)
       expect(minutes()).toEqual([5, 10])
       expect(postOf(1)['sent_in']).toBe(clock.idsOf(5).cycle_id)
+      expect(errorText()).not.toContain('failed')
       await clock.advanceTo(15)
       expect(minutes()).toEqual([5, 10, 15])
       await clock.set(32)
@@ -590,7 +591,8 @@ describe.each(programs)('the client in $name', (program) => {
       for (const postNo of [1, 2]) crawl(postNo)
       await clock.advanceTo(5)
       const { cycle_id, cycle_time } = clock.idsOf(10)
-      const lists = { candidates: [], engagement: [], candidate_scores: [], removals: [] }
+      // The conflict names the row in which the bodies differ.
+      const lists = { candidates: [candidate('g', 9)], engagement: [], candidate_scores: [], removals: [] }
       expect((await server.postCycle({ cycle_id, cycle_time, ...lists })).status).toBe(200)
       crawl(3)
       remove(1)
