@@ -4,7 +4,7 @@
  * and the lock belongs to the open file, which this process keeps. macOS locks at open (O_EXLOCK).
  */
 import { spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 
 /** The exit status of flock(1) for a file that another process has locked. */
@@ -33,7 +33,8 @@ export async function openLocked(path: string, flags: number, mode?: number): Pr
 
 function openWithLock(path: string, flags: number, mode?: number): number {
   try {
-    return openSync(path, flags | darwinExclusiveLock, mode)
+    // Without O_NONBLOCK it waits for the lock, and this process with it.
+    return openSync(path, flags | darwinExclusiveLock | constants.O_NONBLOCK, mode)
   } catch (error) {
     const isLocked = (error as NodeJS.ErrnoException).code === 'EAGAIN'
     throw isLocked ? new LockedError(`${path} is locked by another process`) : error
