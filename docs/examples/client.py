@@ -8,7 +8,7 @@ except ImportError: sys.exit("client.py needs the package requests: pip install 
 if missing := [name for name in ("SCORING_URL", "SCORING_KEY") if not os.environ.get(name)]:
     sys.exit(f"client.py needs {' and '.join(missing)} in the environment")
 url, api_key = os.environ["SCORING_URL"].rstrip("/"), os.environ["SCORING_KEY"]
-db = sqlite3.connect(os.environ.get("QUEUE_FILE", "queue.sqlite"))
+db = sqlite3.connect(os.environ.get("QUEUE_FILE", "queue.sqlite"), timeout=10)  # For the crawler, which writes too.
 # candidate, reading, snapshot, removal: rows of the contract, as JSON. sent_in, removed_in: the cycles that have them.
 db.executescript("""PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
   CREATE TABLE IF NOT EXISTS posts (gall_id TEXT, post_no INTEGER, candidate, reading, snapshot, removal, sent_in, removed_in,
