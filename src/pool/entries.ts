@@ -1,10 +1,11 @@
 /**
- * Which posts enter and leave with a cycle: candidates first, then removals (docs/contract.md, The pending pool).
+ * Which posts enter and leave with a cycle: candidates first, then removals; which candidates are new, and which were sent
+ * before (docs/contract.md, The pending pool).
  */
-import { assert, GalleryTable, type CycleColumns, type KeyColumns, type Warning } from '../contract/index.js'
-import { planCandidates } from './candidates.js'
+import { assert, type CycleColumns, GalleryTable, type KeyColumns, type Warning } from '../contract/index.js'
 import { secondRow } from './gather.js'
-import { gallIdAt, type PostKeys, type PostMap } from './post-map.js'
+import { type Column, listPostColumns } from './post-columns.js'
+import { gallIdAt, type PostKeys, PostMap } from './post-map.js'
 import { findSlot, type PoolState } from './state.js'
 import { PostWarning } from './warnings.js'
 
@@ -96,4 +97,42 @@ function keysOf({ galleries }: CycleColumns, { gallery, postNo }: KeyColumns, ro
     gallery: rows.map((row) => table.code(gallIdAt({ galleries, gallery }, row))),
     postNo: Float64Array.from(rows, (row) => postNo[row]!),
   }
+}
+
+export interface CandidatePlan {
+  /** Candidates that are not pending, each once. */
+  readonly rows: Uint32Array
+  /** The first row of each candidate, by gallery code of the request. */
+  readonly firstRows: PostMap<number, number>
+  readonly differing: PostWarning
+}
+
+/** `codes`: gallery codes of the pool for the codes of the request. */
+export function planCandidates(pool: PoolState, cycle: CycleColumns, codes: Uint32Array): CandidatePlan {
+  const { candidates, galleries } = cycle
+  const { count, gallery, postNo } = candidates
+  const firstRows = new PostMap<number, number>()
+  const differing = new PostWarning('candidate_changed')
+  const pending = listPostColumns(pool.posts)
+  const sent = listPostColumns(candidates)
+  const rows = new Uint32Array(count)
+  let entering = 0
+  for (let row = 0; row < count; row++) {
+    const request = gallery[row]!
+    const number = postNo[row]!
+    const slot = findSlot(pool, codes[request]!, number, 0)
+    const first = firstRows.get(request, number)
+    if (first === undefined) firstRows.set(request, number, row)
+    if (slot < 0 && first === undefined) rows[entering++] = row
+    else if (!(slot < 0 ? sameRow(sent, first ?? -1, sent, row) : sameRow(pending, slot, sent, row)))
+      differing.add(galleries[request]!, number)
+  }
+  return { rows: rows.subarray(0, entering), firstRows, differing }
+}
+
+function sameRow(a: readonly Column[], rowA: number, b: readonly Column[], rowB: number): boolean {
+  return a.every((column, i) => {
+    const [x, y] = [column[rowA]!, b[i]![rowB]!]
+    return x === y || (isNaN(x) && isNaN(y))
+  })
 }

@@ -4,7 +4,7 @@
 export type { CyclePlan } from './plan.js'
 export { Pool } from './pool.js'
 export { gallIdAt, PostMap, type PostKeys } from './post-map.js'
-export type { PoolInputs, ScoringInputs } from './scoring-inputs.js'
+export type { PoolInputs, ScoringInputs } from './scoring.js'
 export { emptyPool, SlotIndex, stateProblem, type PoolState } from './state.js'
 export { Tombstones, type Departure } from './tombstones.js'
 export { PostWarning, shortPostName } from './warnings.js'

@@ -25,5 +25,5 @@ export async function readCandidates(
     throw new Error(`cycle ${position} is kept without its candidates`)
   const { row_start, row_end } = readCycleTable(record, 'candidates')
   const json = await unpackRequest(request)
-  return rows.map((row) => json.slice(row_start[row], row_end[row]))
+  return rows.map((row) => json.subarray(row_start[row], row_end[row]))
 }
