@@ -82,7 +82,10 @@ const processRule = {
 }
 const sourceRules = [...backgroundRules, processRule]
 
-/** The import rules of one folder. */
+/** Folders of a folder, and theirs. */
+const depths = [0, 1, 2, 3]
+
+/** The import rules of one folder. A folder of it may have the name of another folder: how far up a path leads tells them apart. */
 function importRules(folder) {
   const allowed = Object.keys(levels).filter(
     (other) =>
@@ -91,8 +94,8 @@ function importRules(folder) {
   const forbidden = Object.keys(levels).filter((other) => !allowed.includes(other))
   const others = Object.keys(levels).filter((other) => other !== folder)
   const files = singleFiles[folder] ?? ''
-  return {
-    files: [`src/${folder}/**/*.{ts,tsx}`],
+  return depths.map((depth) => ({
+    files: [`src/${folder}/${'*/'.repeat(depth)}*.{ts,tsx}`],
     rules: {
       'no-restricted-imports': [
         'error',
@@ -102,18 +105,18 @@ function importRules(folder) {
             .map(([name, owner]) => ({ name, message: `src/${owner} wraps this package.` })),
           patterns: [
             {
-              regex: `^(\\.\\./)+(?!${files})(${forbidden.join('|')})(/|$)`,
+              regex: `^(\\.\\./){${depth + 1}}(?!${files})(${forbidden.join('|')})(/|$)`,
               message: `src/${folder} may not import this folder: imports point down the levels.`,
             },
             {
-              regex: `^(\\.\\./)+(?!${files}(${others.join('|')})/index\\.js$)(${others.join('|')})/`,
+              regex: `^(\\.\\./){${depth + 1}}(?!${files}(${others.join('|')})/index\\.js$)(${others.join('|')})/`,
               message: 'Other folders are imported through their index.js.',
             },
           ],
         },
       ],
     },
-  }
+  }))
 }
 
 export default defineConfig(
@@ -141,7 +144,7 @@ export default defineConfig(
     },
   },
   { linterOptions: { noInlineConfig: true, reportUnusedDisableDirectives: 'error' } },
-  ...Object.keys(levels).map(importRules),
+  ...Object.keys(levels).flatMap(importRules),
   {
     files: ['src/**/*.{ts,tsx}'],
     ignores: ['**/*.test.ts'],

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 const rounds = 5
 const root = fileURLToPath(new URL('..', import.meta.url))
 const npm = ['npm', 'run', 'build']
-const vitest = ['scripts/pinned', 'vitest', 'run', '--project', 'pure', 'src/cli/format.test.ts']
+const vitest = ['scripts/pinned', 'vitest', 'run', '--project', 'pure', 'src/cli/text/format.test.ts']
 
 function time([program, ...args]) {
   const started = performance.now()
@@ -40,6 +40,6 @@ report(
   'nothing changed',
   Array.from({ length: rounds }, () => time(npm)),
 )
-report('one line of the server', timeAfterChange('src/cli/format.ts', npm))
+report('one line of the server', timeAfterChange('src/cli/text/format.ts', npm))
 report('one line of the page', timeAfterChange('src/page/format.ts', npm))
-report('one unit test after a change', timeAfterChange('src/cli/format.ts', vitest))
+report('one unit test after a change', timeAfterChange('src/cli/text/format.ts', vitest))

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { validate } from 'dockerfile-utils'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { checkVariables } from '../src/cli/read-settings.js'
+import { checkVariables } from '../src/cli/settings/read-settings.js'
 import { projectDir } from './helpers/project.js'
 import { makeTlsFiles, opensslMissing } from './helpers/tls-files.js'
 

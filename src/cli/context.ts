@@ -3,7 +3,7 @@
  */
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { codeOf } from '../base/index.js'
-import type { DisplayTarget } from './progress-display.js'
+import type { DisplayTarget } from './text/progress-display.js'
 import {
   flagOf,
   defaultTextOf,
@@ -12,7 +12,7 @@ import {
   settingsTable,
   type SettingName,
 } from '../settings/index.js'
-import { plainLines } from './text-table.js'
+import { plainLines } from './text/text-table.js'
 
 export interface CommandContext {
   readonly env: NodeJS.ProcessEnv

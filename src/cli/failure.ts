@@ -2,7 +2,7 @@
  * Errors of commands: one line on stderr and an exit code. The stack is printed only when UNDERSTUDY_DEBUG is set.
  */
 import { messageOf } from '../base/index.js'
-import { inOneLine } from './text-table.js'
+import { inOneLine } from './text/text-table.js'
 
 export const exitCode = { ok: 0, failure: 1, usage: 2 } as const
 

@@ -14,6 +14,7 @@ export {
 export { evaluate } from './evaluation/evaluate.js'
 export { notablePosts, type NotablePost, type NotablePosts } from './evaluation/notable-posts.js'
 export { explainPost } from './explain/explain-post.js'
+export { featureMatrices } from './export/export-features.js'
 export { exportStore, type ExportOptions } from './export/export-store.js'
 export { queryExport, tablesIn, viewSql, type QueryResult } from './export/query.js'
 export { QueryError } from './export/reading-statement.js'

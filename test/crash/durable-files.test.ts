@@ -23,7 +23,7 @@ interface Event {
 function record(directory: string, script: string, ...args: readonly string[]): Event[] {
   const log = join(scratchDir(), 'strace.log')
   const modules = [
-    ...['dist/store/index.js', 'test/helpers/store-samples.ts', 'dist/cli/api-keys.js'],
+    ...['dist/store/index.js', 'test/helpers/store-samples.ts', 'dist/cli/settings/api-keys.js'],
     'dist/client/spool.js',
   ].map((name) => new URL(`../../${name}`, import.meta.url).href)
   const source = `

@@ -25,7 +25,7 @@ import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vit
 import { executable as understudy, freePort, projectDir } from '../helpers/server-process.js'
 import { makeTlsFiles, opensslMissing } from '../helpers/tls-files.js'
 import { openLmdbStore } from '../../src/store/index.js'
-import { ensureGeneratedKey } from '../../src/cli/api-keys.js'
+import { ensureGeneratedKey } from '../../src/cli/settings/api-keys.js'
 import { packageVersion } from '../../src/cli/package-info.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-commands-'))

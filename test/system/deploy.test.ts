@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { checkVariables } from '../../src/cli/read-settings.js'
+import { checkVariables } from '../../src/cli/settings/read-settings.js'
 import { projectDir } from '../helpers/project.js'
 import { scratchDir } from '../helpers/servers.js'
 

@@ -23,7 +23,7 @@ test('startup on a port in use leaves no handle open that keeps the process aliv
     UNDERSTUDY_LOG_LEVEL: 'info',
   }
   const script = `
-    import { readSettings } from '${join(projectDir, 'dist/cli/read-settings.js')}'
+    import { readSettings } from '${join(projectDir, 'dist/cli/settings/read-settings.js')}'
     import { startServer } from '${join(projectDir, 'dist/server/index.js')}'
     const { settings } = readSettings({ flags: {}, env: ${JSON.stringify(env)}, directory: '/' })
     await startServer(settings).catch((error) => console.log(error.message))`

@@ -6,8 +6,8 @@ import type { Command } from 'commander'
 import { explainPost, failures, historySettingNames } from '../../history/index.js'
 import { addSettingFlags, integerArgument, printResult, type CommandContext } from '../context.js'
 import { explanationText } from './explain-text.js'
-import { withModels } from '../models/loaded-models.js'
-import type { Flags } from '../read-settings.js'
+import { withModels } from '../store/open-store.js'
+import type { Flags } from '../settings/read-settings.js'
 
 export function addExplainCommand(program: Command, context: CommandContext): void {
   const command = program

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { explanationFixture } from '../../../test/helpers/report-fixtures.js'
 import type { Explanation } from '../../contract/index.js'
 import { explanationText, sparkline } from './explain-text.js'
-import { cellWidth } from '../text-table.js'
+import { cellWidth } from '../text/text-table.js'
 
 const { explained } = explanationFixture
 const cycle = (n: number) => ({

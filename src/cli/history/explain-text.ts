@@ -11,8 +11,8 @@ import {
   type Explanation,
   type Weights,
 } from '../../contract/index.js'
-import { inputNumber, signed, tableText } from '../data-table.js'
-import { formatTable, inOneLine } from '../text-table.js'
+import { inputNumber, signed, tableText } from '../text/data-table.js'
+import { formatTable, inOneLine } from '../text/text-table.js'
 
 /** Cycles of the table; all are in the JSON. */
 const cyclesShown = 12

@@ -1,7 +1,7 @@
 /** The report as text: each figure and interval is that of its label. All values of the fixture differ. */
 import { describe, expect, test } from 'vitest'
 import { reportFixture } from '../../../test/helpers/report-fixtures.js'
-import { cellWidth } from '../text-table.js'
+import { cellWidth } from '../text/text-table.js'
 import { pickSentences, reportText, windowSentence } from './report-text.js'
 
 /** Lines with two spaces between cells. */

@@ -7,8 +7,8 @@ import {
   type Ranker,
   type Report,
 } from '../../contract/index.js'
-import { cellText, paragraphs, tableText } from '../data-table.js'
-import { count, counted, kstTime, minutes } from '../format.js'
+import { cellText, paragraphs, tableText } from '../text/data-table.js'
+import { count, counted, kstTime, minutes } from '../text/format.js'
 
 /** `columns`: width of the terminal. */
 export function reportText(report: Report, columns: number | undefined): string {

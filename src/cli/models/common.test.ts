@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readSettings } from '../read-settings.js'
+import { readSettings } from '../settings/read-settings.js'
 import { historySettingNames, sessionSettingNames } from '../../history/index.js'
 import { loadOptions } from './common.js'
 

@@ -6,11 +6,11 @@ import { compareVersions, failures, lastCycles } from '../../history/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
 import { printResult, type CommandContext } from '../context.js'
 import { UsageError } from '../failure.js'
-import type { Flags } from '../read-settings.js'
-import { rangeOf } from './common.js'
+import type { Flags } from '../settings/read-settings.js'
+import { rangeOf } from '../store/open-store.js'
 import { comparisonText } from './comparison-text.js'
 import { excludedInputText } from './golden.js'
-import { withModels } from './loaded-models.js'
+import { withModels } from '../store/open-store.js'
 
 const cyclesDefault = 12
 export const comparedCyclesMax = 2016

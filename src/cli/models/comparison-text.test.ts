@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { comparisonFixture } from '../../../test/helpers/report-fixtures.js'
 import type { Comparison, ScoreFigures } from '../../contract/index.js'
 import { quantileShares } from '../../history/index.js'
-import { cellWidth } from '../text-table.js'
+import { cellWidth } from '../text/text-table.js'
 import { comparisonText } from './comparison-text.js'
 
 const figures = {

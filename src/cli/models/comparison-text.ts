@@ -11,9 +11,9 @@ import {
   type MoverFigures,
 } from '../../contract/index.js'
 import { overlapDepths, quantileShares, scoreSources } from '../../history/index.js'
-import { tableText } from '../data-table.js'
-import { counted, number, percent } from '../format.js'
-import { formatTable } from '../text-table.js'
+import { tableText } from '../text/data-table.js'
+import { counted, number, percent } from '../text/format.js'
+import { formatTable } from '../text/text-table.js'
 
 const moversShown = 10
 const titleColumn = 4

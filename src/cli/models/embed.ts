@@ -9,9 +9,9 @@ import { normaliseImage } from '../../images/index.js'
 import { encodeImages, encodeTexts, readEncoders, type Encoding } from '../../model/index.js'
 import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageLine, UsageError } from '../failure.js'
-import { count } from '../format.js'
-import { settingsOf, type Flags } from '../read-settings.js'
-import { labelledLines } from '../text-table.js'
+import { count } from '../text/format.js'
+import { settingsOf, type Flags } from '../settings/read-settings.js'
+import { labelledLines } from '../text/text-table.js'
 import { loadOptions } from './common.js'
 
 const labelCells = 10

@@ -4,21 +4,14 @@
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { replayCycles, type ReplayedCycle } from '../../history/index.js'
-import {
-  catalogue,
-  compileFeatures,
-  featureGroups,
-  findFeature,
-  nearestFeature,
-  type Feature,
-} from '../../model/index.js'
+import { featureMatrices, replayCycles, type ReplayedCycle } from '../../history/index.js'
+import { catalogue, featureGroups, findFeature, nearestFeature, type Feature } from '../../model/index.js'
 import { gallIdAt } from '../../pool/index.js'
 import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageLine, UsageError } from '../failure.js'
-import { formatTable } from '../text-table.js'
-import { settingsOf, type Flags } from '../read-settings.js'
-import { rangeOf, withStore } from './common.js'
+import { formatTable } from '../text/text-table.js'
+import { settingsOf, type Flags } from '../settings/read-settings.js'
+import { rangeOf, withStore } from '../store/open-store.js'
 
 const keyColumns = ['cycle_id', 'gall_id', 'post_no']
 
@@ -54,7 +47,7 @@ export async function writeMatrix(flags: MatrixFlags, context: CommandContext): 
   const { from, to = from, missing } = flags
   const features = flags.features === undefined ? catalogue : chosenFeatures(flags.features)
   const file = resolve(context.directory, flags.out)
-  const fill = compileFeatures(features, missing)
+  const matrixOf = featureMatrices(features, missing)
   await withStore(settings.dataDir, async (store) => {
     const range = rangeOf(store, from, to)
     const out = openFile(file)
@@ -62,7 +55,7 @@ export async function writeMatrix(flags: MatrixFlags, context: CommandContext): 
     try {
       writeSync(out, `${[...keyColumns, ...features.map(({ name }) => name)].join(',')}\n`)
       for await (const cycle of replayCycles(store, range)) {
-        const lines = linesOf(cycle, features.length, fill)
+        const lines = linesOf(cycle, features.length, matrixOf(cycle))
         rowCount += lines.length
         writeSync(out, lines.join(''))
       }
@@ -93,14 +86,8 @@ function openFile(file: string): number {
   }
 }
 
-function linesOf(
-  { cycle, plan, inputState }: ReplayedCycle,
-  width: number,
-  fill: ReturnType<typeof compileFeatures>,
-): string[] {
+function linesOf({ cycle, plan }: ReplayedCycle, width: number, matrix: Float32Array): string[] {
   const { scoring, next } = plan
-  const matrix = new Float32Array(scoring.count * width)
-  fill({ ...scoring, ...inputState }, matrix)
   return Array.from({ length: scoring.count }, (_, row) => {
     const slot = scoring.slots[row]!
     const values = Array.from(matrix.subarray(row * width, (row + 1) * width), cell)

@@ -5,7 +5,7 @@
 import { Option, type Command } from 'commander'
 import { manifestSchemaText } from '../../model/index.js'
 import { addSettingFlags, integerArgument, numberArgument, type CommandContext } from '../context.js'
-import type { Flags } from '../read-settings.js'
+import type { Flags } from '../settings/read-settings.js'
 import type { SettingName } from '../../settings/index.js'
 import { activate, shadow } from './activate.js'
 import { historySettingNames, sessionSettingNames } from '../../history/index.js'

@@ -22,9 +22,10 @@ import { isPresent, writeFileDurably } from '../../base/index.js'
 import { shellWord } from '../../settings/index.js'
 import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageLine, UsageError } from '../failure.js'
-import { settingsOf, type Flags } from '../read-settings.js'
-import { fitCells, formatTable, labelledLines } from '../text-table.js'
-import { loadOptions, messageLog } from './common.js'
+import { settingsOf, type Flags } from '../settings/read-settings.js'
+import { fitCells, formatTable, labelledLines } from '../text/text-table.js'
+import { loadOptions } from './common.js'
+import { messageLog } from '../store/open-store.js'
 
 const scriptName = 'golden_cases.py'
 const scriptFile = fileURLToPath(new URL(`../../../models/${scriptName}`, import.meta.url))

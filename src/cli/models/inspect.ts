@@ -24,8 +24,8 @@ import {
 import type { Settings } from '../../settings/index.js'
 import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageLine } from '../failure.js'
-import { settingsOf, type Flags } from '../read-settings.js'
-import { labelledLines } from '../text-table.js'
+import { settingsOf, type Flags } from '../settings/read-settings.js'
+import { labelledLines } from '../text/text-table.js'
 import { chosenVersion } from './common.js'
 
 const labelCells = 14

@@ -17,8 +17,8 @@ import {
 } from '../../model/index.js'
 import { printResult, type CommandContext } from '../context.js'
 import { CommandError, messageLine } from '../failure.js'
-import { settingsOf, type Flags } from '../read-settings.js'
-import { formatTable } from '../text-table.js'
+import { settingsOf, type Flags } from '../settings/read-settings.js'
+import { formatTable } from '../text/text-table.js'
 import { noteOther, otherModelsDir } from './common.js'
 
 /** The JSON form, without the facts of the package if its manifest is not valid. */

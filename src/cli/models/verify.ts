@@ -6,8 +6,8 @@ import type { CheckLine, VerificationReport } from '../../contract/index.js'
 import { verifyPackage, type VerifyOptions } from '../../model/index.js'
 import type { CommandContext } from '../context.js'
 import { CommandError, UsageError } from '../failure.js'
-import { settingsOf, type Flags } from '../read-settings.js'
-import { labelledLines } from '../text-table.js'
+import { settingsOf, type Flags } from '../settings/read-settings.js'
+import { labelledLines } from '../text/text-table.js'
 import { chosenVersion, loadOptions } from './common.js'
 
 const stateCells = 6

@@ -1,16 +1,29 @@
 /**
- * Features of the scored posts of exported cycles, from a replay.
+ * Features of the scored posts of stored cycles, from a replay: the columns of an export, and the rows of `models matrix`.
  */
-import { compileFeatures, type Feature, type FillFeatures, type MissingValues } from '../../model/index.js'
+import { compileFeatures, type Feature, type MissingValues } from '../../model/index.js'
 import { gallIdAt } from '../../pool/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { replayAt, replayCycles, type ReplayedCycle } from '../replay.js'
 import type { Staging } from './staging.js'
 
+/** Computes the features of all scored posts of a cycle, row by row. */
+export function featureMatrices(
+  features: readonly Feature[],
+  missing: MissingValues,
+): (cycle: ReplayedCycle) => Float32Array {
+  const fill = compileFeatures(features, missing)
+  return ({ plan: { scoring }, inputState }) => {
+    const matrix = new Float32Array(scoring.count * features.length)
+    fill({ ...scoring, ...inputState }, matrix)
+    return matrix
+  }
+}
+
 export class ExportedFeatures {
   readonly #staging: Staging
   readonly #features: readonly Feature[]
-  readonly #fill: FillFeatures
+  readonly #matrixOf: (cycle: ReplayedCycle) => Float32Array
   readonly #replays: AsyncGenerator<ReplayedCycle>
 
   /** `cycles`: those that will be read, in order of arrival. */
@@ -22,7 +35,7 @@ export class ExportedFeatures {
   ) {
     this.#staging = staging
     this.#features = features
-    this.#fill = compileFeatures(features, missing)
+    this.#matrixOf = featureMatrices(features, missing)
     const [from, to] = [cycles[0]?.position ?? 1, cycles.at(-1)?.position ?? 0]
     this.#replays = replayCycles(store, { from, to })
   }
@@ -31,10 +44,9 @@ export class ExportedFeatures {
   async columns(position: Position, posts: Int32Array): Promise<Record<string, Float32Array>> {
     const width = this.#features.length
     if (width === 0) return {}
-    const { plan, inputState } = await replayAt(this.#replays, position)
-    const { scoring, next } = plan
-    const matrix = new Float32Array(scoring.count * width)
-    this.#fill({ ...scoring, ...inputState }, matrix)
+    const replayed = await replayAt(this.#replays, position)
+    const { scoring, next } = replayed.plan
+    const matrix = this.#matrixOf(replayed)
     const rowOf = new Map<number, number>()
     for (let row = 0; row < scoring.count; row++) {
       const slot = scoring.slots[row]!

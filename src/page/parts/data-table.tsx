@@ -1,4 +1,4 @@
-/** The tables of the contract on the page: how a cell of each kind is drawn. `cli/data-table.ts` writes the same ones as text. */
+/** The tables of the contract on the page: how a cell of each kind is drawn. `cli/text/data-table.ts` writes the same ones as text. */
 import type { ComponentChildren } from 'preact'
 import { inputLabel } from '../../contract/input-words.js'
 import {
