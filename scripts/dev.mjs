@@ -3,6 +3,7 @@
 // change at once, and passes `/api` on.
 //   npm run dev -- --fixtures    the page alone, with the responses of its tests
 //   npm run dev -- --inspect     with a debugger for the service, at the address that Node prints
+import { Buffer } from 'node:buffer'
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
@@ -186,9 +187,10 @@ function fixtures() {
           if (pathname === '/events') return sendHeartbeats(response, fixtureTime)
           const fixture = fixtureOf(pathname, searchParams)
           response.statusCode = fixture === undefined ? 404 : 200
-          response.setHeader('Content-Type', 'application/json')
+          const isImage = Buffer.isBuffer(fixture)
+          response.setHeader('Content-Type', isImage ? 'image/jpeg' : 'application/json')
           const unknown = { error: { code: 'not_found', message: 'there is no fixture of this path' } }
-          response.end(JSON.stringify(fixture ?? unknown))
+          response.end(isImage ? fixture : JSON.stringify(fixture ?? unknown))
         }
         respond().catch(next)
       })

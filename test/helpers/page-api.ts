@@ -8,6 +8,7 @@ import type {
   StoredPage,
   VerificationReport,
 } from '../../src/contract/index.js'
+import { smallJpeg } from '../harness/jpeg.js'
 import {
   callFixture,
   leftFixture,
@@ -40,6 +41,7 @@ const stored: StoredPage = {
   oldest: 7,
   newest: 7,
 }
+const image = await smallJpeg(200)
 const lists: Readonly<Record<string, object>> = { calls, other, stored }
 const series: Series = { points: [pointFixture(0), pointFixture(1)] }
 const verification: VerificationReport = {
@@ -62,6 +64,7 @@ const responses: readonly (readonly [path: RegExp, response: (query: URLSearchPa
   [/^\/left$/, () => leftFixture],
   [/^\/posts\/[^/]+\/\d+$/, () => postFixture],
   [/^\/posts\/[^/]+\/\d+\/history$/, () => explanationFixture],
+  [/^\/posts\/[^/]+\/\d+\/images\/\d+$/, () => image],
   [/^\/report$/, () => reportFixture],
   [/^\/models$/, () => modelsFixture],
   [/^\/models\/[^/]+\/checks$/, () => verification],
@@ -70,7 +73,7 @@ const responses: readonly (readonly [path: RegExp, response: (query: URLSearchPa
   [/^\/cycles\/\w+$/, () => storedFixture],
 ]
 
-/** `path`: what follows `/api`. Undefined: it has no fixture. */
+/** JSON, or the bytes of a JPEG. `path`: what follows `/api`. Undefined: it has no fixture. */
 export function fixtureOf(path: string, query: URLSearchParams): unknown {
   return responses.find(([pattern]) => pattern.test(path))?.[1](query)
 }

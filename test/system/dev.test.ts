@@ -27,7 +27,17 @@ let project: string
 beforeEach(() => {
   project = realpathSync(scratchDir())
   const files = readdirSync(projectDir).filter((name) => /\.(json|gyp|ts)$|^\.npmrc$/.test(name))
-  for (const name of [...files, 'bin', 'build/Release', 'dist', 'models', 'scripts', 'src', 'test/helpers'])
+  for (const name of [
+    ...files,
+    'bin',
+    'build/Release',
+    'dist',
+    'models',
+    'scripts',
+    'src',
+    'test/harness',
+    'test/helpers',
+  ])
     cpSync(join(projectDir, name), join(project, name), { recursive: true })
   symlinkSync(join(projectDir, 'node_modules'), join(project, 'node_modules'))
 })
@@ -99,6 +109,8 @@ test.skipIf(browserMissing)(
       await page.locator('main h1').first().waitFor({ state: 'attached' })
     }
     expect(problems).toEqual([])
+    const image = await page.request.get('/api/posts/g/77/images/1')
+    expect(image.headers()['content-type']).toBe('image/jpeg')
     await page.goto('/#/models')
     await page.getByText('/srv/models').waitFor()
     change('test/helpers/page-fixtures.ts', '/srv/models', '/srv/changed-models')
