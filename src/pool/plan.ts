@@ -12,12 +12,11 @@ import {
 } from '../contract/index.js'
 import { planEntries, type Entries } from './entries.js'
 import { keepReadings, keepSnapshots, latestRows } from './readings.js'
-import { codesIn, nextKeys } from './next-keys.js'
 import { gatherFloat64, Sources } from './gather.js'
 import { gatherPosts } from './post-columns.js'
 import { PostMap } from './post-map.js'
 import { slotOutcomes, type PoolInputs } from './scoring.js'
-import type { PoolState } from './state.js'
+import { codesIn, nextKeys, type PoolState } from './state.js'
 import type { Tombstones } from './tombstones.js'
 import { PostWarning, unknownFieldWarnings } from './warnings.js'
 
