@@ -122,7 +122,7 @@ def predict(manifest, features, vectors):
         session = onnxruntime.InferenceSession(str(PACKAGE / graph["file"]), providers=["CPUExecutionProvider"])
         feeds = {}
         for matrix, names in graph["inputs"].items():
-            feeds.update([(names, matrices[matrix])] if isinstance(names, str) else parts(session, names, features))
+            feeds.update([(names, matrices[matrix])] if isinstance(names, str) else split(session, names, features))
         size = graph.get("batch", len(features))
         for head, output in graph["outputs"].items():
             parts = [run(session, feeds, output, start, size) for start in range(0, len(features), size)]
@@ -130,7 +130,7 @@ def predict(manifest, features, vectors):
     return {head: computed[head] for head in HEADS if head in computed}
 
 
-def parts(session, names, features):
+def split(session, names, features):
     """The inputs of a list: each takes as many features as it has columns; the only one that does not state them takes the rest."""
     shapes = {port.name: port.shape for port in session.get_inputs()}
     widths = [1 if len(shapes[name]) == 1 else shapes[name][1] for name in names]

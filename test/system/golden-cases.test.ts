@@ -102,11 +102,12 @@ test.skipIf(path === undefined)(
     // Of this feature the value for missing inputs is not 0.
     const [file, rows] = [join(directory, 'manifest.json'), join(directory, 'rows.csv')]
     const drafted = JSON.parse(readFileSync(file, 'utf8')) as Manifest
-    const features = ['up_share_smoothed', ...(drafted.features ?? []).slice(1)]
+    const share = 'up_share_smoothed'
+    const features = [share, ...(drafted.features ?? []).slice(1)]
     const manifest: Manifest = { ...drafted, features, draft: [], missing: 'imputed' }
     writeFileSync(file, JSON.stringify(manifest))
     const lines = readFileSync(join(directory, 'train.csv'), 'utf8').trimEnd().split('\n').slice(1)
-    const header = 'up_share_smoothed,up_log,up_per_view,created_age_log'
+    const header = `${share},up_log,up_per_view,created_age_log`
     writeFileSync(rows, `${header}\n${lines.map((line) => line.replace(/^[^,]*/, '')).join('\n')}\n`)
     const [script, out] = [join(directory, 'golden_cases.py'), join(directory, 'from-training.json')]
     expect(attempt(script, rows, '--out', out).stderr).toMatch(/has an empty cell: write .* --catalogue/)
@@ -114,13 +115,68 @@ test.skipIf(path === undefined)(
     writeFileSync(catalogue, models('features', '--json').stdout)
     run(script, rows, '--catalogue', catalogue, '--out', out)
     const { cases } = JSON.parse(readFileSync(out, 'utf8')) as Delivery
-    expect(cases.map(({ features: values }) => values['up_share_smoothed'])).toEqual(cases.map(() => null))
+    expect(cases.map(({ features: values }) => values[share])).toEqual(cases.map(() => null))
     // The cases decide between the two values of a missing one, if that was guessed.
     writeFileSync(file, JSON.stringify({ ...manifest, draft: ['missing'], missing: 'nan' }))
     models('init', directory, '--golden', out)
     expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ missing: 'imputed' })
     expect(JSON.parse(readFileSync(file, 'utf8'))).not.toHaveProperty('draft')
     expect(models('verify', 'trees').stdout).toMatch(/\nPASS {2}golden {7}20 golden cases/)
+  },
+)
+
+test.skipIf(path === undefined).each([
+  ['stated', 2],
+  ['free', 'k'],
+])(
+  'inputs take their part of the features, and what is served for missing ones; columns: %s',
+  (_, columns) => {
+    const directory = join(modelsDir, 'parts')
+    mkdirSync(directory)
+    const rate = 'up_share_smoothed'
+    const head = smallGraph({
+      inputs: [
+        { name: 'age', shape: ['N', 1] },
+        { name: 'num', shape: ['N', columns] },
+      ],
+      constants: [{ name: 'factors', shape: [2, 1], values: Float32Array.of(0.5, -0.25) }],
+      operators: [
+        { type: 'MatMul', inputs: ['num', 'factors'], outputs: ['weighted'] },
+        { type: 'Add', inputs: ['weighted', 'age'], outputs: ['sum'] },
+        { type: 'Sigmoid', inputs: ['sum'], outputs: ['probs'] },
+      ],
+    })
+    const manifest: Manifest = {
+      model_version: 'parts',
+      kind: 'trained',
+      features: [rate, { name: rate, transform: 'log1p' }, 'created_age_log'],
+      head: {
+        file: 'head.onnx',
+        sha256: sha256(head),
+        inputs: { features: ['num', 'age'] },
+        outputs: { p_views: { name: 'probs' } },
+      },
+    }
+    writeFileSync(join(directory, 'head.onnx'), head)
+    writeFileSync(join(directory, 'manifest.json'), JSON.stringify(manifest))
+    copyFileSync(join(projectDir, 'models/golden_cases.py'), join(directory, 'golden_cases.py'))
+    const [rows, out] = [join(directory, 'rows.csv'), join(directory, 'from-training.json')]
+    const share = (sum: number): number => 1 / (1 + Math.exp(-sum))
+    const lines = [
+      `${rate},log1p(${rate}),created_age_log,p_views`,
+      `1,2,3,${share(3)}`,
+      `2,1,0.5,${share(1.25)}`,
+      // The values for missing inputs: a half, and its logarithm.
+      `,,1,${share(1.25 - Math.log1p(0.5) / 4)}`,
+    ]
+    writeFileSync(rows, `${lines.join('\n')}\n`)
+    const catalogue = join(directory, 'catalogue.json')
+    writeFileSync(catalogue, models('features', '--json').stdout)
+    expect(run(join(directory, 'golden_cases.py'), rows, '--catalogue', catalogue, '--out', out)).toMatch(
+      /differ by at most \S+e-0[789]\n/,
+    )
+    models('init', directory, '--golden', out)
+    expect(models('verify', 'parts').stdout).toMatch(/\nPASS {2}golden {7}3 golden cases/)
   },
 )
 
