@@ -83,7 +83,7 @@ function partsOf(problems: readonly object[] = [], givenChecks?: readonly Check[
       pendingCount: 4321,
       queuedCount: 2,
       embeddingBacklog: { texts: 71, images: 72, quarantined: 73 },
-      weights: { versionAt: () => 'weights-3' },
+      weights: { inForceAt: () => ({ version: 'weights-3' }) },
       models: { shadows: { skippedCount: 74 } },
       failures: { current: { cycleCount: 78 } },
       clocks: { smallestMs: () => 77_500, refused: () => null },
