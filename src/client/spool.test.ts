@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { cycleBody, cycleMs } from '../../test/helpers/bodies.js'
 import { FaultyServer, type Step } from '../../test/helpers/faulty-server.js'
+import { openFilesIn } from '../../test/helpers/open-files.js'
 import { openLocked } from '../base/flock.js'
 import { hourMs } from '../base/units.js'
 import { bodyExamples, errorTable, type CycleRequest, type CycleResponse } from '../contract/index.js'
@@ -74,6 +75,7 @@ test('a cycle is on disk before its first attempt and until its response has bee
   const spool = await open(server, { onResponse: () => void (onDisk = files()) })
   await spool.add(first)
   expect([server.attemptCount, await spool.cycleIds()]).toEqual([0, [first.cycle_id]])
+  expect(openFilesIn(directory)).toEqual([])
   expect(readFileSync(join(directory, `${first.cycle_id}.json`), 'utf8')).toBe(JSON.stringify(first))
   await spool.deliver()
   expect(onDisk).toEqual([`${first.cycle_id}.json`])

@@ -50,6 +50,14 @@ test('overlap counts the posts that are among the best of both', () => {
   expect(compareScores(first, second).overlap).toEqual({ 10: 0.5, 50: null, 100: null })
 })
 
+test('the best of as many posts as there are overlap fully, and there is no best of more', () => {
+  const overlaps = [9, 10, 11].map((count) => {
+    const first = Float64Array.from({ length: count }, (_, row) => row)
+    return compareScores(first, first.toReversed()).overlap[10]
+  })
+  expect(overlaps).toEqual([null, 1, 0.9])
+})
+
 test('a model with one score for all posts has no correlation and no overlap with any model', () => {
   const scores = Float64Array.from({ length: 20 }, (_, row) => row)
   const same = new Float64Array(20).fill(0.5)

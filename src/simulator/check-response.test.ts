@@ -107,6 +107,20 @@ test('a correct response passes', () => {
   expect(violationOf(correctResponse())).toBeNull()
 })
 
+test('a response whose values are at the ends of what is allowed passes', () => {
+  const response = correctResponse()
+  response.scored_at = response.received_at
+  const scoredRow = response.results.find(({ status }) => status === 'scored')
+  Object.assign(scoredRow ?? {}, {
+    p_views: 0,
+    p_comments: 1,
+    p_up: 1,
+    downvote_share: 0,
+    score: 0.25 + 0.25,
+  })
+  expect(violationOf(response)).toBeNull()
+})
+
 type Mutate = (response: CycleResponse, rows: ResultRow[]) => void
 
 /** Sets members that the type would not let be set so. */
@@ -131,6 +145,7 @@ const mutations: [what: string, path: string, mutate: Mutate][] = [
   ['a wrong count of not scored rows', 'counts.not_scored', (a) => set(a.counts, { not_scored: 3 })],
   ['a wrong count of rows', 'counts.results', (a) => set(a.counts, { results: 4 })],
   ['another missing share', 'missing_feature_share', (a) => set(a, { missing_feature_share: 0.151 })],
+  ['a lower missing share', 'missing_feature_share', (a) => set(a, { missing_feature_share: 0.149 })],
   ['no model version', 'model_version', (a) => set(a, { model_version: '' })],
   ['another model version', 'model_version', (a) => set(a, { model_version: 'm2' })],
   ['no weights version', 'weights_version', (a) => set(a, { weights_version: '' })],
@@ -171,6 +186,7 @@ const mutations: [what: string, path: string, mutate: Mutate][] = [
   ['a scored row without a score', 'results[1].score', (_a, r) => set(row(r, 1), { score: null })],
   ['a waiting row with a score', 'results[2].score', (_a, r) => set(row(r, 2), { score: 0 })],
   ['a score off by 0.0001', 'results[1].score', (_a, r) => set(row(r, 1), { score: 0.4001 })],
+  ['a score too low by 0.0001', 'results[1].score', (_a, r) => set(row(r, 1), { score: 0.3999 })],
   ['a prediction above 1', 'results[1].p_up', (_a, r) => set(row(r, 1), { p_up: 1.01 })],
   ['a prediction below 0', 'results[1].downvote_share', (_a, r) => set(row(r, 1), { downvote_share: -0.1 })],
 ]

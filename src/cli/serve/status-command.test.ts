@@ -105,7 +105,8 @@ async function shown(state: State) {
     const program = new Command('understudy').exitOverride()
     addStatusCommand(program, context)
     let problem = ''
-    const code = await program.parseAsync(['status', '--url', url], { from: 'user' }).then(
+    // As people paste it, with a slash at its end.
+    const code = await program.parseAsync(['status', '--url', `${url}/`], { from: 'user' }).then(
       () => exitCode.ok,
       (error: unknown) => reportFailure(error, {}, (line) => void (problem = line)),
     )

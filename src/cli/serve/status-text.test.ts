@@ -51,6 +51,8 @@ test.each([
   ['59 s after the cycle is due', '2026-03-02T00:05:59.000Z', '2026-03-02 09:05:00 KST'],
   ['60 s after it', '2026-03-02T00:06:00.000Z', '2026-03-02 09:05:00 KST'],
   ['61 s after it', '2026-03-02T00:06:01.000Z', '2026-03-02 09:05:00 KST, 61 s overdue'],
+  ['119 s after it', '2026-03-02T00:06:59.000Z', '2026-03-02 09:05:00 KST, 119 s overdue'],
+  ['2 minutes after it', '2026-03-02T00:07:00.000Z', '2026-03-02 09:05:00 KST, 2 min overdue'],
   ['20 minutes after it', '2026-03-02T00:25:00.000Z', '2026-03-02 09:05:00 KST, 20 min overdue'],
 ])('%s: the next cycle is shown as the page shows it', (_, time, text) => {
   expect(shown({ ...ready, time }, 'next cycle due')).toBe(text)

@@ -59,6 +59,24 @@ test('a score is compared with that of an earlier or a later cycle, and a depart
   expect(visits).toMatchObject([{ left_cycle: '20240301T0015', known_at: formatInstant(cycleMs(100)) }])
 })
 
+test('of three visits the one that holds a cycle is explained, else the last', async () => {
+  const { sources, post } = await observed()
+  for (let index = 0; index < 6; index++) {
+    const entering = { candidates: [candidate('g', 2)], engagement: [reading('g', 2, cycleMs(index))] }
+    await post(cycleBody(index, index % 2 === 0 ? entering : { removals: [removal('g', 2)] }))
+  }
+  const settings = { modelsDir: '/nowhere' } as History['settings']
+  const load = (): Promise<never> => Promise.reject(new ModelError('there is no package'))
+  const visitOf = async (cycleId: string | null): Promise<number> => {
+    const options = { cycleId, againstId: null, texts: false }
+    const { visit, visits } = await explainPost({ store: sources.store, settings, load }, key, options)
+    expect(visits).toHaveLength(3)
+    return visit
+  }
+  const ids = [null, ...[0, 2, 4].map((index) => cycleBody(index).cycle_id)]
+  expect(await Promise.all(ids.map(visitOf))).toEqual([2, 0, 1, 2])
+})
+
 test('each cycle of a visit has the rank among the scored posts, ties sharing theirs, and the scores of that cycle', async () => {
   const { store, cycles } = await history()
   expect(

@@ -147,6 +147,18 @@ describe('golden cases', () => {
     expect(differenceMax).toBe(0.25)
   })
 
+  test.each([
+    [0.75, []],
+    [0.25, []],
+    [0.751, ['p_up']],
+    [0.249, ['p_up']],
+  ])('may differ by the tolerance itself, in both directions: %d for 0.5', async (actual, expected) => {
+    const golden = { file: 'golden.json', sha256: '', tolerance: 0.25 }
+    const model = subject({ p_views: [0.25], p_up: [actual] })
+    const { mismatches } = await runGolden(model, packageOf({ ...manifest, golden }), { cases: [valid] })
+    expect(mismatches.map(({ head: name }) => name)).toEqual(expected)
+  })
+
   test('fail for a head that is NaN or missing', async () => {
     const model = subject({ p_views: [NaN, 0.25] })
     const { mismatches } = await runGolden(model, packageOf(manifest), { cases })
