@@ -4,7 +4,7 @@
  * `go`, and sends the figures.
  */
 import { parseResponse } from './check.js'
-import { expectStatus } from './client.js'
+import { expectStatus } from '../test/harness/http.js'
 import { uncountedCycleCount } from './cycles.js'
 import type { DriverFigures, DriverPlan } from './mixed.js'
 import { untilIdle } from './idle.js'

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import type { CycleResponse } from '../src/contract/index.js'
-import type { Address } from './client.js'
+import type { Address } from '../test/harness/http.js'
 import { withGenerator } from './cycle-generator.js'
 import { worldCycles, type WorldCycle, type WorldShape } from './world.js'
 

@@ -1,7 +1,7 @@
 /**
  * How long does a cycle take for its client? Sends cycles one after the other, each with a different body.
  */
-import { Client, expectStatus, type Address } from './client.js'
+import { Client, expectStatus, type Address } from '../test/harness/http.js'
 import type { FloorProbe } from './floor/floor-probe.js'
 import { withGenerator, type CycleGenerator } from './cycle-generator.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'

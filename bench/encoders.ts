@@ -6,7 +6,7 @@ import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import sharp from 'sharp'
-import { Client, expectStatus } from './client.js'
+import { Client, expectStatus } from '../test/harness/http.js'
 import { withGenerator } from './cycle-generator.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'
 import { projectDir } from './project.js'
@@ -88,8 +88,7 @@ async function upload(server: ServerUnderTest, posts: readonly string[]): Promis
   const work = async (): Promise<void> => {
     for (const [number, post] of entries) {
       const path = `/v1/images/${post}/01`
-      const headers = { 'content-type': 'image/jpeg' }
-      const reply = await client.send({ method: 'PUT', path, body: await picture(number), headers })
+      const reply = await client.send({ method: 'PUT', path, body: await picture(number) })
       expectStatus(reply, 201, `PUT of ${path}`)
     }
   }

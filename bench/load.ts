@@ -3,7 +3,7 @@
  * one.
  */
 import autocannon from 'autocannon'
-import type { Address } from './client.js'
+import type { Address } from '../test/harness/http.js'
 
 export interface LoadOptions {
   readonly address: Address

@@ -2,7 +2,7 @@
  * Do large cycles delay other requests? Sends health checks and images at fixed rates while full cycles run back to back.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client, expectStatus, type Address, type Call, type Reply } from './client.js'
+import { Client, expectStatus, type Address, type Call, type Reply } from '../test/harness/http.js'
 import { measurementOf, type Measurement } from './measurement.js'
 import { photographs } from '../test/harness/jpeg.js'
 import { forkScript } from './project.js'
@@ -56,8 +56,7 @@ export async function measureMixed(size: RunSize): Promise<Measurement[]> {
       atFixedRate(healthPerSecond, done, () => send(client, { method: 'GET', path: '/v1/health' }, 200)),
       atFixedRate(imagesPerSecond, done, (number) => {
         const path = `/v1/images/bench/${number + 1}/01`
-        const headers = { 'content-type': 'image/jpeg' }
-        return send(client, { method: 'PUT', path, body: jpegOf(number), headers }, 201)
+        return send(client, { method: 'PUT', path, body: jpegOf(number) }, 201)
       }),
     ])
     const tookS = (performance.now() - startedAt) / 1000

@@ -4,7 +4,7 @@
  * bytes, and leaves garbage that is collected during later calls.
  */
 import { connect, type Socket } from 'node:net'
-import type { Address } from './client.js'
+import type { Address } from '../test/harness/http.js'
 
 export interface RawCall {
   readonly path: string

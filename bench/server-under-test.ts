@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuMs, memoryMib } from '../test/harness/proc.js'
 import type { StageName } from '../src/contract/index.js'
-import { Client, type Address } from './client.js'
+import { Client, type Address } from '../test/harness/http.js'
 import { freePort, projectDir } from './project.js'
 import { summarize, type LatencySummary } from './statistics.js'
 

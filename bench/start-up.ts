@@ -1,7 +1,7 @@
 /**
  * How long does a server with a full pool take to start? Restarts it several times on one directory.
  */
-import { Client, expectStatus } from './client.js'
+import { Client, expectStatus } from '../test/harness/http.js'
 import { fillPool } from './cycles.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'
 import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'

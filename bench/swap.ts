@@ -3,7 +3,7 @@
  * lost, and each response must name the version that scored it.
  */
 import { createHash } from 'node:crypto'
-import { Client, expectStatus } from './client.js'
+import { Client, expectStatus } from '../test/harness/http.js'
 import { uncountedCycleCount } from './cycles.js'
 import { differenceOf, differenceText, type Round } from './difference.js'
 import { withGenerator, type CycleGenerator } from './cycle-generator.js'

@@ -5,7 +5,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { BareResponse } from './floor/bare-server.js'
-import { Client, expectStatus, type Address } from './client.js'
+import { Client, expectStatus, type Address } from '../test/harness/http.js'
 import { photographs } from '../test/harness/jpeg.js'
 import { load, type LoadFigures, type LoadOptions } from './load.js'
 import { measurementOf, type Measurement } from './measurement.js'

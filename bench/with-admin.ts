@@ -7,7 +7,7 @@
  */
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Client, expectStatus, type Address } from './client.js'
+import { Client, expectStatus, type Address } from '../test/harness/http.js'
 import { uncountedCycleCount } from './cycles.js'
 import { withGenerator, type CycleGenerator } from './cycle-generator.js'
 import { differenceOf, differenceText, type Round } from './difference.js'

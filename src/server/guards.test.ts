@@ -8,7 +8,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading } from '../../test/helpers/bodies.js'
 import { smallJpeg } from '../../test/harness/jpeg.js'
 import { listening, type ListeningService } from '../../test/helpers/listening-service.js'
-import { firstBytes, head } from '../../test/helpers/raw-http.js'
+import { firstBytes, head } from '../../test/harness/http.js'
 import { mebibyte } from '../base/index.js'
 import { imageBytesMax, jsonBodyBytesMax, type CycleResponse } from '../contract/index.js'
 

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { Random } from '../harness/rng.js'
 import { freePort, ServerProcess } from '../helpers/server-process.js'
 import { smallJpeg } from '../harness/jpeg.js'
-import { Client } from './client.js'
+import { CrashClient } from '../harness/http.js'
 import { Load } from './load.js'
 import { childrenOf, ended } from '../harness/proc.js'
 import { verifyAgainstUnkilled, verifyOnDisk, verifyOverHttp } from './verify.js'
@@ -92,7 +92,7 @@ async function killDuringStart(server: ServerProcess, random: Random): Promise<v
 
 async function killUnderLoad(server: ServerProcess, load: Load, random: Random): Promise<void> {
   await server.start()
-  const client = new Client(server)
+  const client = new CrashClient(server)
   try {
     await restore(load, client)
     const children = childrenOf(server.pid!)
@@ -112,15 +112,15 @@ async function killUnderLoad(server: ServerProcess, load: Load, random: Random):
 }
 
 /** Acknowledged records are present, and repeated requests get their responses. */
-async function restore(load: Load, client: Client): Promise<void> {
+async function restore(load: Load, client: CrashClient): Promise<void> {
   const { cycles, images } = await verifyOverHttp(load, client)
   figures.requested += cycles + images
   await load.resolve(client)
 }
 
-async function served<T>(server: ServerProcess, work: (client: Client) => Promise<T>): Promise<T> {
+async function served<T>(server: ServerProcess, work: (client: CrashClient) => Promise<T>): Promise<T> {
   await server.start()
-  const client = new Client(server)
+  const client = new CrashClient(server)
   try {
     return await work(client)
   } finally {

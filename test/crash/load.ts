@@ -7,7 +7,7 @@ import { formatInstant, type CycleRequest, type CycleResponse } from '../../src/
 import { Random } from '../harness/rng.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../helpers/bodies.js'
 import { keyOf, NaivePool } from '../helpers/naive-pool.js'
-import type { Reply, Call, Sender } from './client.js'
+import type { Reply, Call, Sender } from '../harness/http.js'
 
 /** A record that a 200 or 201 has acknowledged, for the tests that read the disk. */
 export type Acknowledged =

@@ -12,7 +12,7 @@ import { Random } from '../harness/rng.js'
 import { ServerProcess } from '../helpers/server-process.js'
 import { smallJpeg } from '../harness/jpeg.js'
 import { scratchDir } from '../helpers/servers.js'
-import { Client } from './client.js'
+import { CrashClient } from '../harness/http.js'
 import {
   Disk,
   acknowledgementEntry,
@@ -93,7 +93,7 @@ async function record(): Promise<{ entries: Entry[]; acknowledgements: Acknowled
     acknowledgements.push(acknowledged)
   })
   await server.start()
-  const client = new Client(server)
+  const client = new CrashClient(server)
   try {
     for (let step = 0; step < stepCount; step++) await load.step(client)
   } finally {

@@ -6,7 +6,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { CycleResponse, OutcomesResponse, WeightsState } from '../../src/contract/index.js'
 import { openLmdbStore, type StoredRequest } from '../../src/store/index.js'
 import { bytesOf } from '../helpers/bodies.js'
-import type { Reply, Call, Sender } from './client.js'
+import type { Reply, Call, Sender } from '../harness/http.js'
 import { Violation, imageGallery, type Load } from './load.js'
 
 /** Number of records that `verifyOverHttp` has checked. */

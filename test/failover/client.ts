@@ -5,7 +5,7 @@
  */
 import http from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Reply, Call } from '../crash/client.js'
+import { send, type Call, type Reply } from '../harness/http.js'
 import type { Random } from '../harness/rng.js'
 import { contentOf, operationOf, sha256Of, type Attempt, type Operation } from './history.js'
 
@@ -132,32 +132,12 @@ export class FailoverClient {
   }
 
   #fetch({ method, path, body }: Call, { host = '127.0.0.1', port }: Endpoint): Promise<Reply | null> {
-    const { key } = this.#options
     const type = path.startsWith('/v1/images/') ? 'image/jpeg' : 'application/json'
-    return new Promise((resolve) => {
-      const request = http.request(
-        {
-          host,
-          port,
-          method,
-          path,
-          agent: this.#agent,
-          timeout: attemptMsMax,
-          headers: {
-            Authorization: key,
-            ...(body === undefined ? {} : { 'Content-Type': type, 'Content-Length': body.byteLength }),
-          },
-        },
-        (response) => {
-          const chunks: Buffer[] = []
-          response.on('data', (chunk: Buffer) => chunks.push(chunk))
-          response.on('error', () => resolve(null))
-          response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) }))
-        },
-      )
-      request.on('timeout', () => request.destroy())
-      request.on('error', () => resolve(null))
-      request.end(body)
-    })
+    const headers = {
+      Authorization: this.#options.key,
+      ...(body === undefined ? {} : { 'Content-Type': type }),
+    }
+    const signal = AbortSignal.timeout(attemptMsMax)
+    return send({ host, port, method, path, agent: this.#agent, signal, headers }, body).catch(() => null)
   }
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { parseInstant, type CycleResponse, type OutcomesResponse } from '../../src/contract/index.js'
-import type { Reply, Call } from '../crash/client.js'
+import type { Reply, Call } from '../harness/http.js'
 
 /** The operation of a call. */
 export type Operation =

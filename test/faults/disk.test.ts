@@ -13,7 +13,7 @@ import { silentLog } from '../../src/base/index.js'
 import { openLmdbStore, openStoreOnPostgres } from '../../src/store/index.js'
 import { PostgresJournal } from '../../src/store/journal/postgres-journal.js'
 import { cycleIdAt, largeCycleSample } from '../helpers/store-samples.js'
-import { Client } from '../crash/client.js'
+import { CrashClient } from '../harness/http.js'
 import { Load } from '../crash/load.js'
 import { compileShim, shimImpossible } from '../crash/shim.js'
 import { verifyOnDisk, verifyOverHttp } from '../crash/verify.js'
@@ -157,7 +157,7 @@ describe.skipIf(shimImpossible)('while the data file fails with', () => {
       const random = new Random(seed)
       const load = new Load(seed, jpegs)
       const figures = { faults: 0, restarts: 0 }
-      let client = new Client(server)
+      let client = new CrashClient(server)
       onTestFinished(() => client.close())
       await load.step(client)
       for (let round = 0; round < roundCount; round++) {
@@ -176,7 +176,7 @@ describe.skipIf(shimImpossible)('while the data file fails with', () => {
           expect(fatalFaults).toContain(fault.word)
           await server.restart()
           client.close()
-          client = new Client(server)
+          client = new CrashClient(server)
           figures.restarts++
         }
         load.mayBeRefused = false

@@ -20,7 +20,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openLmdbStore } from '../../src/store/index.js'
 import { pageBytes } from '../../src/store/lmdb/environment.js'
 import { cycleIdAt, cycleSample } from '../helpers/store-samples.js'
-import { Client } from '../crash/client.js'
+import { CrashClient } from '../harness/http.js'
 import { childrenOf, descriptorCount } from '../harness/proc.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { modelsDir } from '../helpers/model-packages.js'
@@ -86,7 +86,7 @@ test.skipIf(!limitable)(
   async () => {
     const server = await started()
     const pid = server.pid!
-    const client = new Client(server)
+    const client = new CrashClient(server)
     onTestFinished(() => client.close())
     const post = (index: number) =>
       client.send({ method: 'POST', path: '/v1/cycles', body: bytesOf(cycle(index)) })

@@ -1,8 +1,9 @@
 /** Requests to the admin listener of a server. */
 import { readFileSync } from 'node:fs'
-import http from 'node:http'
-import https from 'node:https'
+import type http from 'node:http'
+import type https from 'node:https'
 import { join } from 'node:path'
+import { send } from '../harness/http.js'
 import type { ServerProcess } from './server-process.js'
 
 export interface AdminReply {
@@ -17,17 +18,9 @@ export interface AdminCall extends https.RequestOptions {
 }
 
 /** Over TLS if `ca` is given. */
-export function callAdmin(call: AdminCall): Promise<AdminReply> {
-  return new Promise((resolve, reject) => {
-    const { request } = call.ca === undefined ? http : https
-    const sent = request({ host: '127.0.0.1', agent: false, ...call }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (part: string) => (text += part))
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
-      response.on('error', reject)
-    })
-    sent.on('error', reject).end()
-  })
+export async function callAdmin(call: AdminCall): Promise<AdminReply> {
+  const { status, headers, body } = await send(call)
+  return { status, headers, text: body.toString() }
 }
 
 /** The token that the server wrote at its start. */

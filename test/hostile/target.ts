@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { head } from '../harness/http.js'
 import { descriptorCount, memoryMib } from '../harness/proc.js'
 import { projectDir, ServerProcess } from '../helpers/server-process.js'
 import type { LoopDelay } from './loop-delay.js'
@@ -69,9 +70,7 @@ export class Target {
 
   /** Head of a request with the right key. */
   head(line: string, ...headers: string[]): string {
-    return [`${line} HTTP/1.1`, 'Host: x', `Authorization: ${this.server.key}`, ...headers, '', ''].join(
-      '\r\n',
-    )
+    return head(this.server, line, ...headers)
   }
 
   resources(): ProcessResources {

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import { firstBytes, head } from '../helpers/raw-http.js'
+import { firstBytes, head } from '../harness/http.js'
 import type { ServerProcess } from '../helpers/server-process.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
