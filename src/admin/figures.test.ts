@@ -147,6 +147,7 @@ test('/api/now has each figure under its name', async () => {
     ],
     weights_version: 'weights-3',
     last_cycle: pointFixture(0),
+    first_cycle_command: null,
     last_cycle_id: '20260302T1255',
     last_cycle_received_at: '2026-03-02T03:55:30.000Z',
     next_cycle: { due_at: '2026-03-02T03:55:00.000Z', overdue_from: '2026-03-02T03:56:00.000Z' },

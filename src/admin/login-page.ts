@@ -90,6 +90,7 @@ const style = Buffer.from(`:root {
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--text); overflow-wrap: anywhere; }
+:lang(ko) { word-break: keep-all; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 h1 { margin: 0 0 8px; font-size: 24px; }
 p { margin: 0 0 8px; }

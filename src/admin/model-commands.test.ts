@@ -1,6 +1,6 @@
 /** The commands that the page shows to be copied do what their place says, and nothing else. */
 import { expect, test } from 'vitest'
-import { modelCommands } from './model-commands.js'
+import { modelCommands, simulateCommand } from './model-commands.js'
 
 const directories = { dataDir: '/srv/my data', modelsDir: '/srv/models' }
 const suffix = "--models-dir /srv/models --data-dir '/srv/my data'"
@@ -26,3 +26,9 @@ test.each([
     )
   },
 )
+
+test('the command for a first cycle names the directory that has the key, quoted for a shell', () => {
+  expect(simulateCommand({ dataDir: '/srv/my data', port: 9000 })).toBe(
+    "understudy simulate --hours 1 --data-dir '/srv/my data' --url http://127.0.0.1:9000",
+  )
+})

@@ -1,5 +1,5 @@
 /**
- * Command lines for the model packages, which the page shows to be copied.
+ * Command lines for the operator, which the page shows to be copied.
  */
 import type { ModelFacts } from '../contract/index.js'
 import { shellWord, type Settings } from '../settings/index.js'
@@ -24,4 +24,9 @@ export function modelCommands(
     shadow: `understudy models shadow ${wanted.join(' ') || '--none'} ${both}`,
     activate: `understudy models activate ${version} ${both}`,
   }
+}
+
+/** The data directory has the key that the service has generated. */
+export function simulateCommand({ dataDir, port }: Pick<Settings, 'dataDir' | 'port'>): string {
+  return `understudy simulate --hours 1 --data-dir ${shellWord(dataDir)} --url http://127.0.0.1:${port}`
 }

@@ -100,6 +100,8 @@ export interface Now {
   readonly pending: number
   /** Null before the first cycle after the start. */
   readonly last_cycle: CyclePoint | null
+  /** What sends a first cycle, with the paths of this service; null once one is stored. */
+  readonly first_cycle_command: string | null
   readonly last_cycle_id: string | null
   readonly last_cycle_received_at: string | null
   /** Null: no cycle has come, so that none is due. */
@@ -336,6 +338,8 @@ export interface Models {
   /** A rollback leads to the version of the cycles before the serving one. Null if there is none to activate. */
   readonly previous: string | null
   readonly models_dir: string
+  /** Why the packages in `models_dir` cannot be listed; null: they can. */
+  readonly problem: string | null
   readonly shadow_cycles_skipped: number
   readonly models: readonly ModelFacts[]
 }

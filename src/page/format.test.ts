@@ -31,21 +31,21 @@ describe('times are those of Korea', () => {
 })
 
 test.each([
-  [0, '0 s', '0 s'],
-  [-5 * second, '0 s', '0 s'],
-  [59.4 * second, '59 s', '59 s'],
-  [59.5 * second, '1 min', '1 min'],
-  [60 * minute - second, '59 min', '59 min'],
-  [hour, '1 h', '1.0 h'],
-  [3 * hour + 5 * minute, '3 h 5 min', '3.1 h'],
-  [9.9 * hour, '9 h 54 min', '9.9 h'],
-  [10 * hour, '10 h', '10 h'],
-  [21.4 * hour, '21 h 24 min', '21 h'],
-  [48 * hour - minute, '47 h 59 min', '48 h'],
-  [48 * hour, '2 d', '2 d'],
-  [24_000 * hour, '1,000 d', '1,000 d'],
-])('%d ms is written as a duration and as an age', (ms, duration, age) => {
-  expect([format.duration(ms), format.age(ms)]).toEqual([duration, age])
+  [0, '0 s'],
+  [-5 * second, '0 s'],
+  [59.4 * second, '59 s'],
+  [59.5 * second, '1 min'],
+  [60 * minute - second, '59 min'],
+  [hour, '1 h'],
+  [3 * hour + 5 * minute, '3 h 5 min'],
+  [9.9 * hour, '9 h 54 min'],
+  [10 * hour, '10 h'],
+  [21.4 * hour, '21 h 24 min'],
+  [48 * hour - minute, '47 h 59 min'],
+  [48 * hour, '2 d'],
+  [24_000 * hour, '1,000 d'],
+])('%d ms is written as %s', (ms, text) => {
+  expect(format.duration(ms)).toBe(text)
 })
 
 test('a time is before or after now; a difference of a second is that of two clocks', () => {

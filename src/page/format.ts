@@ -2,7 +2,7 @@
  * How times, durations, numbers and sizes are written in the reader's language. Times are those of Korea (KST), wherever the
  * reader is. Missing values are a dash.
  */
-import { dayMs, hourMs, minuteMs } from '../base/units.js'
+import { dayMs, minuteMs } from '../base/units.js'
 import { language, t, type Language } from './messages/index.js'
 
 export const timeZone = 'Asia/Seoul'
@@ -103,13 +103,6 @@ export function duration(ms: number): string {
   return minutes % 60 === 0
     ? hour(integer(hours))
     : `${hour(integer(hours))} ${minute(integer(minutes % 60))}`
-}
-
-/** One unit, for columns: `45 s`, `12 min`, `3.5 h`, `21 h`, `9 d`. */
-export function age(ms: number): string {
-  const hours = ms / hourMs
-  if (hours < 1 || hours >= 48) return duration(ms)
-  return t.units.hour(fixed(hours, hours < 10 ? 1 : 0))
 }
 
 /** `45 s ago`; a time that lies ahead is `in 3 min`. */

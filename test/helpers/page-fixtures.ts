@@ -96,6 +96,7 @@ export const nowFixture: Now = {
   weights_version: 'weights-3',
   pending: 4321,
   last_cycle: pointFixture(0),
+  first_cycle_command: null,
   last_cycle_id: '20260302T1255',
   last_cycle_received_at: '2026-03-02T03:55:30.000Z',
   next_cycle: { due_at: '2026-03-02T04:00:00.000Z', overdue_from: '2026-03-02T04:01:00.000Z' },
@@ -319,6 +320,7 @@ export const modelsFixture: Models = {
   serving: 'v-now',
   previous: 'v-old',
   models_dir: '/srv/models',
+  problem: null,
   shadow_cycles_skipped: 13,
   models: [
     modelFixture('v-old', { memory_bytes: 100 * 2 ** 20 }),

@@ -75,7 +75,7 @@ describe.skipIf(browserMissing)('the page', () => {
   })
 
   test.each([
-    ['now', 'none yet'],
+    ['now', 'No cycle has arrived yet'],
     ['picks', 'No post is pending.'],
     ['report', 'No cycle is stored yet.'],
     ['cycles', /./],

@@ -49,6 +49,7 @@ describe('the versions', () => {
       serving: 'a',
       previous: null,
       models_dir: '/nowhere',
+      problem: expect.stringContaining('/nowhere') as unknown,
       shadow_cycles_skipped: 7,
     })
     expect(

@@ -25,7 +25,7 @@ export async function models({ sources, observer }: ModelParts): Promise<Models>
   const { models: lifecycle, cycles, settings } = sources
   const directories = settings()
   const { modelsDir } = directories
-  const packages = await listModels(modelsDir).catch((): string[] => [])
+  const { packages, problem } = await packagesIn(modelsDir)
   const inUse = lifecycle.versions
   const shadows = inUse.filter(({ role }) => role === 'shadow').map(({ version }) => version)
   const failures = failedVersions(lifecycle)
@@ -34,6 +34,7 @@ export async function models({ sources, observer }: ModelParts): Promise<Models>
   const versions = [...new Set([...inUse.map(({ version }) => version), ...packages])]
   return {
     models_dir: modelsDir,
+    problem,
     shadow_cycles_skipped: cycles.models.shadows.skippedCount,
     serving,
     fallback: fallbackOf(sources),
@@ -56,6 +57,16 @@ export async function models({ sources, observer }: ModelParts): Promise<Models>
   }
 }
 
+async function packagesIn(
+  modelsDir: string,
+): Promise<{ readonly packages: readonly string[]; readonly problem: string | null }> {
+  try {
+    return { packages: await listModels(modelsDir), problem: null }
+  } catch (error) {
+    return { packages: [], problem: messageOf(error) }
+  }
+}
+
 /** `/api/models/{version}/checks`. Throws `not_found` if the version is not a package. */
 export async function verifyRequest(sources: ServerSources, version: string): Promise<HistoryRequest> {
   await requirePackage(sources, version)
@@ -71,7 +82,8 @@ export async function compareRequest(sources: ServerSources, version: string): P
 }
 
 async function requirePackage({ settings }: ServerSources, version: string): Promise<void> {
-  const packages = await listModels(settings().modelsDir).catch((): string[] => [])
+  const { packages, problem } = await packagesIn(settings().modelsDir)
+  if (problem !== null) throw new ServiceError({ code: 'history_failed', problem })
   if (!packages.includes(version)) throw new ServiceError({ code: 'no_package' })
 }
 

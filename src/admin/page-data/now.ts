@@ -13,7 +13,7 @@ import { lastCycleOf, type ServerSources } from '../../server/index.js'
 import type { Settings } from '../../settings/index.js'
 import type { HealthChecks } from '../checks.js'
 import { failedVersions } from '../failed-versions.js'
-import { modelCommands } from '../model-commands.js'
+import { modelCommands, simulateCommand } from '../model-commands.js'
 import type { Observer } from '../observer.js'
 
 /** A cycle may take a moment to arrive after it is due. */
@@ -63,6 +63,7 @@ export async function now({ sources, observer, checks, version }: NowParts): Pro
     weights_version: cycles.weights.inForceAt(nowMs).version,
     pending: cycles.pendingCount,
     last_cycle: observer.points.last ?? null,
+    first_cycle_command: last === undefined ? simulateCommand(settings()) : null,
     last_cycle_id: last?.cycleId ?? null,
     last_cycle_received_at: last?.receivedAt ?? null,
     next_cycle: last === undefined ? null : nextCycle(newestCycleMs, Date.parse(last.receivedAt)),

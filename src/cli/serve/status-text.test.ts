@@ -16,6 +16,7 @@ const ready: Now = {
   weights_version: 'w1',
   pending: 0,
   last_cycle: null,
+  first_cycle_command: null,
   last_cycle_id: '20260302T0900',
   last_cycle_received_at: '2026-03-02T00:00:01.000Z',
   next_cycle: { due_at: '2026-03-02T00:05:00.000Z', overdue_from: '2026-03-02T00:06:00.000Z' },

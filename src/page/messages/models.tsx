@@ -10,6 +10,7 @@ export const en = {
       </>
     ),
     none: 'The models directory has no package.',
+    unlisted: 'The models directory cannot be read:',
     notInUse: 'not in use',
     transportTest: 'transport test',
     failedAt: (time: string) => `Failed ${time} KST:`,
@@ -70,6 +71,7 @@ export const ko: typeof en = {
       </>
     ),
     none: '모델 디렉터리에 패키지가 없습니다.',
+    unlisted: '모델 디렉터리를 읽을 수 없습니다:',
     notInUse: '사용 안 함',
     transportTest: '전송 시험용',
     failedAt: (time) => `${time} 실패:`,

@@ -9,6 +9,10 @@ export const en = {
     diskFree: (bytes: string) => `${bytes} free`,
     lastCycle: 'Last cycle',
     noneYet: 'none yet',
+    firstTitle: 'No cycle has arrived yet',
+    firstText:
+      'The page fills as the client sends cycles. To see it filled by a simulated client, with an hour of made-up posts:',
+    firstMore: 'docs/tour.md explains each step; a server with made-up posts is not used for real ones.',
     overdue: (span: string) => `${span} overdue`,
     dueAt: (clock: string, when: string) => `${clock}, ${when}`,
     arrived: 'Arrived',
@@ -82,6 +86,10 @@ export const ko: typeof en = {
     diskFree: (bytes) => `여유 ${bytes}`,
     lastCycle: '최근 cycle',
     noneYet: '아직 없음',
+    firstTitle: '아직 받은 cycle이 없음',
+    firstText:
+      '클라이언트가 cycle을 보내면 화면이 채워집니다. 모의 클라이언트로 가상의 글 한 시간분을 보내 보려면:',
+    firstMore: '단계별 설명은 docs/tour.md에 있습니다. 가상의 글을 받은 서버는 실제 운영에 쓰지 않습니다.',
     overdue: (span) => `${span} 지연`,
     dueAt: (clock, when) => `${clock}, ${when}`,
     arrived: '도착',

@@ -131,3 +131,10 @@ test('a comparison has its figures, and the quality of both versions', () => {
     { Order: 'v-2', 'Saved posts found': '43.1% 42.0 to 45.0', Earlier: '51 min' },
   ])
 })
+
+test('a models directory that cannot be read is named with the reason, not as empty', () => {
+  responses.set('/api/models', { ...modelsFixture, models: [], problem: 'EACCES: /srv/models' })
+  expect(textOf(renderToString(<Models />))).toContain(
+    'The models directory cannot be read: EACCES: /srv/models',
+  )
+})

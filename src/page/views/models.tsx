@@ -27,9 +27,14 @@ export function Models() {
           </p>
         )}
       </div>
+      {data !== null && data.problem !== null && (
+        <p class="notice fail">
+          <strong>{t.models.unlisted}</strong> <Text>{data.problem}</Text>
+        </p>
+      )}
       {data === null ? (
         <Missing error={error} what={t.data.models} />
-      ) : data.models.length === 0 ? (
+      ) : data.models.length === 0 && data.problem === null ? (
         <p class="empty">{t.models.none}</p>
       ) : (
         <div class="cards">

@@ -144,8 +144,16 @@ describe('the next cycle', () => {
 
   test('has no time without a cycle', () => {
     expect(due(0, { next_cycle: null })).toEqual(['–', []])
-    expect(textOf(labelled(render({ last_cycle_id: null }), 'Last cycle'))).toBe('Last cycle none yet')
   })
+})
+
+test('until the first cycle arrives, one card has the command that sends one, and no tile is without figures', () => {
+  const command = 'understudy simulate --data-dir /srv/data'
+  const html = render({ last_cycle: null, last_cycle_id: null, first_cycle_command: command })
+  expect(textOf(labelled(html, 'No cycle has arrived yet'))).toContain(command)
+  for (const tile of ['Last cycle', 'Pending posts', 'First scores on time'])
+    expect(html).not.toContain(`aria-label="${tile}"`)
+  expect(labelled(html, 'Model in force')).toBeDefined()
 })
 
 test('the share on time is green from the target on, red below it, and grey without posts', () => {

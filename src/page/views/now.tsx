@@ -17,7 +17,7 @@ import {
   sinceStart,
 } from '../format.js'
 import { t, word } from '../messages/index.js'
-import { Badge, Bar, Command, Missing, Text, Tile } from '../parts/common.js'
+import { Badge, Bar, Command, Missing, Panel, Text, Tile } from '../parts/common.js'
 import { overdueMs, shownChecks } from './health.js'
 import { NowCharts } from './now-charts.js'
 
@@ -26,7 +26,7 @@ export function NowView({ query: { data, error } }: { readonly query: Query<Now>
     <div class="view">
       <h1 class="sr-only">{t.frame.now}</h1>
       {data === null ? <Missing error={error} what={t.data.now} /> : <State now={data} />}
-      <NowCharts startedAt={data?.started_at ?? null} />
+      {data !== null && data.first_cycle_command === null && <NowCharts startedAt={data.started_at} />}
     </div>
   )
 }
@@ -52,14 +52,30 @@ function State({ now }: { readonly now: Now }) {
           </li>
         ))}
       </ul>
+      {now.first_cycle_command !== null && <FirstCycle command={now.first_cycle_command} />}
       <div class="tiles five">
-        <LastCycle now={now} />
-        <Posts now={now} />
-        <FirstScoreShare now={now} />
+        {now.first_cycle_command === null && (
+          <>
+            <LastCycle now={now} />
+            <Posts now={now} />
+            <FirstScoreShare now={now} />
+          </>
+        )}
         <ModelInForce now={now} />
         <Machine now={now} />
       </div>
     </>
+  )
+}
+
+/** Instead of tiles without figures, until the first cycle arrives. */
+function FirstCycle({ command }: { readonly command: string }) {
+  return (
+    <Panel title={t.now.firstTitle}>
+      <p>{t.now.firstText}</p>
+      <Command text={command} />
+      <p class="muted">{t.now.firstMore}</p>
+    </Panel>
   )
 }
 

@@ -30,10 +30,10 @@ test('each pending post has its columns', () => {
   expect(rowsOf(html, 'Pending posts by rank')).toEqual([
     {
       Rank: '5',
-      Post: '첫째g1 · 313.7 h · 12.3K views · 43 comments',
+      Post: '첫째g1 · 313 h 42 min · 12.3K views · 43 comments',
       Score: '0.812',
       Predictions: '',
-      Age: '3.7 h',
+      Age: '3 h 42 min',
       Views: '12.3K+1,250/h',
       Up: '41+4.1/h',
       Down: '42−4.2/h',

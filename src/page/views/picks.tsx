@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { CounterName, HeadName } from '../../contract/index.js'
 import type { Pick, Picks as PickList, PostFacts } from '../service/api.js'
-import { age, compact, cycleLabel, integer, rank, rate, score } from '../format.js'
+import { compact, cycleLabel, integer, rank, rate, score, duration } from '../format.js'
 import { t, word } from '../messages/index.js'
 import { Badge, colorOf, Missing, Swatch, Text } from '../parts/common.js'
 import { ListView } from '../parts/list-view.js'
@@ -190,7 +190,7 @@ export function unscoredText({ status, reason }: PostFacts): string {
 }
 
 function ageText({ age_s }: PostFacts): string {
-  return age_s === null ? '–' : age(age_s * 1000)
+  return age_s === null ? '–' : duration(age_s * 1000)
 }
 
 /** Which prediction each of the small bars is. Shown where their column is: from 700 pixels on. */

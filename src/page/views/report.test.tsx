@@ -328,3 +328,9 @@ test('while the service reads its cycles, the page says how many and for how lon
   responses.set('/api/cycles', { instance: 'i', items: [], is_last: true, oldest: 11, newest: 298 })
   expect(textOf(renderToString(<Report />))).toBe('Report The service reads 288 cycles, for 0 s so far.')
 })
+
+test('of an empty service, the page does not say that it reads no cycles', () => {
+  responses.delete('/api/report')
+  responses.set('/api/cycles', { instance: 'i', items: [], is_last: true, oldest: 1, newest: 0 })
+  expect(textOf(renderToString(<Report />))).toMatch(/^Report No cycle is stored yet\./)
+})

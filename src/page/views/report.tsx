@@ -28,7 +28,9 @@ function Progress() {
   const { data } = useQuery<StoredPage>('/api/cycles?list=stored&limit=1')
   const [startMs] = useState(serverNowMs)
   const spanMs = Math.max(0, useNowMs() - startMs)
-  const cycles = data === null ? null : counted(data.newest - data.oldest + 1, t.units.cycles)
+  const count = data === null ? null : data.newest - data.oldest + 1
+  if (count === 0) return <p class="empty">{t.report.empty}</p>
+  const cycles = count === null ? null : counted(count, t.units.cycles)
   return (
     <p class="empty">
       <progress aria-label={t.parts.loading(t.data.report)} />{' '}
