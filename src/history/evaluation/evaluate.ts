@@ -4,8 +4,8 @@
  */
 import { assert, formatInstant, type Report } from '../../contract/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
-import { RecordedCycles } from '../recorded-cycles.js'
-import type { ReplayedScores } from '../version-scores.js'
+import { RecordedCycles } from '../recorded/recorded-cycles.js'
+import type { ReplayedScores } from '../replay/version-scores.js'
 import { breakdowns } from './breakdowns.js'
 import { kstDay, Units } from './estimates.js'
 import { firstScoreFigures } from './first-score-ledger.js'
@@ -13,7 +13,7 @@ import { outcomeFigures } from './outcomes.js'
 import { fates, poolOf, RankerEvaluation } from './ranker-evaluation.js'
 import { difference, rankerFigures, type EvaluatedRanker } from './ranker-figures.js'
 import { baselineRankers, modelRanker, versionRanker, type Ranker } from './rankers.js'
-import { hashOf } from '../records.js'
+import { hashOf } from '../recorded/records.js'
 import { readWindow, type EvaluationWindow } from './window.js'
 
 export interface EvaluationOptions {

@@ -4,7 +4,7 @@
  */
 import { mulberry32 } from '../../base/index.js'
 import type { Interval } from '../../contract/index.js'
-import { quantile } from '../ranking.js'
+import { quantile } from './ranking.js'
 
 const drawCount = 2000
 const seed = 0x5eed

@@ -12,7 +12,7 @@ import {
   type PickerFigures,
 } from '../../contract/index.js'
 import type { OutcomeEntry } from '../../store/index.js'
-import { quantile, spearman } from '../ranking.js'
+import { quantile, spearman } from './ranking.js'
 
 export const outcomeAges = [1, 6, 24, 48] as const
 

@@ -4,7 +4,7 @@
  * memory does not grow with the number of cycles.
  */
 import { assert, type Fate } from '../../contract/index.js'
-import { highest, ndcg, rankAmong, sortKeys } from '../ranking.js'
+import { highest, ndcg, rankAmong, sortKeys } from './ranking.js'
 
 export const fates = ['open', 'saved', 'hidden', 'deleted', 'aged_out'] as const satisfies readonly Fate[]
 const saved = fates.indexOf('saved')

@@ -12,7 +12,7 @@ import {
   type Interval,
   type Ranker,
 } from '../../contract/index.js'
-import { averagePrecision, quantile, rocAuc } from '../ranking.js'
+import { averagePrecision, quantile, rocAuc } from './ranking.js'
 import { verdictUnitsMin, type Units } from './estimates.js'
 import { UnitSums } from './intervals.js'
 import { fates, ndcgDepths, topDepths, type RankerEvaluation } from './ranker-evaluation.js'

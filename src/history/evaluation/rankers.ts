@@ -4,8 +4,8 @@
  */
 import type { Baseline } from '../../contract/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
-import type { RecordedScores } from '../recorded-cycles.js'
-import { shadowHeads, weightedScores, weightsOf, type ReplayedScores } from '../version-scores.js'
+import type { RecordedScores } from '../recorded/recorded-cycles.js'
+import { shadowHeads, weightedScores, weightsOf, type ReplayedScores } from '../replay/version-scores.js'
 import type { EvaluationWindow } from './window.js'
 
 export type Scores = Float64Array | Float32Array

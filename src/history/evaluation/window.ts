@@ -3,10 +3,10 @@
  * the decision cycle of each visit. The second pass (evaluate.ts) evaluates the rankers.
  */
 import type { StoredCycle } from '../../store/index.js'
-import type { RecordedCycles } from '../recorded-cycles.js'
-import type { RecordedEntries } from '../recorded-entries.js'
+import type { RecordedCycles } from '../recorded/recorded-cycles.js'
+import type { RecordedEntries } from '../recorded/recorded-entries.js'
 import { budgets, DecisionCycles, type ScoredCycle, type VisitFates } from './ranker-evaluation.js'
-import { Visits } from '../visits.js'
+import { Visits } from '../recorded/visits.js'
 
 export interface EvaluationWindow {
   /** Ordered by cycle_time. */

@@ -12,9 +12,9 @@ import {
 } from '../../contract/index.js'
 import { readBody } from '../../cycle/index.js'
 import type { Store, StoredCycle } from '../../store/index.js'
-import { isPendingAt, type StoredVisit } from '../stored-visits.js'
+import { isPendingAt, type StoredVisit } from '../recorded/stored-visits.js'
 import { HistoryError } from '../history-error.js'
-import { readResponse } from '../records.js'
+import { readResponse } from '../recorded/records.js'
 
 /** The cycles of a visit in order of `cycle_time`. */
 export function cyclesOf(store: Store, visit: StoredVisit, key: PostKey): CycleSummary[] {

@@ -13,10 +13,10 @@ import {
 } from '../../model/index.js'
 import { gallIdAt, scoreRows } from '../../pool/index.js'
 import type { Store } from '../../store/index.js'
-import type { ReplayedCycle } from '../replay.js'
-import { quantile, rankAmong } from '../ranking.js'
-import { replayedInputs } from '../replayed-inputs.js'
-import { VectorCache } from '../vector-cache.js'
+import type { ReplayedCycle } from '../replay/replay.js'
+import { quantile, rankAmong } from '../evaluation/ranking.js'
+import { replayedInputs } from '../replay/replayed-inputs.js'
+import { VectorCache } from '../replay/vector-cache.js'
 
 /** The inputs that a model takes. */
 export interface ScorerInputs {

@@ -4,7 +4,7 @@
 import { compileFeatures, type Feature, type MissingValues } from '../../model/index.js'
 import { gallIdAt } from '../../pool/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
-import { replayAt, replayCycles, type ReplayedCycle } from '../replay.js'
+import { replayAt, replayCycles, type ReplayedCycle } from '../replay/replay.js'
 import type { Staging } from './staging.js'
 
 /** Computes the features of all scored posts of a cycle, row by row. */

@@ -5,8 +5,8 @@ import type { Candidate } from '../../contract/index.js'
 import { readCandidates } from '../../cycle/index.js'
 import { readCycleTable } from '../../records/index.js'
 import type { Position, Store } from '../../store/index.js'
-import { recordAt } from '../records.js'
-import type { StoredVisit } from '../stored-visits.js'
+import { recordAt } from '../recorded/records.js'
+import type { StoredVisit } from '../recorded/stored-visits.js'
 import type { StagedRow, Staging } from './staging.js'
 
 const recordedNames = ['created_at', 'extracted_at', 'source', 'gallery_type'] as const

@@ -5,11 +5,11 @@
 import { silentLog } from '../../base/index.js'
 import type { Comparison, Explanation, Report, VerificationReport } from '../../contract/index.js'
 import { ModelError, verifyPackage } from '../../model/index.js'
-import { compareVersions, lastCycles } from '../compare-versions.js'
+import { compareVersions, lastCycles } from '../replay/compare-versions.js'
 import { evaluate } from '../evaluation/evaluate.js'
 import { explainPost } from '../explain/explain-post.js'
 import { HistoryError } from '../history-error.js'
-import { loadOptionsOf, withHistory, type History, type HistorySettings } from '../session.js'
+import { loadOptionsOf, withHistory, type History, type HistorySettings } from '../recorded/session.js'
 
 export type HistoryRequest =
   | { readonly kind: 'report' }

@@ -9,7 +9,7 @@ import {
   type ExecFileException,
 } from '../../base/index.js'
 import type { Refusal } from '../../contract/index.js'
-import { historySettingNames, type HistorySettings } from '../session.js'
+import { historySettingNames, type HistorySettings } from '../recorded/session.js'
 import type { HistoryRequest } from './requests.js'
 
 /** What the process receives. */

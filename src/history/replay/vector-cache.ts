@@ -2,11 +2,11 @@
  * Vectors of one model for replayed cycles: from the store, or computed during the replay and cached, so that a post that
  * is pending in several cycles is encoded once. Nothing is stored.
  */
-import { textKey } from '../cycle/index.js'
-import type { ImageEncoder, TextEncoder } from '../model/index.js'
-import { gallIdAt, type PoolState } from '../pool/index.js'
-import type { Position, Store } from '../store/index.js'
-import { candidateRows, postName } from './records.js'
+import { textKey } from '../../cycle/index.js'
+import type { ImageEncoder, TextEncoder } from '../../model/index.js'
+import { gallIdAt, type PoolState } from '../../pool/index.js'
+import type { Position, Store } from '../../store/index.js'
+import { candidateRows, postName } from '../recorded/records.js'
 
 export class VectorCache {
   readonly #store: Store

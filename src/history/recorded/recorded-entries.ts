@@ -2,10 +2,10 @@
  * Numbers for the posts and entries of the records of cycles. An entry is one candidate row as a request brought it: a post
  * that comes back has one number and two entries. Columns grow while records are read.
  */
-import { absentCode } from '../contract/index.js'
-import { PostMap } from '../pool/index.js'
-import { readCycleTable, type CycleRows } from '../records/index.js'
-import type { Position, Store } from '../store/index.js'
+import { absentCode } from '../../contract/index.js'
+import { PostMap } from '../../pool/index.js'
+import { readCycleTable, type CycleRows } from '../../records/index.js'
+import type { Position, Store } from '../../store/index.js'
 
 export class RecordedEntries {
   /** One per post; null for a post of an expired record, until a removal names it. */

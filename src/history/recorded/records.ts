@@ -1,9 +1,9 @@
 /**
  * The recorded request and response of a cycle, and where its record contains a post.
  */
-import type { CycleHash, CycleResponse, ResultRow } from '../contract/index.js'
-import { readCycleTable } from '../records/index.js'
-import type { Position, Store, StoredCycle } from '../store/index.js'
+import type { CycleHash, CycleResponse, ResultRow } from '../../contract/index.js'
+import { readCycleTable } from '../../records/index.js'
+import type { Position, Store, StoredCycle } from '../../store/index.js'
 
 /** A post's name. `postNo` is a number, so names are unique whatever `gallId` contains. */
 export function postName(gallId: string, postNo: number): string {

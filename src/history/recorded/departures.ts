@@ -2,9 +2,9 @@
  * How visits end: the removals that took effect, of one cycle in order of arrival, or of a visit. `stored-visits.ts` finds
  * those of visits, in order of `cycle_time`.
  */
-import { formatInstant, removalReasonCodes, tierCodes, type LeftPost } from '../contract/index.js'
-import { readCycleTable, tookEffect } from '../records/index.js'
-import type { Position, Store, StoredCycle } from '../store/index.js'
+import { formatInstant, removalReasonCodes, tierCodes, type LeftPost } from '../../contract/index.js'
+import { readCycleTable, tookEffect } from '../../records/index.js'
+import type { Position, Store, StoredCycle } from '../../store/index.js'
 
 export interface Departure {
   readonly cycle: StoredCycle

@@ -2,21 +2,21 @@
 import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { silentLog } from '../base/index.js'
-import type { WeightsSetting } from '../pool/index.js'
-import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
-import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
-import { FakeModel } from '../../test/helpers/fake-model.js'
-import type { CycleRequest, CycleResponse } from '../contract/index.js'
-import { CycleService, RequestBody, StageClock } from '../cycle/index.js'
+import { silentLog } from '../../base/index.js'
+import type { WeightsSetting } from '../../pool/index.js'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
+import { cycleSequence } from '../../../test/helpers/cycle-arbitraries.js'
+import { FakeModel } from '../../../test/helpers/fake-model.js'
+import type { CycleRequest, CycleResponse } from '../../contract/index.js'
+import { CycleService, RequestBody, StageClock } from '../../cycle/index.js'
 import {
   cycleTableNames,
   packCycleRecord,
   readCycleHeader,
   readCycleTable,
   type CycleTables,
-} from '../records/index.js'
-import { createMemoryStore, type CycleRecord, type Store } from '../store/index.js'
+} from '../../records/index.js'
+import { createMemoryStore, type CycleRecord, type Store } from '../../store/index.js'
 import { verifyCycles } from './verify-cycles.js'
 
 async function served(cycles: readonly CycleRequest[]): Promise<Store> {

@@ -10,12 +10,12 @@ import {
   type HeadName,
   type MoverFigures,
   type ScoreSource,
-} from '../contract/index.js'
-import type { Store, StoredCycle } from '../store/index.js'
+} from '../../contract/index.js'
+import type { Store, StoredCycle } from '../../store/index.js'
 import { compareScores, largestMovers, overlapDepths, rankDistance, scoreFigures } from './comparison.js'
-import { HistoryError } from './history-error.js'
-import { evaluate } from './evaluation/evaluate.js'
-import { quantile } from './ranking.js'
+import { HistoryError } from '../history-error.js'
+import { evaluate } from '../evaluation/evaluate.js'
+import { quantile } from '../evaluation/ranking.js'
 import type { ExcludedInput } from './replayed-inputs.js'
 import {
   ReplayedScores,
@@ -25,8 +25,8 @@ import {
   type SourcedCycle,
   type SourcedScores,
 } from './version-scores.js'
-import { postName } from './records.js'
-import { candidateOf, isPendingAt, StoredVisits } from './stored-visits.js'
+import { postName } from '../recorded/records.js'
+import { candidateOf, isPendingAt, StoredVisits } from '../recorded/stored-visits.js'
 
 const moversMax = 20
 

@@ -3,8 +3,8 @@
  * and the service compare their pools. docs/client.md documents the digest.
  */
 import { createHash } from 'node:crypto'
-import type { PostKey, ResultRow } from '../contract/index.js'
-import type { Store } from '../store/index.js'
+import type { PostKey, ResultRow } from '../../contract/index.js'
+import type { Store } from '../../store/index.js'
 import { pendingResults, readResponse } from './records.js'
 
 /** A pending post, with its result in the cycle. */

@@ -1,18 +1,18 @@
 /** Scores of two versions for the same rows: from the response, from a shadow and from a replay. */
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { silentLog } from '../base/index.js'
-import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
+import { silentLog } from '../../base/index.js'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
 import {
   EncodingModel,
   FakeImageEncoder,
   FakeTextEncoder,
   titleShare,
-} from '../../test/helpers/encoding-model.js'
-import { createMemoryContents, memoryStore, type MemoryContents } from '../../test/helpers/memory-store.js'
-import type { CycleRequest } from '../contract/index.js'
-import { CycleService, RequestBody, StageClock } from '../cycle/index.js'
-import type { Model } from '../model/index.js'
-import type { Store } from '../store/index.js'
+} from '../../../test/helpers/encoding-model.js'
+import { createMemoryContents, memoryStore, type MemoryContents } from '../../../test/helpers/memory-store.js'
+import type { CycleRequest } from '../../contract/index.js'
+import { CycleService, RequestBody, StageClock } from '../../cycle/index.js'
+import type { Model } from '../../model/index.js'
+import type { Store } from '../../store/index.js'
 import { compareVersions, lastCycles } from './compare-versions.js'
 import type { ExcludedInput } from './replayed-inputs.js'
 import { sourcedScores, type SourcedCycle, type SourcedScores } from './version-scores.js'

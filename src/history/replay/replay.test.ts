@@ -1,22 +1,22 @@
 /** Replays of stored cycles: the inputs that the model received, and the stored scores. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { silentLog } from '../base/index.js'
-import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../test/helpers/bodies.js'
-import { cycleSequence } from '../../test/helpers/cycle-arbitraries.js'
-import { FakeModel } from '../../test/helpers/fake-model.js'
-import { createMemoryContents, memoryStore } from '../../test/helpers/memory-store.js'
+import { silentLog } from '../../base/index.js'
+import { bytesOf, candidate, cycleBody, cycleMs, reading, removal } from '../../../test/helpers/bodies.js'
+import { cycleSequence } from '../../../test/helpers/cycle-arbitraries.js'
+import { FakeModel } from '../../../test/helpers/fake-model.js'
+import { createMemoryContents, memoryStore } from '../../../test/helpers/memory-store.js'
 import {
   counterNames,
   snapshotNames,
   type Candidate,
   type CycleRequest,
   type CycleResponse,
-} from '../contract/index.js'
-import { CycleService, StageClock, RequestBody } from '../cycle/index.js'
-import { scoreRows, type CyclePlan } from '../pool/index.js'
-import type { ModelInputs } from '../model/index.js'
-import type { Store } from '../store/index.js'
+} from '../../contract/index.js'
+import { CycleService, StageClock, RequestBody } from '../../cycle/index.js'
+import { scoreRows, type CyclePlan } from '../../pool/index.js'
+import type { ModelInputs } from '../../model/index.js'
+import type { Store } from '../../store/index.js'
 import { firstNeeded, replayCycles, type ReplayedCycle } from './replay.js'
 
 const weights = { views: 1, comments: 0.5, up: 0.25, downvote_share: 0 }

@@ -2,10 +2,10 @@
  * Stored cycles as columns, in order of cycle_time, from their records, which are kept longer than the bodies. Read-only;
  * the server of the store may be running.
  */
-import { assert, outcome } from '../contract/index.js'
-import { scoreRows } from '../pool/index.js'
-import { readCycleHeader, readCycleTable, tookEffect, type CycleRows } from '../records/index.js'
-import type { Position, Store, StoredCycle } from '../store/index.js'
+import { assert, outcome } from '../../contract/index.js'
+import { scoreRows } from '../../pool/index.js'
+import { readCycleHeader, readCycleTable, tookEffect, type CycleRows } from '../../records/index.js'
+import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { RecordedEntries } from './recorded-entries.js'
 
 /** Posts and entries are numbers of `RecordedEntries`. */

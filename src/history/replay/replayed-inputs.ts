@@ -2,7 +2,7 @@
  * The inputs of a model for a replayed cycle: its rows, with vectors of texts and images that are cached or computed for
  * the purpose. Nothing is stored.
  */
-import { imageBatchEncoder, textBatchEncoder, type Availability, type Quarantine } from '../cycle/index.js'
+import { imageBatchEncoder, textBatchEncoder, type Availability, type Quarantine } from '../../cycle/index.js'
 import {
   poolVectors,
   type EmbeddingColumn,
@@ -10,9 +10,9 @@ import {
   type Model,
   type ModelInputs,
   type TextEncoder,
-} from '../model/index.js'
-import { gallIdAt, type PoolState } from '../pool/index.js'
-import type { ImageKey, Store } from '../store/index.js'
+} from '../../model/index.js'
+import { gallIdAt, type PoolState } from '../../pool/index.js'
+import type { ImageKey, Store } from '../../store/index.js'
 import type { VectorCache } from './vector-cache.js'
 import type { ReplayedCycle } from './replay.js'
 

@@ -2,8 +2,8 @@
  * Compares the scores of two models for the same posts: their order, the overlap of the best posts, and the differences.
  * Pure functions of the scores.
  */
-import type { AgreementFigures, MoverFigures, ScoreFigures } from '../contract/index.js'
-import { averageRanks, highest, quantile, spearman } from './ranking.js'
+import type { AgreementFigures, MoverFigures, ScoreFigures } from '../../contract/index.js'
+import { averageRanks, highest, quantile, spearman } from '../evaluation/ranking.js'
 
 /** Depths at which the overlap of the best posts is computed. */
 export const overlapDepths = [10, 50, 100] as const

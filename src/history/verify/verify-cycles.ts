@@ -3,10 +3,10 @@
  * match the records of the cycles, the rows of the responses, and the snapshots of the pool. Checks that depend
  * on expired cycles are skipped.
  */
-import { messageOf } from '../base/index.js'
-import { decodeCycle } from '../codec/index.js'
-import type { CycleColumns, CycleResponse } from '../contract/index.js'
-import { readBody, readPool, requestHash } from '../cycle/index.js'
+import { messageOf } from '../../base/index.js'
+import { decodeCycle } from '../../codec/index.js'
+import type { CycleColumns, CycleResponse } from '../../contract/index.js'
+import { readBody, readPool, requestHash } from '../../cycle/index.js'
 import {
   gallIdAt,
   Pool,
@@ -14,10 +14,10 @@ import {
   type CyclePlan,
   type PoolState,
   type WeightsSetting,
-} from '../pool/index.js'
-import type { Position, Store, StoredCycle } from '../store/index.js'
-import { RecordedCycles } from './recorded-cycles.js'
-import { postName, readResponse } from './records.js'
+} from '../../pool/index.js'
+import type { Position, Store, StoredCycle } from '../../store/index.js'
+import { RecordedCycles } from '../recorded/recorded-cycles.js'
+import { postName, readResponse } from '../recorded/records.js'
 import { verifyRecord } from './verify-record.js'
 
 export interface VerifyCyclesOptions {

@@ -1,10 +1,10 @@
 /**
  * The visits of the stored cycles one by one, for `explain`, `export` and titles: as `Visits` reconstructs them for a report.
  */
-import { assert, type Candidate, type PostKey } from '../contract/index.js'
-import { readCandidates } from '../cycle/index.js'
-import type { CycleRows } from '../records/index.js'
-import type { Position, Store, StoredCycle } from '../store/index.js'
+import { assert, type Candidate, type PostKey } from '../../contract/index.js'
+import { readCandidates } from '../../cycle/index.js'
+import type { CycleRows } from '../../records/index.js'
+import type { Position, Store, StoredCycle } from '../../store/index.js'
 import type { Departure } from './departures.js'
 import { RecordedCycles } from './recorded-cycles.js'
 import { Visits } from './visits.js'

@@ -2,22 +2,22 @@
  * Scores of some versions for the same rows of stored cycles. They come from the response, from the stored scores of a
  * shadow, or from a replay of the recorded request. Heads are weighted with the weights of their cycle.
  */
-import { minuteMs } from '../base/index.js'
+import { minuteMs } from '../../base/index.js'
 import {
   headNames,
   type HeadColumns,
   type HeadName,
   type ScoreSource,
   type Weights,
-} from '../contract/index.js'
-import { placedFailure, Quarantine } from '../cycle/index.js'
-import { ModelError, type Model } from '../model/index.js'
-import { gallIdAt, missingHeads, scoreRows } from '../pool/index.js'
-import { cycleTables, unpackRows } from '../records/index.js'
-import type { Position, Store, StoredCycle } from '../store/index.js'
+} from '../../contract/index.js'
+import { placedFailure, Quarantine } from '../../cycle/index.js'
+import { ModelError, type Model } from '../../model/index.js'
+import { gallIdAt, missingHeads, scoreRows } from '../../pool/index.js'
+import { cycleTables, unpackRows } from '../../records/index.js'
+import type { Position, Store, StoredCycle } from '../../store/index.js'
 import { VectorCache } from './vector-cache.js'
 import { replayAt, replayCycles, type ReplayedCycle } from './replay.js'
-import { readResponse } from './records.js'
+import { readResponse } from '../recorded/records.js'
 import { replayedInputs, type ExcludedInput, type ReplayEncoding } from './replayed-inputs.js'
 
 /** Where scores come from, in order of preference. */

@@ -3,11 +3,11 @@
  * and the worker of the admin side open them in the same way. Read `withHistory` first.
  */
 import { constants, setPriority } from 'node:os'
-import { withRelease, type Log } from '../base/index.js'
-import { loadModel, type LoadedModel, type LoadOptions } from '../model/index.js'
-import type { SettingName, Settings } from '../settings/index.js'
-import { databasePath, openSnapshot, type Position, type Store } from '../store/index.js'
-import { HistoryError } from './history-error.js'
+import { withRelease, type Log } from '../../base/index.js'
+import { loadModel, type LoadedModel, type LoadOptions } from '../../model/index.js'
+import type { SettingName, Settings } from '../../settings/index.js'
+import { databasePath, openSnapshot, type Position, type Store } from '../../store/index.js'
+import { HistoryError } from '../history-error.js'
 
 /** The settings that loading a model needs. */
 export const sessionSettingNames = [

@@ -2,7 +2,7 @@
  * Checks request bodies without a server: by the rules of the server, and against a store, what each cycle
  * would do to its pool. Bodies are applied in order to a copy in memory; nothing is stored. Read `check` first.
  */
-import { readCycle, runBodyTask } from '../codec/index.js'
+import { readCycle, runBodyTask } from '../../codec/index.js'
 import {
   formatInstant,
   outcome,
@@ -13,7 +13,7 @@ import {
   type CycleColumns,
   type PostKey,
   type WeightsRequest,
-} from '../contract/index.js'
+} from '../../contract/index.js'
 import {
   changeWeights,
   checkPendingCount,
@@ -21,7 +21,7 @@ import {
   KnownCycles,
   loadPool,
   type CycleReader,
-} from '../cycle/index.js'
+} from '../../cycle/index.js'
 import {
   gallIdAt,
   weightsInForce,
@@ -29,8 +29,8 @@ import {
   type Pool,
   type PostKeys,
   type WeightsSetting,
-} from '../pool/index.js'
-import type { Position, Store, StoredCycle, StoredRequest } from '../store/index.js'
+} from '../../pool/index.js'
+import type { Position, Store, StoredCycle, StoredRequest } from '../../store/index.js'
 
 export interface BodyCheckerOptions {
   /** Time of the service's clock when a body arrives. */

@@ -2,12 +2,12 @@
  * Replay: decodes and plans stored cycles again from their recorded requests. Each comes with the rows that were scored
  * and the columns that the model received. Nothing is written.
  */
-import type { CycleColumns } from '../contract/index.js'
-import { availabilityIn, planStored, type Availability } from '../cycle/index.js'
-import { Pool, type CyclePlan, type PoolState, type ScoringInputs } from '../pool/index.js'
-import { readCycleTable } from '../records/index.js'
-import type { Position, Store } from '../store/index.js'
-import { recordAt } from './records.js'
+import type { CycleColumns } from '../../contract/index.js'
+import { availabilityIn, planStored, type Availability } from '../../cycle/index.js'
+import { Pool, type CyclePlan, type PoolState, type ScoringInputs } from '../../pool/index.js'
+import { readCycleTable } from '../../records/index.js'
+import type { Position, Store } from '../../store/index.js'
+import { recordAt } from '../recorded/records.js'
 
 export interface ReplayedCycle {
   readonly position: Position

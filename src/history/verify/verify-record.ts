@@ -7,11 +7,11 @@ import {
   warningText,
   type CycleColumns,
   type CycleResponse,
-} from '../contract/index.js'
-import { plannedTables } from '../cycle/index.js'
-import { scoreRows, type CyclePlan } from '../pool/index.js'
-import { readCycleHeader, readCycleTable, tookEffect, type CycleRows } from '../records/index.js'
-import { pendingResults, postName } from './records.js'
+} from '../../contract/index.js'
+import { plannedTables } from '../../cycle/index.js'
+import { scoreRows, type CyclePlan } from '../../pool/index.js'
+import { readCycleHeader, readCycleTable, tookEffect, type CycleRows } from '../../records/index.js'
+import { pendingResults, postName } from '../recorded/records.js'
 
 export interface RecordChecks {
   /** Null if it cannot be read. */

@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { mulberry32 } from '../base/index.js'
-import { UnitSums } from './evaluation/intervals.js'
+import { mulberry32 } from '../../base/index.js'
+import { UnitSums } from './intervals.js'
 import {
   averagePrecision,
   highest,
@@ -30,7 +30,7 @@ interface Case {
   readonly quantiles: number[]
 }
 const { cases } = JSON.parse(
-  readFileSync(new URL('../../test/golden/evaluation/scikit-learn-values.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../test/golden/evaluation/scikit-learn-values.json', import.meta.url), 'utf8'),
 ) as { cases: Case[] }
 
 describe('ranking metrics', () => {

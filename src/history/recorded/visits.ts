@@ -2,10 +2,10 @@
  * Visits: stays of posts in the pool, found from cycles in order of cycle_time. Columns by visit, in order of beginning.
  * docs/evaluation.md defines a visit and its fate.
  */
-import { absentCode, assert, firstScoreDeadline, outcome, removalReasonCodes } from '../contract/index.js'
+import { absentCode, assert, firstScoreDeadline, outcome, removalReasonCodes } from '../../contract/index.js'
 import type { RecordedCycle, RecordedCycles, RecordedEvents } from './recorded-cycles.js'
 import type { RecordedEntries } from './recorded-entries.js'
-import { fates, type VisitFates } from './evaluation/ranker-evaluation.js'
+import { fates, type VisitFates } from '../evaluation/ranker-evaluation.js'
 
 const open = fates.indexOf('open')
 const fateOfReason = removalReasonCodes.map((reason) => fates.indexOf(reason as (typeof fates)[number]))
