@@ -68,7 +68,8 @@ export async function fitToGolden(
     const candidate = settings.reduce(withSetting, manifest)
     const mismatch = await mismatchOf({ ...modelPackage, manifest: candidate }, golden, options)
     if (mismatch === null) {
-      const tested = findings.map((finding) => confirmed(finding, golden.cases, settings))
+      const undecided = await undecidedBy(golden, settings, { ...modelPackage, manifest: candidate }, options)
+      const tested = findings.map((finding) => confirmed(finding, golden.cases, settings, undecided))
       return { manifest: withDraft(candidate, tested), findings: tested }
     }
     // The first one has the values of the draft.
@@ -79,6 +80,23 @@ export async function fitToGolden(
     return withRounding(modelPackage, golden, findings, differenceMax)
   const need: Finding = { member: 'golden', state: 'needed', value: '', source: problem }
   return { manifest, findings: [...findings, need] }
+}
+
+/** The members whose other value the cases fit too: they decide nothing about these. */
+async function undecidedBy(
+  golden: GoldenFile,
+  settings: readonly Setting[],
+  fitting: ModelPackage,
+  options: LoadOptions,
+): Promise<ReadonlySet<string>> {
+  const undecided = new Set<string>()
+  for (const { choice, value } of settings)
+    for (const other of choice.values.filter((each) => each !== value)) {
+      const manifest = withSetting(fitting.manifest, { choice, value: other })
+      if ((await mismatchOf({ ...fitting, manifest }, golden, options)) === null)
+        undecided.add(memberOf(choice))
+    }
+  return undecided
 }
 
 /** Takes the draft as it is: its heads differ as those of a graph in half precision do, which no port need declare. */
@@ -163,15 +181,18 @@ async function mismatchOf(
 }
 
 /** What no case tests stays a guess. */
-function confirmed(finding: Finding, cases: readonly GoldenCase[], settings: readonly Setting[]): Finding {
+function confirmed(
+  finding: Finding,
+  cases: readonly GoldenCase[],
+  settings: readonly Setting[],
+  undecided: ReadonlySet<string> = new Set(),
+): Finding {
   const chosen = settings.find(({ choice }) => memberOf(choice) === finding.member)?.value
   if (finding.state !== 'guessed' || !isTested(finding.member, cases)) return finding
-  return {
-    ...finding,
-    state: 'read',
-    value: String(chosen ?? finding.value),
-    source: 'the golden cases agree',
-  }
+  const value = String(chosen ?? finding.value)
+  return undecided.has(finding.member)
+    ? { ...finding, value, source: 'the golden cases agree, and with another value too' }
+    : { ...finding, state: 'read', value, source: 'the golden cases agree' }
 }
 
 function isTested(member: string, cases: readonly GoldenCase[]): boolean {

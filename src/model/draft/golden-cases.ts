@@ -28,9 +28,13 @@ export interface TakenGolden {
 }
 
 /** The manifest with the cases. Rejects with a `ModelError` if the file does not fit the manifest; then nothing is written. */
-export async function takeGolden(directory: string, manifest: Manifest, file: string): Promise<TakenGolden> {
+export async function takeGolden(directory: string, drafted: Manifest, file: string): Promise<TakenGolden> {
   const bytes = await readBytes(file)
   const { golden_tokens: tokens = [], cases } = parseTyped(bytes.toString('utf8'), file, fileType)
+  const hasNulls = cases.some(({ features = {} }) => Object.values(features).includes(null))
+  const isOpen = drafted.draft?.includes('missing') === true
+  // The value with which `fitToGolden` begins.
+  const manifest = hasNulls && isOpen ? { ...drafted, missing: 'nan' as const } : drafted
   parseGolden(JSON.stringify({ cases }), file, manifest)
   const target = join(directory, goldenFileName)
   const isInPlace = resolve(file) === resolve(target) && tokens.length === 0
