@@ -1,17 +1,9 @@
 /**
  * Galleries and numbers of posts identify their simulation.
  */
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { cycleBoundaryMs, type PostKey } from '../contract/index.js'
-import {
-  entriesOf,
-  galleriesOf,
-  isSimulated,
-  startsOf,
-  unknownPostNo,
-  type WorldIdentity,
-} from './entries.js'
+import { entriesOf, galleriesOf, isSimulated, unknownPostNo, type WorldIdentity } from './entries.js'
 
 const identity: WorldIdentity = {
   seed: 1,
@@ -28,32 +20,17 @@ function keysOf(of: WorldIdentity, startAtMs: number, cycleCount: number): PostK
     .map(({ gallery, postNo }) => ({ gall_id: gallery.id, post_no: postNo }))
 }
 
-test('the start of a simulation can be found from any dozen of its posts', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 0, max: 10_000 }), fc.integer({ min: 0, max: 200 }), (step, skipped) => {
-      const startAtMs = start + step * cycleBoundaryMs
-      const posts = keysOf(identity, startAtMs, 40).slice(skipped).slice(0, 12)
-      fc.pre(posts.length === 12)
-      expect(startsOf(identity, posts)).toEqual([startAtMs])
-    }),
-    { numRuns: 20 },
-  )
-})
-
-test('two simulations of the same options are both found, the later one first', () => {
-  const later = start + 288 * cycleBoundaryMs
-  const posts = [...keysOf(identity, start, 5), ...keysOf(identity, later, 5)]
-  expect(startsOf(identity, posts)).toEqual([later, start])
-})
-
-test.each<[string, Partial<WorldIdentity>]>([
-  ['another seed', { seed: 2 }],
-  ['other hours', { hours: 12 }],
-  ['another number of posts', { postsPerDay: 2300 }],
-  ['other galleries', { galleries: 4 }],
-  ['another share of images', { imageShare: 0.5 }],
-])('a simulation with %s is not recognised as this one', (_what, other) => {
-  expect(startsOf(identity, keysOf({ ...identity, ...other }, start, 10))).toEqual([])
+test.each<[string, Partial<WorldIdentity>, number]>([
+  ['another seed', { seed: 2 }, start],
+  ['other hours', { hours: 12 }, start],
+  ['another number of posts', { postsPerDay: 2300 }, start],
+  ['other galleries', { galleries: 4 }, start],
+  ['another share of images', { imageShare: 0.5 }, start],
+  ['another start', {}, start + 288 * cycleBoundaryMs],
+])('a simulation with %s has other posts', (_what, other, otherStart) => {
+  const keys = new Set(keysOf(identity, start, 10).map((key) => JSON.stringify(key)))
+  const others = keysOf({ ...identity, ...other }, otherStart, 10)
+  expect(others.filter((key) => keys.has(JSON.stringify(key))).length).toBeLessThan(others.length / 2)
 })
 
 test('posts are simulated by gallery and number, those of readings without a post included', () => {

@@ -1,13 +1,13 @@
 /**
  * Which posts enter in a cycle: how many, in which galleries, with which numbers. Numbers grow with time, as on a real board.
- * Those of a cycle are drawn from the options and the start of the simulation, so a restarted client recognises its own posts
- * on the service and resumes; and simulations that do not share a cycle do not share a post.
+ * Those of a cycle are drawn from the options and the start of the simulation; simulations that do not share a cycle do not share
+ * a post.
  */
 import { hourMs } from '../base/index.js'
 import { assert, cycleBoundaryMs, kstTimeOfDay, type GalleryType, type PostKey } from '../contract/index.js'
 import { Rng } from './rng.js'
 
-/** Change this when the same options produce different posts than before, so that no older simulation is resumed. */
+/** Change this when the same options produce different posts than before. */
 const worldVersion = 4
 
 const names = 'cat baseball_new programming stock_us coffee camera_old hiking game_classic'.split(' ')
@@ -25,8 +25,6 @@ const numbersPerCycle = 100
 const unknownPart = numbersPerCycle - 1
 /** Boards of real clients have smaller numbers than a cycle of this time. */
 const simulatedFromMs = Date.UTC(2000, 0)
-/** Fewer posts may belong to several simulations by chance. */
-const recognisedPostsMin = 4
 
 /** What the posts of a simulation depend on, besides its start. */
 export interface WorldIdentity {
@@ -92,37 +90,6 @@ export function unknownPostNo(cycleAtMs: number): number {
 /** Whether a post belongs to a simulation, whatever its options. */
 export function isSimulated({ gall_id, post_no }: PostKey): boolean {
   return names.includes(gall_id) && post_no >= firstNumberOf(simulatedFromMs)
-}
-
-/** Starts of the simulations of these options to which some of the posts belong, latest first. */
-export function startsOf(identity: WorldIdentity, posts: readonly PostKey[]): number[] {
-  const cycleCount = Math.round(identity.hours * 12)
-  const cycles = Map.groupBy(
-    posts.filter(({ post_no }) => post_no % numbersPerCycle !== unknownPart),
-    ({ post_no }) => Math.floor(post_no / numbersPerCycle) * cycleBoundaryMs,
-  )
-  const starts = new Set<number>()
-  for (const cycleAtMs of cycles.keys())
-    for (let index = 0; index < cycleCount; index++) starts.add(cycleAtMs - (index + 1) * cycleBoundaryMs)
-  return [...starts].filter((startAtMs) => isStartOf(identity, startAtMs, cycles)).sort((a, b) => b - a)
-}
-
-/** Whether all posts from the cycles of a simulation are its own. */
-function isStartOf(
-  identity: WorldIdentity,
-  startAtMs: number,
-  cycles: ReadonlyMap<number, readonly PostKey[]>,
-): boolean {
-  const endAtMs = startAtMs + Math.round(identity.hours * 12) * cycleBoundaryMs
-  let ownCount = 0
-  for (const [cycleAtMs, posts] of cycles) {
-    if (cycleAtMs <= startAtMs || cycleAtMs > endAtMs) continue
-    const entries = entriesOf(identity, startAtMs, (cycleAtMs - startAtMs) / cycleBoundaryMs - 1)
-    for (const { gall_id, post_no } of posts)
-      if (!entries.some(({ gallery, postNo }) => gallery.id === gall_id && postNo === post_no)) return false
-    ownCount += posts.length
-  }
-  return ownCount >= recognisedPostsMin
 }
 
 function firstNumberOf(cycleAtMs: number): number {

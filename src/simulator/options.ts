@@ -21,8 +21,8 @@ export interface WorkloadOptions {
   /** Lost responses, broken connections, duplicate calls, client restarts. Default true. */
   readonly faults?: boolean | undefined
   /**
-   * Start of the simulated time (RFC 3339; rounded down to a five-minute boundary). Default: an unfinished simulation
-   * of the same options is resumed; otherwise the latest period in which the service has no cycles.
+   * Start of the simulated time (RFC 3339; rounded down to a five-minute boundary). Default: the latest period in
+   * which the service has no cycles.
    */
   readonly startAt?: string | undefined
   /** How long the service may be unavailable, in seconds. Default 60. */

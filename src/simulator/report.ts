@@ -35,8 +35,6 @@ export interface SimulationReport {
   /** The simulated period, milliseconds since 1970. */
   readonly startAtMs: number
   readonly endAtMs: number
-  /** An unfinished simulation was found on the service and repeated from its start. */
-  readonly resumed: boolean
   /** Pending posts that the last cycle removed. */
   readonly postsRemoved: number
   readonly modelVersion: string

@@ -28,7 +28,7 @@ import {
   type TopPost,
   zeroTotals,
 } from './report.js'
-import { findStart, type Start } from './start.js'
+import { findStart } from './start.js'
 import { Uploads } from './uploads.js'
 import { World, type CyclePlan } from './world.js'
 
@@ -51,9 +51,9 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   try {
     const api = new Api({ ...settings, signal, onOutage })
     const [health, baseImages] = await Promise.all([api.health(), BaseImages.draw()])
-    const start = await findStart(api, settings, health)
+    const startAtMs = await findStart(api, settings, health)
     const weights = await api.weights()
-    return await new Simulator(api, settings, options, { health, start, weights, baseImages }).run()
+    return await new Simulator(api, settings, options, { health, startAtMs, weights, baseImages }).run()
   } catch (error) {
     signal?.throwIfAborted()
     throw error
@@ -62,7 +62,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 
 interface InitialState {
   readonly health: Health
-  readonly start: Start
+  readonly startAtMs: number
   readonly weights: WeightsState
   readonly baseImages: BaseImages
 }
@@ -89,9 +89,9 @@ class Simulator {
     private readonly hooks: Pick<SimulationOptions, 'onProgress' | 'signal'>,
     private readonly initial: InitialState,
   ) {
-    const { health, start, weights, baseImages } = initial
+    const { health, startAtMs, weights, baseImages } = initial
     const { exclusive } = settings
-    this.world = new World(settings.identity, start.atMs)
+    this.world = new World(settings.identity, startAtMs)
     const isOwn = (post: PostKey): boolean => this.world.has(post)
     this.tools = { api, responses: this.responses, isOwn }
     this.uploads = new Uploads(api, baseImages, exclusive)
@@ -230,9 +230,8 @@ class Simulator {
     const { settings, lastResponse } = this
     return {
       seed: settings.identity.seed,
-      startAtMs: this.initial.start.atMs,
-      endAtMs: this.initial.start.atMs + settings.cycleCount * cycleBoundaryMs,
-      resumed: this.initial.start.resumed,
+      startAtMs: this.initial.startAtMs,
+      endAtMs: this.initial.startAtMs + settings.cycleCount * cycleBoundaryMs,
       modelVersion: lastResponse?.model_version ?? '',
       weightsVersion: lastResponse?.weights_version ?? '',
       totals: {

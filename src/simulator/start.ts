@@ -1,28 +1,22 @@
 /**
  * Where in simulated time a simulation starts, given what the service already holds. All clients of a service share
- * the cycle ids, so a new simulation needs a period without cycles. An unfinished simulation is resumed from its first
- * cycle; the responses to its first cycles are then replays.
+ * the cycle ids, so a new simulation needs a period without cycles. One that was interrupted is not resumed: its posts are
+ * those of another client.
  */
 import { cycleBoundaryMs, cycleIdOf, parseInstant, type Health, type PostKey } from '../contract/index.js'
 import type { Api } from './api.js'
 import { SimulationError } from './errors.js'
-import { isSimulated, startsOf } from './entries.js'
+import { isSimulated } from './entries.js'
 import type { Settings } from './options.js'
-
-export interface Start {
-  readonly atMs: number
-  /** The service already holds the first cycles of this simulation. */
-  readonly resumed: boolean
-}
 
 /** How far back the search for a free period goes, in cycles: about two months. */
 const searchedCycleCountMax = 20_000
 
 /**
- * Rejects with a `SimulationError` of kind `used` when the service holds posts or cycles that no simulation has sent,
+ * The time before the first cycle, milliseconds since 1970. Rejects with a `SimulationError` of kind `used` when the service holds posts or cycles that no simulation has sent,
  * unless the settings allow it.
  */
-export async function findStart(api: Api, settings: Settings, health: Health): Promise<Start> {
+export async function findStart(api: Api, settings: Settings, health: Health): Promise<number> {
   const lastCycleId = health.last_cycle_id
   if (settings.exclusive && lastCycleId !== null)
     throw new SimulationError('occupied', `the service is not new: it holds cycle ${lastCycleId}`)
@@ -32,15 +26,13 @@ export async function findStart(api: Api, settings: Settings, health: Health): P
     const held = foreign === undefined ? `cycle ${lastCycleId}` : `posts of gallery ${foreign.gall_id}`
     throw new SimulationError('used', `the service holds ${held}, which no simulation has sent`)
   }
-  if (settings.startAtMs !== null) return { atMs: settings.startAtMs, resumed: false }
+  if (settings.startAtMs !== null) return settings.startAtMs
 
   const nowMs = parseInstant(health.time)?.ms ?? Date.now()
   const lastBoundaryMs = Math.floor(nowMs / cycleBoundaryMs) * cycleBoundaryMs
   const neededCount = settings.cycleCount + (settings.keepPosts ? 0 : 1)
-  if (lastCycleId === null) return { atMs: lastBoundaryMs - neededCount * cycleBoundaryMs, resumed: false }
-  const unfinished = await findUnfinished(api, settings, posts)
-  if (unfinished !== null) return { atMs: unfinished, resumed: true }
-  return { atMs: await findFreePeriod(api, lastBoundaryMs, neededCount), resumed: false }
+  if (lastCycleId === null) return lastBoundaryMs - neededCount * cycleBoundaryMs
+  return findFreePeriod(api, lastBoundaryMs, neededCount)
 }
 
 /**
@@ -53,19 +45,6 @@ async function lastPosts(api: Api, lastCycleId: string): Promise<readonly PostKe
   if (last.posts.length > 0) return last.posts
   const earlier = await api.storedResult(cycleIdOf(last.cycleAtMs - cycleBoundaryMs))
   return earlier?.posts ?? []
-}
-
-/** Start of the latest simulation of the same options with pending posts whose last cycle is not stored. */
-async function findUnfinished(
-  api: Api,
-  { identity, cycleCount, keepPosts }: Settings,
-  posts: readonly PostKey[],
-): Promise<number | null> {
-  for (const startAtMs of startsOf(identity, posts)) {
-    const lastAtMs = startAtMs + (cycleCount + (keepPosts ? 0 : 1)) * cycleBoundaryMs
-    if (!(await api.isStored(cycleIdOf(lastAtMs)))) return startAtMs
-  }
-  return null
 }
 
 /** Start of the latest `count` consecutive cycles, up to `lastBoundaryMs`, of which the service holds none. */

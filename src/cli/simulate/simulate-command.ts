@@ -43,8 +43,7 @@ export function addSimulateCommand(program: Command, context: CommandContext): v
   addWorkloadFlags(command)
     .option(
       '--start-at <time>',
-      'start of the simulated time, RFC 3339 (default: resume an unfinished simulation of the same options, ' +
-        'otherwise the latest period in which the server has no cycles)',
+      'start of the simulated time, RFC 3339 (default: the latest period in which the server has no cycles)',
     )
     .option('--retry-timeout <seconds>', 'time limit of the retries of a call (default: 60)', numberArgument)
     .option('--into-used-server', 'run although the server holds posts or cycles of other clients')

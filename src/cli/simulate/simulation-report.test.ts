@@ -10,7 +10,6 @@ const report: SimulationReport = {
   seed: 1,
   startAtMs: Date.parse('2026-03-01T15:00:00Z'),
   endAtMs: Date.parse('2026-03-02T15:00:00Z'),
-  resumed: false,
   postsRemoved: 0,
   modelVersion: 'transport-test-1',
   weightsVersion: 'initial',

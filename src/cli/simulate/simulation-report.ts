@@ -19,7 +19,7 @@ export function simulationFacts(report: SimulationReport, columns = Infinity): s
   const hours = (report.endAtMs - report.startAtMs) / hourMs
   const lines = [
     `${kstTime(report.startAtMs)} to ${kstTime(report.endAtMs)} KST: ${Number(hours.toFixed(2))} h in ` +
-      `${(report.wallMs / 1000).toFixed(1)} s${report.resumed ? ', resumed from an unfinished simulation' : ''}`,
+      `${(report.wallMs / 1000).toFixed(1)} s`,
     `${count(totals.cycles)} cycles, ${count(totals.candidates)} posts, ${count(totals.scored)} scores; ` +
       `model ${report.modelVersion}, weights ${report.weightsVersion}`,
     imageLine(totals),
