@@ -22,7 +22,7 @@ export class FirstScoreWatch {
   /** Posts without a score that have `extracted_at`. */
   #waiting: readonly WaitingPost[] = []
 
-  /** The posts of one cycle. Must be called for each stored cycle, in order. */
+  /** The posts of one cycle: of each stored cycle, in order. */
   observe(plan: CyclePlan, cycle: Pick<CycleColumns, 'cycleAt' | 'galleries' | 'removals'>): FirstScores {
     const { next, entries, outcomes } = plan
     const windowEndMs = next.newestCycleMs

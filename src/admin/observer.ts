@@ -84,7 +84,7 @@ export class Observer {
     this.#listeners.push(listener)
   }
 
-  /** To be called once for each request, when it has ended. */
+  /** A request has ended: once for each. */
   requestEnded(request: EndedRequest): void {
     this.#ended.push(request)
     if (this.#ended.length > 1) return

@@ -52,7 +52,7 @@ export class ImageCounts {
     return this.load()
   }
 
-  /** Call once the image is durable. */
+  /** The image is durable. */
   add({ gallId, postNo, position }: ImageKey): void {
     const positions = this.#positions.get(gallId, postNo)
     if (positions === undefined) this.#positions.set(gallId, postNo, [position])
@@ -62,7 +62,7 @@ export class ImageCounts {
     }
   }
 
-  /** Call once the image is removed. */
+  /** The image is removed. */
   remove({ gallId, postNo, position }: ImageKey): void {
     const positions = this.#positions.get(gallId, postNo)
     if (positions === undefined) return

@@ -75,7 +75,7 @@ export class CyclePipeline {
     return this.#pool.state
   }
 
-  /** To be called when the store has read what another process wrote. `isComplete`: it has read everything again. */
+  /** The store has read what another process wrote. `isComplete`: it has read everything again. */
   async follow(isComplete: boolean): Promise<void> {
     if (isComplete) this.#mustLoad = true
     await this.#currentPool().catch((error: unknown) => {

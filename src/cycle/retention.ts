@@ -72,7 +72,7 @@ export class Retention {
     this.#parts = parts
   }
 
-  /** To be called when a cycle is stored. Returns immediately; the work runs in later turns of the event loop. */
+  /** A cycle is stored. Returns immediately; the work runs in later turns of the event loop. */
   wake(receivedAtMs: number): void {
     this.#lastReceivedAtMs = receivedAtMs
     this.#working ??= this.#run()

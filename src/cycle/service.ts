@@ -232,14 +232,14 @@ export class CycleService {
 
   // ---- images
 
-  /** Call once the image is durable. */
+  /** The image is durable. */
   imageStored(key: ImageKey): void {
     this.images.add(key)
     // The image is durable, whatever the records of its post look like.
     inBackground('image encoding', () => this.#embeddings.imageStored(key))
   }
 
-  /** Call once the store has removed the images. */
+  /** The store has removed the images. */
   imagesRemoved(keys: readonly ImageKey[]): void {
     for (const key of keys) {
       this.images.remove(key)

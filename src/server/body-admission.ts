@@ -95,7 +95,7 @@ export class BodyReservation {
     assert(this.#all.largeCount >= 0, 'each large body is counted once')
   }
 
-  /** Releases everything. Must be called once, and last. */
+  /** Releases everything, once and last. */
   release(): void {
     assert(!this.#isReleased, 'a reservation is released once')
     this.#isReleased = true

@@ -15,7 +15,7 @@ export class CycleLog extends StageClock {
     this.#log = log
   }
 
-  /** Must be called when the whole body has arrived. Null: it has no id where one is expected. */
+  /** The whole body has arrived. Null: it has no id where one is expected. */
   received(cycleId: string | null): void {
     this.lap('receive')
     this.#cycleId = cycleId

@@ -98,7 +98,7 @@ export class Exchange implements EndedRequest {
 
   /**
    * `onEnd` is called once, when the response is sent or the client has disconnected. The work may still go on.
-   * `watchConnection` must be called in the same turn of the event loop, unless the exchange has ended by then.
+   * `watchConnection` follows in the same turn of the event loop, unless the exchange has ended by then.
    */
   constructor(
     response: HttpResponse,
@@ -164,7 +164,7 @@ export class Exchange implements EndedRequest {
   }
 
   /**
-   * Must be called once, when nothing reads the request's body any longer. The response may still have to be sent.
+   * Once, when nothing reads the request's body any longer. The response may still have to be sent.
    */
   workEnded(): void {
     // Nobody waits any longer: to abort it would cost an event.
@@ -173,7 +173,7 @@ export class Exchange implements EndedRequest {
     this.#resources.workEnded()
   }
 
-  /** Fixes what the log and the observer read. Must be called once. */
+  /** Fixes what the log and the observer read, once. */
   markReported(): void {
     assert(Number.isNaN(this.endedAt), 'a request is reported once')
     this.endedAt = performance.now()

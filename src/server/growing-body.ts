@@ -54,7 +54,7 @@ export class GrowingBody {
     return this.#buffer.subarray(0, this.#length)
   }
 
-  /** Must be called once, when the bytes are no longer read. */
+  /** Once, when the bytes are no longer read. */
   release(): void {
     assert(!this.#isReleased, 'a body is released once')
     this.#isReleased = true

@@ -57,7 +57,7 @@ export class IncomingBody {
   }
 
   /**
-   * Resolves with the whole body. Must be called in the turn of the event loop in which the request arrived. Rejects with
+   * Resolves with the whole body. Begins in the turn of the event loop in which the request arrived. Rejects with
    * what `reading.onStart` throws, with `too_large` past `bytesMax`, with `unavailable` if the body is not admitted, and with
    * the error of `refuse`. Closes the connection of a client whose body takes longer than `timeMsMax`.
    */
@@ -103,7 +103,7 @@ export class IncomingBody {
     })
   }
 
-  /** Must be called once, when the body is no longer read: the next body reuses its memory. */
+  /** Once, when the body is no longer read: the next body reuses its memory. */
   release(): void {
     assert(this.#refuse === null, 'a body is not released while it is received')
     assert(!this.#isReleased, 'a body is released once')

@@ -31,14 +31,14 @@ export class AdmissionSemaphore {
     return new CallSlot(this)
   }
 
-  /** To be called by a `CallSlot`. Throws `unavailable` when no slot is free. */
+  /** For a `CallSlot`. Throws `unavailable` when no slot is free. */
   hold(cycleId: string): HeldSlot {
     if (!this.canAcquire(cycleId)) throw this.refusal()
     this.#holderCounts.set(cycleId, (this.#holderCounts.get(cycleId) ?? 0) + 1)
     return { cycleId, acquiredAtMs: performance.now() }
   }
 
-  /** To be called by the `CallSlot` that holds it. */
+  /** For the `CallSlot` that holds it. */
   release({ cycleId, acquiredAtMs }: HeldSlot): void {
     const holderCount = this.#holderCounts.get(cycleId) ?? 0
     assert(holderCount > 0, 'a slot that is released is held')

@@ -173,12 +173,12 @@ export class KnownCycles {
     return isSame ? { cycle, response: this.#response(cycle) } : undefined
   }
 
-  /** To be called before the cycles up to a position are removed: from then on, the store decides whether they have responses. */
+  /** The cycles up to a position are about to be removed: from now on, the store decides whether they have responses. */
   cyclesExpire(position: Position): void {
     this.#responses.expireUpTo(position)
   }
 
-  /** To be called when any cycles may have been replaced. */
+  /** Any cycles may have been replaced. */
   forgetResponses(): void {
     this.#responses.dropUpTo(Infinity)
   }

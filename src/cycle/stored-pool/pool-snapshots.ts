@@ -38,7 +38,7 @@ export class PoolSnapshots {
     this.#good = parts.loaded
   }
 
-  /** To be called at startup, and when a cycle is stored. Returns immediately; the work runs in a later turn of the event loop. */
+  /** At startup, and when a cycle is stored. Returns immediately; the work runs in a later turn of the event loop. */
   wake(): void {
     this.#writing ??= this.#writeIfDue()
   }
