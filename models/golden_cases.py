@@ -82,7 +82,8 @@ def main():
             case["images"] = [{"file": file, "sha256": sha256(PACKAGE / file)} for file in row["images"].split()]
         cases.append({**case, "heads": heads})
     compare(computed, rows)
-    golden = {"cases": cases, **({"golden_tokens": tokens.golden(rows)} if tokens else {})}
+    stated = {} if "missing" in manifest.get("draft", []) else {"missing": manifest.get("missing", "imputed")}
+    golden = {**stated, "cases": cases, **({"golden_tokens": tokens.golden(rows)} if tokens else {})}
     pathlib.Path(options.out).write_text(json.dumps(golden, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     print(f"{len(cases)} cases written to {options.out}: understudy models init {PACKAGE} --golden {options.out}")
 

@@ -132,7 +132,7 @@ def write_golden(file, names, exported, predictions):
         }
         for row in chosen
     ]
-    file.write_text(json.dumps({"cases": cases}, indent=1) + "\n")
+    file.write_text(json.dumps({"missing": "imputed", "cases": cases}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -50,10 +50,11 @@ function memberOf({ encoder, name }: Choice): string {
 /** Takes a package on disk with golden cases. Rejects with a `ModelError` if the cases cannot be read. */
 export async function fitToGolden(
   modelPackage: ModelPackage,
-  findings: readonly Finding[],
+  drafted: readonly Finding[],
   options: LoadOptions,
 ): Promise<Fit> {
   const { manifest } = modelPackage
+  const findings = drafted.map((finding) => stated(finding, manifest))
   const golden = await readGolden(modelPackage)
   if (golden === null) return { manifest, findings }
   const guessed = new Set(findings.filter(({ state }) => state === 'guessed').map(({ member }) => member))
@@ -80,6 +81,12 @@ export async function fitToGolden(
     return withRounding(modelPackage, golden, findings, differenceMax)
   const need: Finding = { member: 'golden', state: 'needed', value: '', source: problem }
   return { manifest, findings: [...findings, need] }
+}
+
+/** What a missing value is, if the file of the cases states it: then it is no longer in the draft. */
+function stated(finding: Finding, { missing = 'imputed', draft = [] }: Manifest): Finding {
+  if (finding.member !== 'missing' || finding.state !== 'guessed' || draft.includes('missing')) return finding
+  return { ...finding, state: 'read', value: missing, source: 'the golden cases state it' }
 }
 
 /** The members whose other value the cases fit too: they decide nothing about these. */

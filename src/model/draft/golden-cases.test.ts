@@ -33,6 +33,18 @@ test('cases that do not fit the manifest leave the package as it is', async () =
   expect(readFileSync(file, 'utf8')).toBe(JSON.stringify({ cases: [{ features: {}, heads: { p_up: 0.5 } }] }))
 })
 
+test('a file that states what a missing value was in the training decides it, and must not contradict the manifest', async () => {
+  const cases = [{ features: { views_log: null }, heads: { p_up: 0.5 } }]
+  for (const missing of ['imputed', 'nan'] as const) {
+    writeFileSync(file, JSON.stringify({ missing, cases }))
+    const taken = await takeGolden(directory, { ...manifest, draft: ['kind', 'missing'] }, file)
+    expect(taken.manifest).toMatchObject({ missing, draft: ['kind'] })
+  }
+  await expect(takeGolden(directory, manifest, file)).rejects.toThrow(
+    'missing is nan, but the manifest has imputed',
+  )
+})
+
 test('golden tokens move into the manifest, also from a file that is in place', async () => {
   const golden_tokens = [{ text: 'a', ids: [1] }]
   writeFileSync(

@@ -30,15 +30,16 @@ export interface TakenGolden {
 /** The manifest with the cases. Rejects with a `ModelError` if the file does not fit the manifest; then nothing is written. */
 export async function takeGolden(directory: string, drafted: Manifest, file: string): Promise<TakenGolden> {
   const bytes = await readBytes(file)
-  const { golden_tokens: tokens = [], cases } = parseTyped(bytes.toString('utf8'), file, fileType)
+  const { golden_tokens: tokens = [], ...delivered } = parseTyped(bytes.toString('utf8'), file, fileType)
+  const { cases, missing } = delivered
   const hasNulls = cases.some(({ features = {} }) => Object.values(features).includes(null))
   const isOpen = drafted.draft?.includes('missing') === true
-  // The value with which `fitToGolden` begins.
-  const manifest = hasNulls && isOpen ? { ...drafted, missing: 'nan' as const } : drafted
-  parseGolden(JSON.stringify({ cases }), file, manifest)
+  // The value with which `fitToGolden` begins, unless the file states one.
+  const manifest = isOpen ? withMissing(drafted, missing, hasNulls ? 'nan' : drafted.missing) : drafted
+  parseGolden(JSON.stringify(delivered), file, manifest)
   const target = join(directory, goldenFileName)
   const isInPlace = resolve(file) === resolve(target) && tokens.length === 0
-  const content = isInPlace ? bytes : `${JSON.stringify({ cases }, null, 1)}\n`
+  const content = isInPlace ? bytes : `${JSON.stringify(delivered, null, 1)}\n`
   if (!isInPlace) writeFileDurably(target, content)
   const hasImages = cases.some(({ images = [] }) => images.length > 0)
   const { text, golden } = manifest
@@ -55,5 +56,19 @@ export async function takeGolden(directory: string, drafted: Manifest, file: str
     },
     caseCount: cases.length,
     tokenCount: tokens.length,
+  }
+}
+
+/** What is stated is no guess. */
+function withMissing(
+  { draft = [], ...manifest }: Manifest,
+  stated: Manifest['missing'],
+  guessed: Manifest['missing'],
+): Manifest {
+  const missing = stated ?? guessed
+  return {
+    ...manifest,
+    ...(missing === undefined ? {} : { missing }),
+    draft: stated === undefined ? draft : draft.filter((member) => member !== 'missing'),
   }
 }

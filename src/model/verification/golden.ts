@@ -22,6 +22,8 @@ import { poolVectors } from '../sessions/pooling.js'
 export const goldenToleranceDefault = 1e-4
 
 export interface GoldenFile {
+  /** What a missing value was in the training; the manifest must have the same. Default: not stated. */
+  missing?: 'imputed' | 'nan'
   cases: GoldenCase[]
 }
 
@@ -179,7 +181,10 @@ async function embeddings(
 }
 
 /** The problem that the type of the file cannot express, or null. */
-function problemOf({ cases }: GoldenFile, manifest: Manifest): string | null {
+function problemOf({ cases, missing }: GoldenFile, manifest: Manifest): string | null {
+  const { missing: served = 'imputed' } = manifest
+  if (missing !== undefined && missing !== served)
+    return `missing is ${missing}, but the manifest has ${served}`
   if (cases.length === 0) return 'cases must not be empty'
   const [heads, names] = [headsOf(manifest), featureNames(manifest)]
   for (const [index, one] of cases.entries()) {
