@@ -128,6 +128,7 @@ class Service {
   isReady
   #child
   #ended
+  #isStopping = false
 
   constructor({ port, adminPort }) {
     this.port = port
@@ -154,6 +155,14 @@ class Service {
       { stdio: ['pipe', 'pipe', 'inherit'] },
     )
     this.#child = child
+    this.#isStopping = false
+    child.once('close', () => {
+      if (this.#isStopping || stopped.signal.aborted) return
+      console.log('understudy: the service has ended, and starts again after the next change')
+      console.log(
+        'understudy: if it refuses its data, which another version may have written, remove data/dev',
+      )
+    })
     this.#ended = new Promise((done) => child.once('close', done))
     this.isReady = new Promise((done) => {
       child.stdout.on('data', (chunk) => {
@@ -170,6 +179,7 @@ class Service {
   }
 
   async stop() {
+    this.#isStopping = true
     this.#child.kill('SIGTERM')
     await this.#ended
   }

@@ -140,6 +140,8 @@ test('a change of the service is compiled and served, and one that does not comp
   expect(await get('readyz')).toMatchObject({ status: 'ready' })
   change('src/admin/admin.ts', broken, after)
   await expect.poll(() => get('readyz')).toMatchObject({ status: 'changed' })
+  // The first start, and the one after the change that compiles.
+  expect(development.output().match(/"msg":"listening"/g)).toHaveLength(2)
   await development.interrupt()
   expect(processesOfProject()).toEqual([])
 })
