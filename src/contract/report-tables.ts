@@ -86,7 +86,8 @@ export function reportSections(report: Report, language: WordsLanguage): ReportS
     ),
   ]
   return [
-    ...(isComparable(report) ? compared : []),
+    // Without a save there is nothing to compare any order with.
+    ...(report.visits.saved > 0 ? compared : []),
     firstScoreSection(report, language),
     section(t.placements, outcomes.placements === 0 ? [] : outcomeTables(outcomes, language)),
   ].filter(({ facts, tables }) => facts.length > 0 || tables.some(({ rows }) => rows.length > 0))

@@ -112,6 +112,7 @@ test('more than a year of days is not a number', () => {
 
 test('without a save there is nothing to compare, and the rest is shown', () => {
   const html = render({
+    visits: { ...reportFixture.visits, saved: 0 },
     rankers: reportFixture.rankers.map((one) => ({
       ...one,
       rank_percentile: { mean: null, n: 0, ci95: null },
