@@ -235,13 +235,15 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
         const { epoch } = await lease(journal)
         await journal.append(entry(epoch, 0, [pool(1), { ...removal, value: record(5) }]))
         marks.push((await journal.state()).head)
-        await journal.append(entry(epoch, 1, [removal]))
+        // The other environment removes a record that this one has.
+        const kept = { ...removal, key: 6, value: journal === one ? record(6) : null }
+        await journal.append(entry(epoch, 1, [removal, kept]))
       }
       await one.prune((await one.state()).epoch, 0)
       expect((await read(one, marks[0])).result).toEqual({ kind: 'diverged' })
       // The removal of the newest entry too: who has read it needs it no longer.
-      expect((await read(one)).changes).toEqual([pool(1)])
-      expect((await read(two, marks[1])).changes).toEqual([removal])
+      expect((await read(one)).changes).toEqual([pool(1), { ...removal, key: 6, value: record(6) }])
+      expect((await read(two, marks[1])).changes).toEqual([removal, { ...removal, key: 6 }])
       await Promise.all([one.close(), two.close()])
     })
 
