@@ -135,8 +135,8 @@ export function differenceTable(
     { title: t.against, kind: 'order', of: ({ b }) => orderOf(b) },
     { title: t.difference, kind: 'difference', of: (difference) => difference },
     { title: t.verdict, kind: 'state', of: ({ verdict }) => verdict ?? 'nothing_in_common' },
-    { title: t.posts, kind: 'count', isWideOnly: true, of: ({ n }) => n },
-    { title: t.moreDays, kind: 'daysNeeded', isWideOnly: true, of: daysNeeded },
+    { title: t.posts, kind: 'count', of: ({ n }) => n },
+    { title: t.moreDays, kind: 'daysNeeded', of: daysNeeded },
   ])
 }
 
