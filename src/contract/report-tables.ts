@@ -74,7 +74,7 @@ export function reportSections(report: Report, language: WordsLanguage): ReportS
   const { rankers, differences, by, outcomes } = report
   const groups = groupKinds.filter((kind) => by[kind].length > 0)
   const compared: ReportSection[] = [
-    section(t.orders, [rankerTable(rankers, t.ordersCaption, language)]),
+    section(t.orders, [rankerTable(rankers, t.ordersCaption, language)], { note: t.ordersText }),
     section(t.comparison, [differenceTable(differences, rankers, language)], {
       note: t.comparisonText,
     }),

@@ -26,8 +26,9 @@ const en = {
   inForce: 'In force',
   pairs: (count: number) => `${count === 1 ? 'pair' : 'pairs'} of model / weights`,
   orders: 'Orders of the posts',
-  ordersCaption:
-    'Means with 95 % intervals. The budget is what the operators picked in each cycle. In a random order, 50 % of the posts rank below a saved post. A pick is decided once its post has left the pool.',
+  ordersText:
+    'In a random order, 50 % of the posts rank below a saved post. A pick is decided once its post has left the pool.',
+  ordersCaption: 'Means with 95 % intervals. The budget is what the operators picked in each cycle.',
   order: 'Order',
   rankedBelow: 'Ranked below a saved post',
   postsFound: 'Saved posts found',
@@ -119,8 +120,9 @@ const ko: typeof en = {
   inForce: '사용한 모델',
   pairs: () => '개의 모델 / 가중치 조합',
   orders: '순위 방식별 비교',
-  ordersCaption:
-    '평균과 95% 구간. 고르는 건수는 각 cycle에서 운영자가 고른 건수와 같습니다. 무작위 순서라면 글의 50%가 등록 글보다 아래에 놓입니다. 대기 목록에서 나간 글만 결과를 셉니다.',
+  ordersText:
+    '무작위 순서라면 글의 50%가 등록 글보다 아래에 놓입니다. 대기 목록에서 나간 글만 결과를 셉니다.',
+  ordersCaption: '평균과 95% 구간. 고르는 건수는 각 cycle에서 운영자가 고른 건수와 같습니다.',
   order: '순위 방식',
   rankedBelow: '등록 글보다 아래에 둔 비율',
   postsFound: '찾아낸 등록 글',
