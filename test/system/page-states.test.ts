@@ -111,7 +111,12 @@ describe.skipIf(browserMissing)('the page', () => {
     const { page, context } = await visit(browser, admin, { timezoneId: 'Asia/Kathmandu' })
     await context.addInitScript({ content: recordTexts })
     await open(page, 'now')
-    await page.getByRole('img', { name: /^Results/ }).waitFor()
+    // A chart has its place before it is drawn.
+    await page
+      .getByRole('img', { name: /^Results/ })
+      .locator('canvas')
+      .waitFor()
+    await settled(page)
     const labels = await page.evaluate<string[]>('drawnTexts')
     const times = labels.filter((text) => /:|-/.test(text))
     expect(times.length).toBeGreaterThan(4)

@@ -105,12 +105,14 @@ describe.skipIf(browserMissing)('the page', () => {
     expect(await textOf('Pending posts')).toContain('4,999')
     expect(await textOf('Model in force')).toContain('transport-test-1')
     const latency = page.getByRole('img', { name: /^Latency by stage/ })
+    // The heading is shown before the first figures are drawn.
+    await latency.locator('canvas').waitFor()
     expect(await latency.locator('canvas').count()).toBe(1)
     const since = /since \d\d:\d\d KST/
     for (const region of ['First scores on time', 'Cycles over time'])
       expect(await textOf(region)).toMatch(since)
     for (const name of [/^Results/, /^Score quantiles/, /^Missing features/])
-      expect(await page.getByRole('img', { name }).count()).toBe(1)
+      await page.getByRole('img', { name }).locator('canvas').waitFor()
   })
 
   test('Now follows the cycles without a reload, and announces them', async () => {
