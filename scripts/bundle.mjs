@@ -92,7 +92,7 @@ function smokeTest(stage, version) {
   const loader = `
     import { globSync } from 'node:fs'
     for (const file of globSync('dist/**/*.js'))
-      if (!/^dist\\/(page\\/|cli\\/main|model\\/sessions\\/child|codec\\/worker-entry|history\\/worker\\/main)/.test(file)) await import(\`./\${file}\`)
+      if (!/^dist\\/(page\\/|cli\\/(main|program)|model\\/sessions\\/child|codec\\/worker-entry|history\\/worker\\/main)/.test(file)) await import(\`./\${file}\`)
     for (const name of ['@duckdb/node-api', 'sharp', 'uWebSockets.js']) await import(name)
     const { loadAddon } = await import('./dist/codec/native-addon.js')
     loadAddon()`

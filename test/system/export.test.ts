@@ -80,6 +80,18 @@ describe('export', () => {
     ])
   })
 
+  test('has null for a missing value of a feature, or with --missing imputed what the service serves', () => {
+    const statement = 'select views_gain as gain from scores order by cycle_id, post_no limit 3'
+    const gains = (name: string, ...flags: string[]): unknown[] => {
+      const directory = join(scratchDir(), name)
+      const { stderr, status } = run('export', directory, '--features', 'views_gain', ...flags)
+      expect(status, stderr).toBe(0)
+      return sql(statement, '--export', directory)
+    }
+    expect(gains('null')).toEqual([{ gain: null }, { gain: null }, { gain: 0 }])
+    expect(gains('imputed', '--missing', 'imputed')).toEqual([{ gain: 0 }, { gain: 0 }, { gain: 0 }])
+  })
+
   test('refuses a directory with files, unknown features and a wrong time', () => {
     mkdirSync(out)
     writeFileSync(join(out, 'x'), '')
@@ -94,18 +106,8 @@ describe('export', () => {
 })
 
 describe('sql', () => {
-  test('has null for a missing value of a feature, or with --missing imputed what the service serves', () => {
-    const statement = 'select views_gain as gain from scores order by cycle_id, post_no limit 3'
-    const gains = (...flags: string[]): unknown[] => sql(statement, '--features', 'views_gain', ...flags)
-    expect(gains()).toEqual([{ gain: null }, { gain: null }, { gain: 0 }])
-    expect(gains('--missing', 'imputed')).toEqual([{ gain: 0 }, { gain: 0 }, { gain: 0 }])
-  })
-
-  test('reads a data directory, with features and texts', () => {
+  test('reads a data directory', () => {
     expect(sql('select count(*) as n from scores join cycles using (cycle_id)')).toEqual([{ n: 6 }])
-    expect(sql('select max(views_log) as views from scores', '--features')).toEqual([
-      { views: Math.fround(Math.log1p(20)) },
-    ])
     expect(run('sql', 'select cycle_time, warnings from cycles order by 1').stdout).toMatch(
       /^cycle_time +warnings\n.*\n2024-03-01 00:00:00\+09 +\[\]\n/,
     )
