@@ -12,17 +12,18 @@ import { addVerifyCommand } from './verify-command.js'
 
 const unknown = 'f'.repeat(64)
 
-/** A data directory with three cycles. `title`: of the post that enters in the first one. */
-async function newDirectory(title: string) {
+/** A data directory with three cycles. `title`: of the post that enters with each; `last`: with the third one, null: there are two. */
+async function newDirectory(title: string, last: string | null = title) {
   const dataDir = scratchDir()
   const store = await openLmdbStore({ dataDir })
   const model = new FakeModel()
   const service = await CycleService.open(serviceParts({ store, model: () => model }))
   const { submit } = callsOf(() => service)
-  for (const index of [0, 1, 2])
-    await submit(cycleBody(index, { candidates: [{ ...candidate('g', index + 1), title }] }))
+  const titles = [title, title, ...(last === null ? [] : [last])]
+  for (const [index, entering] of titles.entries())
+    await submit(cycleBody(index, { candidates: [{ ...candidate('g', index + 1), title: entering }] }))
   await service.close()
-  const hashes = [1, 2, 3].map((position) => store.hashes(position)!.hash)
+  const hashes = titles.map((_, index) => store.hashes(index + 1)!.hash)
   return { dataDir, store, hashes }
 }
 
@@ -67,6 +68,18 @@ test('a directory in which an earlier cycle was another one fails, although it v
     expect(printed).toContain(`the chain does not have the hash ${hash}`)
     expect(failure).toMatch(/: 1 problem$/)
   }
+})
+
+test.each([
+  ['other', 'two'],
+  ['missing', null],
+])('the hash that was noted last tells of %s newest cycles, an earlier one does not', async (_, last) => {
+  const [{ hashes, store }, changed] = [await newDirectory('one'), await newDirectory('one', last)]
+  await Promise.all([store.close(), changed.store.close()])
+  expect((await verify(changed.dataDir, hashes[1]!)).failure).toBeNull()
+  const { printed, failure } = await verify(changed.dataDir, hashes[2]!)
+  expect(printed).toContain(`the chain does not have the hash ${hashes[2]!}`)
+  expect(failure).toMatch(/: 1 problem$/)
 })
 
 test('cycles of which only the hashes are left are counted', async () => {
