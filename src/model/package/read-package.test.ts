@@ -341,7 +341,8 @@ describe('a models directory', () => {
     mkdirSync(join(directory, 'v2'), { mode: 0 })
     symlinkSync(join(directory, 'nothing'), join(directory, 'v3'))
     symlinkSync(join(directory, 'v1', 'manifest.json'), join(directory, 'v4'))
-    chmodSync(directory, 0o755)
+    // A command that another test has run may have made new files private.
+    for (const path of [directory, join(directory, 'v1')]) chmodSync(path, 0o755)
     await asUser(async () => {
       expect(await listModels(directory)).toEqual(['v1', 'v2'])
       await expect(readPackage(directory, 'v2')).rejects.toThrow(/v2.manifest\.json cannot be read: EACCES/)
