@@ -64,7 +64,13 @@ function partsOf(problems: readonly object[] = [], givenChecks?: readonly Check[
       },
     }),
     disk: { read: () => Promise.resolve({ freeBytes: 5 * 2 ** 30, fileBytes: 3 * 2 ** 30 }) },
-    settings: () => ({ cyclesWaitingMax: 4, dataDir: '/data', modelsDir: '/models' }),
+    settings: () => ({
+      cyclesWaitingMax: 4,
+      host: '127.0.0.1',
+      port: 8080,
+      dataDir: '/data',
+      modelsDir: '/models',
+    }),
     store: {
       role: 'standby',
       queuedWrites: 96,

@@ -27,8 +27,12 @@ test.each([
   },
 )
 
-test('the command for a first cycle names the directory that has the key, quoted for a shell', () => {
-  expect(simulateCommand({ dataDir: '/srv/my data', port: 9000 })).toBe(
+test('the command for a first cycle names the directory that has the key, quoted for a shell, and the listener', () => {
+  const listener = { dataDir: '/srv/my data', host: '0.0.0.0', port: 9000 }
+  expect(simulateCommand(listener)).toBe(
     "understudy simulate --hours 1 --data-dir '/srv/my data' --url http://127.0.0.1:9000",
+  )
+  expect(simulateCommand({ ...listener, host: '10.0.0.5', tlsCertFile: '/etc/cert.pem' })).toContain(
+    '--url https://10.0.0.5:9000',
   )
 })

@@ -2,7 +2,7 @@
  * Command lines for the operator, which the page shows to be copied.
  */
 import type { ModelFacts } from '../contract/index.js'
-import { shellWord, type Settings } from '../settings/index.js'
+import { localUrl, shellWord, type Settings } from '../settings/index.js'
 
 /**
  * The shell of the operator has different settings from the service: each command names the directories. Both are absolute.
@@ -27,6 +27,12 @@ export function modelCommands(
 }
 
 /** The data directory has the key that the service has generated. */
-export function simulateCommand({ dataDir, port }: Pick<Settings, 'dataDir' | 'port'>): string {
-  return `understudy simulate --hours 1 --data-dir ${shellWord(dataDir)} --url http://127.0.0.1:${port}`
+export function simulateCommand({
+  dataDir,
+  host,
+  port,
+  tlsCertFile,
+}: Pick<Settings, 'dataDir' | 'host' | 'port' | 'tlsCertFile'>): string {
+  const url = localUrl(host, port, tlsCertFile !== undefined)
+  return `understudy simulate --hours 1 --data-dir ${shellWord(dataDir)} --url ${url}`
 }

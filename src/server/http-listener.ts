@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import type * as library from 'uWebSockets.js'
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
 import { headBytesMax } from '../contract/index.js'
+import { authorityOf } from '../settings/index.js'
 import { dateProblem, datesOf, type CertificateDates } from './certificate-dates.js'
 import type { ConnectionLimit } from './connection-limit.js'
 
@@ -80,11 +81,6 @@ export async function listen(options: ListenOptions, parts: ListenerParts): Prom
       apps.close()
     },
   }
-}
-
-/** Host and port in the form of a URL. */
-export function authorityOf(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
 type Library = typeof library

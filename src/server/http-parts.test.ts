@@ -2,7 +2,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../contract/index.js'
-import { authorityOf } from './http-listener.js'
 import { parseImageKey } from './image-path.js'
 import { gunzipBody } from './json-body.js'
 import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
@@ -185,11 +184,6 @@ test('after gzip only zeros may follow: any other byte, also a repeated one, is 
   for (const padding of [[], [0], [0, 0, 0]]) expect(await withRest(...padding)).toEqual(Buffer.from('{}'))
   for (const rest of [[1], [1, 1], [7, 7, 7], [0, 1], [0, 0, 1], [1, 0]])
     await expect(withRest(...rest)).rejects.toThrow('not valid gzip')
-})
-
-test('an IPv6 address has brackets before a port', () => {
-  expect(authorityOf('::1', 80)).toBe('[::1]:80')
-  expect(authorityOf('127.0.0.1', 80)).toBe('127.0.0.1:80')
 })
 
 test('a traceparent has its trace, its span and its flags, and more from the version after 00 on', () => {

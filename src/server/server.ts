@@ -34,12 +34,12 @@ import { ConnectionLimit } from './connection-limit.js'
 import { DiskSpace } from './disk-space.js'
 import type { EndedRequest } from './exchange.js'
 import { heldResources, type HeldResources } from './held-resources.js'
-import { authorityOf, listen } from './http-listener.js'
+import { listen } from './http-listener.js'
 import { ImageUploads } from './image-uploads.js'
 import { isoTimeOnce, LogOutput } from './log-output.js'
 import { reload, waitingImageBytesMax, type ReloadParts } from './reload.js'
 import { RequestHandler } from './request-handler.js'
-import type { Settings } from '../settings/index.js'
+import { authorityOf, type Settings } from '../settings/index.js'
 
 /** Part of the shutdown time, reserved for closing the model and the store after the last response. */
 const closingMsMax = 1000

@@ -1,6 +1,7 @@
 /**
  * The settings: one table with their names, rules, defaults and descriptions, and the types that derive from it.
  */
+export { authorityOf, isLoopback, localUrl } from './addresses.js'
 export { path } from './kinds.js'
 export { shellWord } from './shell-word.js'
 export {

@@ -3,12 +3,19 @@
  */
 import { fstatSync } from 'node:fs'
 import { workerStarter } from '../../history/index.js'
-import { adminTokenVariable, apiKeyPattern, apiKeyRule, type Settings } from '../../settings/index.js'
+import {
+  adminTokenVariable,
+  apiKeyPattern,
+  apiKeyRule,
+  authorityOf,
+  isLoopback,
+  type Settings,
+} from '../../settings/index.js'
 import type { StartAdmin } from '../../server/index.js'
 import { ensureGeneratedKey, findGeneratedKeys } from '../settings/api-keys.js'
 import { CommandError, UsageError } from '../failure.js'
 import { packageVersion } from '../package-info.js'
-import { authorityOf, isLoopback, portProblem } from './port-check.js'
+import { portProblem } from './port-check.js'
 
 export interface AdminToken {
   readonly token: string

@@ -48,7 +48,7 @@ function sourcesOf(state: State): ServerSources {
   return {
     clock: () => nowMs,
     disk: new DiskSpace(dataDir),
-    settings: () => ({ cyclesWaitingMax: 4, dataDir, modelsDir: dataDir }),
+    settings: () => ({ cyclesWaitingMax: 4, host: '127.0.0.1', port: 8080, dataDir, modelsDir: dataDir }),
     log: silentLog,
     store: {
       lastCycle: () => undefined,

@@ -9,9 +9,9 @@ import type { Settings } from '../../settings/index.js'
 import { readKeysFile } from './api-keys.js'
 import { encodingProblem } from './encoding-problem.js'
 import { messageLine, UsageError } from '../failure.js'
-import { isLoopback } from '../serve/port-check.js'
 import { tlsProblem } from './tls-files.js'
 import {
+  isLoopback,
   fileKeyOf,
   flagOf,
   otherVariables,

@@ -3,12 +3,11 @@
  */
 import type { Command } from 'commander'
 import { inBackground } from '../../base/index.js'
-import type { Settings } from '../../settings/index.js'
+import { localUrl, type Settings } from '../../settings/index.js'
 import type { WorkloadOptions } from '../../simulator/index.js'
 import { findGeneratedKeys } from '../settings/api-keys.js'
 import { addSettingFlags, numberArgument, printResult, stopSignal, type CommandContext } from '../context.js'
 import { CommandError, UsageError } from '../failure.js'
-import { localUrl } from '../serve/port-check.js'
 import { settingsOf } from '../settings/read-settings.js'
 import { describeReport } from './simulation-report.js'
 import { runSimulation } from './simulation-run.js'
