@@ -111,7 +111,8 @@ export class SpoolDirectory {
       throw error
     })
     if (bytes === null) {
-      await this.#writeFile(schemaName, `${JSON.stringify({ schema })}\n`)
+      // A full disk has no room for it, and the cycles there must be sent all the same.
+      await this.#writeFile(schemaName, `${JSON.stringify({ schema })}\n`).catch(() => undefined)
       return
     }
     const value = parseJson(bytes)

@@ -33,6 +33,27 @@ const isMountable =
   spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0
 
 test.skipIf(!isMountable)(
+  'the cycles of a directory without a schema are there although its disk is full (needs root)',
+  async () => {
+    const disk = join(scratch(), 'disk')
+    mkdirSync(disk)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16k', 'none', disk])
+    onTestFinished(() => void execFileSync('umount', ['-l', disk]))
+    const name = `${cycleOf(0).cycle_id}.json`
+    writeFileSync(join(disk, name), '{}')
+    try {
+      writeFileSync(join(disk, 'filler'), Buffer.alloc(64 * 1024))
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'ENOSPC' })
+    }
+    const client = new Client({ url: 'http://localhost', apiKey: 'key' })
+    const spool = await Spool.open({ client, directory: disk, onResponse: () => undefined })
+    onTestFinished(() => spool.close())
+    expect(readdirSync(disk)).toEqual([name, 'filler'])
+  },
+)
+
+test.skipIf(!isMountable)(
   'a cycle that a full disk cannot take leaves no file, and is added when there is room again (needs root)',
   async () => {
     const disk = join(scratch(), 'disk')
