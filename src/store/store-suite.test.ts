@@ -80,9 +80,10 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
     })
 
     test('the hash of a cycle covers the weights and the identity of the model that scored it, by value', async () => {
-      const hashOf = async (views: number, identity: string): Promise<string | undefined> => {
+      const hashOf = async (views: number, identity: string, later?: string): Promise<string | undefined> => {
         const store = await newStore()
         await store.appendWeights(1, weightsSample('initial', views))
+        if (later !== undefined) await store.appendWeights(2, weightsSample(later, 0.9))
         await store.models.claimVersion('model-1', identity)
         await store.appendCycle(cycleSample(1))
         return store.hashes(1)?.hash
@@ -90,6 +91,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       const hashes = [await hashOf(0.5, 'files'), await hashOf(0.6, 'files'), await hashOf(0.5, 'others')]
       expect(new Set(hashes).size).toBe(3)
       expect(await hashOf(0.5, 'files')).toBe(hashes[0])
+      expect(await hashOf(0.5, 'files', 'another version')).toBe(hashes[0])
     })
 
     test('cycles that are stored at the same time have the hashes of cycles stored one after the other', async () => {

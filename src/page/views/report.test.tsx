@@ -107,7 +107,7 @@ test('more than a year of days is not a number', () => {
     const one = { ...difference!, verdict: 'cannot be told apart' as const, more_days }
     return rowsOf(render({ differences: [one] }), /^Differences/)[0]?.['More days needed']
   }
-  expect([68_889, 365, null].map(days)).toEqual(['more than a year', '365', '–'])
+  expect([68_889, 366, 365, null].map(days)).toEqual(['more than a year', 'more than a year', '365', '–'])
 })
 
 test('without a save there is nothing to compare, and the rest is shown', () => {
