@@ -12,7 +12,7 @@ export const en = {
     firstTitle: 'No cycle has arrived yet',
     firstText:
       'The page fills as the client sends cycles. To see it filled by a simulated client, with an hour of made-up posts:',
-    firstMore: 'docs/tour.md explains each step; a server with made-up posts is not used for real ones.',
+    firstMore: 'docs/tour.md explains each step; do not use a server with made-up posts for real ones.',
     overdue: (span: string) => `${span} overdue`,
     dueAt: (clock: string, when: string) => `${clock}, ${when}`,
     arrived: 'Arrived',
