@@ -126,6 +126,16 @@ describe('only a correct response counts', () => {
 })
 
 describe('the command line', () => {
+  test('starts in plain Node, whose type stripping leaves what typia would generate undone', () => {
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      ['--import', './bench/typescript.mjs', 'bench/run.ts', '--help'],
+      { cwd: projectDir, encoding: 'utf8' },
+    )
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toContain('--scenario a,b')
+  })
+
   test('runs every scenario with its floor by default', () => {
     expect(parseOptions([])).toEqual({ scenarios: scenarioNames, seconds: 5, scale: 1, floor: true })
   })

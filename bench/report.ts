@@ -1,7 +1,7 @@
 /**
  * Reports for the terminal: a table, the stages of a cycle as bars, and each cycle scenario with its floor.
  */
-import { stageNames } from '../src/contract/index.js'
+import { stageNames } from '../src/contract/page-facts.js'
 import type { Comparison } from './compare.js'
 import type { Measurement } from './measurement.js'
 
