@@ -13,11 +13,16 @@ export {
   textKey,
   type EncodingMessage,
 } from './embeddings/index.js'
-export { checkPendingCount } from './pending-limit.js'
-export { checkTimes, KnownCycles, type CycleReader } from './intake/index.js'
-export { placedFailure } from './model-failure.js'
-export { requestHash, RequestBody, unpackRequest } from './request-body.js'
-export type { CycleStored } from './pipeline.js'
+export {
+  checkTimes,
+  KnownCycles,
+  requestHash,
+  RequestBody,
+  unpackRequest,
+  type CycleReader,
+} from './intake/index.js'
+export { placedFailure } from './model-failures.js'
+export { checkPendingCount, type CycleStored } from './pipeline.js'
 export { scoredBefore } from './scored-before.js'
 export { CycleService, type CycleServiceParts, type ServiceProblem } from './service.js'
 export { StageClock } from './stage-clock.js'

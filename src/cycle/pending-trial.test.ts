@@ -11,7 +11,7 @@ import '../../test/helpers/poisoned-memory.js'
 import { cycleBoundaryMs } from '../contract/index.js'
 import { CycleService } from './service.js'
 import { StageClock } from './stage-clock.js'
-import { RequestBody } from './request-body.js'
+import { RequestBody } from './intake/index.js'
 
 let model: FakeModel
 let service: CycleService

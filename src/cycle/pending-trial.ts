@@ -6,7 +6,7 @@ import { ModelError, type Model } from '../model/index.js'
 import type { PoolInputs, PoolState } from '../pool/index.js'
 import type { Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
-import { placedFailure } from './model-failure.js'
+import { placedFailure } from './model-failures.js'
 
 export interface TrialParts {
   readonly embeddings: Embeddings

@@ -15,7 +15,7 @@ import { createMemoryStore, StoreError, type CycleRecord, type Store } from '../
 import type { ModelAbsence } from '../model/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
-import { RequestBody } from './request-body.js'
+import { RequestBody } from './intake/index.js'
 
 let contents: MemoryContents
 let model: FakeModel

@@ -9,6 +9,7 @@ import {
   assert,
   formatInstant,
   pendingPostsMax,
+  Problems,
   ServiceError,
   type CycleColumns,
   type HeadColumns,
@@ -21,9 +22,7 @@ import { cycleRecordOf } from './cycle-record.js'
 import type { Embeddings } from './embeddings/index.js'
 import type { ImageCounts } from './image-counts.js'
 import type { CycleLimits, NewCycle, AnsweredCycle } from './intake/index.js'
-import { placedFailure } from './model-failure.js'
-import type { ModelFailures } from './model-failures.js'
-import { checkPendingCount } from './pending-limit.js'
+import { placedFailure, type ModelFailures } from './model-failures.js'
 import { countsOf, resultsOf } from './results.js'
 import { catchUp, loadPool } from './stored-pool/index.js'
 import type { StoredWeights } from './stored-weights.js'
@@ -272,6 +271,23 @@ export function enteringRecords(
   return Array.from(entries.enteredRows, (row) =>
     json.subarray(candidates.rowStart[row], candidates.rowEnd[row]),
   )
+}
+
+/**
+ * The limit of pending posts (docs/contract.md): each of them takes time in every cycle. Throws `unprocessable` if the cycle
+ * would leave more than `pendingPostsMax`, and more than there were: a pool that is over the limit, as after a change of the
+ * setting, still takes cycles that do not make it larger.
+ */
+export function checkPendingCount({ base, next, entries }: CyclePlan, pendingPostsMax: number): void {
+  if (next.count <= Math.max(pendingPostsMax, base.count)) return
+  const [entering, leaving] = [entries.enteredRows.length, base.count - entries.keptCount]
+  const problems = new Problems()
+  problems.add(
+    'candidates',
+    `must not raise the number of pending posts above ${pendingPostsMax}: ${base.count} are pending, ` +
+      `${entering} would enter and ${leaving} would leave. Send removals of the posts that have left the queue`,
+  )
+  throw problems.toError('too_many_pending')
 }
 
 const noHeads: HeadColumns = { p_views: null, p_comments: null, p_up: null, downvote_share: null }

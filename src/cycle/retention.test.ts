@@ -19,7 +19,7 @@ import {
 import { Retention } from './retention.js'
 import { CycleService } from './service.js'
 import { StageClock } from './stage-clock.js'
-import { RequestBody } from './request-body.js'
+import { RequestBody } from './intake/index.js'
 
 const perDay = 288
 const dayMs = perDay * 5 * minuteMs

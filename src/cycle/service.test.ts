@@ -22,7 +22,7 @@ import type { PoolState } from '../pool/index.js'
 import { StoreError } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
-import { RequestBody } from './request-body.js'
+import { RequestBody } from './intake/index.js'
 
 let contents: MemoryContents
 let model: FakeModel

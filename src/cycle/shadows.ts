@@ -10,7 +10,7 @@ import type { CyclePlan, PoolState } from '../pool/index.js'
 import { cycleTables, packRows } from '../records/index.js'
 import type { Position, Store } from '../store/index.js'
 import type { Embeddings } from './embeddings/index.js'
-import { placedFailure } from './model-failure.js'
+import { placedFailure } from './model-failures.js'
 
 export interface ShadowsParts {
   readonly store: Store

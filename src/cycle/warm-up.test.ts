@@ -8,7 +8,7 @@ import { createMemoryStore } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
 import { warmUp } from './warm-up.js'
-import { RequestBody } from './request-body.js'
+import { RequestBody } from './intake/index.js'
 
 const model = new FakeModel()
 

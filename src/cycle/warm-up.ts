@@ -10,7 +10,7 @@ import { constantModel } from '../model/index.js'
 import { createMemoryStore } from '../store/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
-import { RequestBody } from './request-body.js'
+import { RequestBody } from './intake/index.js'
 
 /** Enough for the optimising compiler. Each takes about as long as a real cycle of its size. */
 const cycleCount = 30

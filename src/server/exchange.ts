@@ -10,8 +10,7 @@ import type { StageClock } from '../cycle/index.js'
 import type { CallResources } from './call-resources.js'
 import type { CycleLog } from './cycle-log.js'
 import { IncomingBody, type AnnouncedBody } from './incoming-body.js'
-import { readHeaders, type RequestHeaders } from './request-headers.js'
-import { parseTraceParent, type TraceParent } from './trace-parent.js'
+import { parseTraceParent, readHeaders, type RequestHeaders, type TraceParent } from './request-headers.js'
 
 export interface OutgoingResponse {
   readonly status: number

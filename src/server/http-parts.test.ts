@@ -4,10 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { ServiceError } from '../contract/index.js'
 import { parseImageKey } from './image-path.js'
 import { gunzipBody } from './json-body.js'
-import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
+import { checkImageHeaders, checkJsonHeaders, parseTraceParent } from './request-headers.js'
 import { acceptsCoding, gzipResponse, shouldGzip } from './response-encoding.js'
 import { findRoute } from './router.js'
-import { parseTraceParent } from './trace-parent.js'
 
 const statusOf = (work: () => unknown): number => {
   try {

@@ -24,7 +24,7 @@ import { decodeSegment, imageKeyIn, parseImageKey } from './image-path.js'
 import type { BodyReading } from './incoming-body.js'
 import type { ImageUploads } from './image-uploads.js'
 import { decodeBody, readArrivedBody, type JsonBody } from './json-body.js'
-import { checkImageHeaders, checkJsonHeaders } from './media-types.js'
+import { checkImageHeaders, checkJsonHeaders } from './request-headers.js'
 import { throwUnavailable } from './store-errors.js'
 import type { Settings } from '../settings/index.js'
 

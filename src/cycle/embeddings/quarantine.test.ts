@@ -15,7 +15,7 @@ import { StageClock } from '../stage-clock.js'
 import { ImageCache } from './image-cache.js'
 import { encodingChannel, imageBatchEncoder, textBatchEncoder } from './batch-encoder.js'
 import { Quarantine } from './quarantine.js'
-import { RequestBody } from '../request-body.js'
+import { RequestBody } from '../intake/index.js'
 
 const patience = { timeout: 60_000, interval: 20 }
 const unencodable = 'text that the encoder cannot encode, scored without it'

@@ -3,7 +3,7 @@
  */
 import { readCycleTable } from '../../records/index.js'
 import type { Store } from '../../store/index.js'
-import { unpackRequest } from '../request-body.js'
+import { unpackRequest } from '../intake/index.js'
 
 /** The key of a text's vector, 8 bytes. `row`: the place among the posts that entered with the cycle at `position`. */
 export function textKey(position: number, row: number): Uint8Array {

@@ -10,7 +10,7 @@ import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 import { Quarantine } from './quarantine.js'
 import { TextCache } from './text-cache.js'
-import { RequestBody } from '../request-body.js'
+import { RequestBody } from '../intake/index.js'
 
 const postsPerCycle = 100
 const nowMs = cycleMs(1000)

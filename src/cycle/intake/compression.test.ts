@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
 import { serviceParts } from '../../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
-import { type PackedRequest, RequestBody } from '../request-body.js'
+import { type PackedRequest, RequestBody } from './request-body.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 
@@ -14,7 +14,7 @@ interface Compression {
 
 const compressions: Compression[] = []
 
-vi.mock(import('../request-body.js'), async (original) => ({
+vi.mock(import('./request-body.js'), async (original) => ({
   ...(await original()),
   packRequest: ({ json }) =>
     new Promise<PackedRequest>((resolve, reject) =>

@@ -2,5 +2,6 @@
 export { Intake, type CycleLimits, type IntakeCounts, type NewCycle } from './intake.js'
 export { checkTimes } from './check-times.js'
 export { KnownCycles, type CycleReader } from './known-cycles.js'
+export { requestHash, RequestBody, unpackRequest } from './request-body.js'
 export { SerialQueue } from './serial-queue.js'
 export type { AnsweredCycle } from './stored-responses.js'

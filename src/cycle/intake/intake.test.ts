@@ -7,7 +7,7 @@ import '../../../test/helpers/poisoned-memory.js'
 import type { CycleRequest } from '../../contract/index.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
-import { RequestBody } from '../request-body.js'
+import { RequestBody } from './request-body.js'
 
 let model: FakeModel
 let service: CycleService

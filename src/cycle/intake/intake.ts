@@ -6,12 +6,17 @@ import { kibibyte, mebibyte, nextTurn, RecentBytes, Semaphore } from '../../base
 import { readCycle } from '../../codec/index.js'
 import { assert, ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
-import { peekCycleId } from '../peek-cycle-id.js'
-import { packRequest, threadBytesMin, type PackedRequest, type RequestBody } from '../request-body.js'
 import type { StageClock } from '../stage-clock.js'
 import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 import { checkTimes } from './check-times.js'
 import { KnownCycles } from './known-cycles.js'
+import {
+  packRequest,
+  peekCycleId,
+  threadBytesMin,
+  type PackedRequest,
+  type RequestBody,
+} from './request-body.js'
 import type { AnsweredCycle } from './stored-responses.js'
 
 export interface CycleLimits {

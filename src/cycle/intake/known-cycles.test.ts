@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createMemoryStore, type Store, type StoredCycle } from '../../store/index.js'
-import { RequestBody } from '../request-body.js'
+import { RequestBody } from './request-body.js'
 import { expiredCycle, KnownCycles, type Flight } from './known-cycles.js'
 import type { AnsweredCycle } from './stored-responses.js'
 

@@ -8,7 +8,7 @@ import { abortable, clipText, mebibyte, Semaphore } from '../../base/index.js'
 import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
 import type { ExpiryRecords, Position, Store, StoredCycle, StoredRequest } from '../../store/index.js'
-import { RequestBody, unpackRequest } from '../request-body.js'
+import { RequestBody, unpackRequest } from './request-body.js'
 import { StoredResponses, type AnsweredCycle } from './stored-responses.js'
 
 /** Calls that may wait for cycles in progress. */

@@ -7,7 +7,7 @@ import { FakeModel } from '../../../test/helpers/fake-model.js'
 import '../../../test/helpers/poisoned-memory.js'
 import type * as Codec from '../../codec/index.js'
 import { createMemoryStore, type FollowedChanges, type Store } from '../../store/index.js'
-import { RequestBody } from '../request-body.js'
+import { RequestBody } from './request-body.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
 

@@ -6,7 +6,7 @@ import { decodeCycle } from '../../codec/index.js'
 import type { CycleColumns } from '../../contract/index.js'
 import type { CyclePlan, Pool } from '../../pool/index.js'
 import { StoreError, type Position, type Store } from '../../store/index.js'
-import { unpackRequest } from '../request-body.js'
+import { unpackRequest } from '../intake/index.js'
 
 export interface PlannedAgain {
   /** The body of the request. */

@@ -1,5 +1,6 @@
 /**
- * The body of a request, and its form in the store, compressed with zstd or in the gzip in which it arrived, with its hash.
+ * The body of a request: the cycle id that it shows before it is decoded, and its form in the store, compressed with zstd or
+ * in the gzip in which it arrived, with its hash.
  */
 import { promisify } from 'node:util'
 import {
@@ -10,10 +11,9 @@ import {
   zstdDecompress,
   type ZstdOptions,
 } from 'node:zlib'
-import { kibibyte, mebibyte, sha256Of } from '../base/index.js'
-import { jsonBodyBytesMax } from '../contract/index.js'
-import type { StoredRequest } from '../store/index.js'
-import { peekCycleId } from './peek-cycle-id.js'
+import { kibibyte, mebibyte, sha256Of } from '../../base/index.js'
+import { jsonBodyBytesMax } from '../../contract/index.js'
+import type { StoredRequest } from '../../store/index.js'
 
 const compressZstd = promisify(zstdCompress) as (
   bytes: Uint8Array,
@@ -52,6 +52,22 @@ export class RequestBody {
     if (this.#peekedId === undefined) this.#peekedId = peekCycleId(this.json)
     return this.#peekedId
   }
+}
+
+const idName = '"cycle_id"'
+const idMemberBytesMax = 64
+const idMember = /^"cycle_id"\s*:\s*"(\d{8}T\d{4})"/
+
+/**
+ * The cycle id of a body that is not decoded, wherever it is; null when none is found. It is only a hint: the decoded id
+ * determines which cycle a body is. `json`: a body or its first bytes. Quotes in a string are escaped, so the name is found
+ * as a name or as a whole string.
+ */
+export function peekCycleId(json: Uint8Array): string | null {
+  const bytes = Buffer.from(json.buffer, json.byteOffset, json.length)
+  const start = bytes.indexOf(idName)
+  if (start < 0) return null
+  return idMember.exec(bytes.toString('latin1', start, start + idMemberBytesMax))?.[1] ?? null
 }
 
 export interface PackedRequest extends StoredRequest {
