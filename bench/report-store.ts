@@ -107,7 +107,7 @@ const nothingEncoded = (count: number) => ({
 async function fill(): Promise<number> {
   const store = await openLmdbStore({ dataDir: directory })
   const pool = new Pool()
-  let columnBytes = 0
+  let recordBytes = 0
   let writing: Promise<unknown> = Promise.resolve()
   for (let index = 0; index < cycleCount; index++) {
     const json = Buffer.from(JSON.stringify(bodyOf(index)))
@@ -119,14 +119,14 @@ async function fill(): Promise<number> {
     )
     const other = (): Float32Array => head.map((value) => value * random())
     const heads = { p_views: head, p_comments: other(), p_up: other(), downvote_share: other() }
-    const columns = cycleRecordOf({
+    const record = cycleRecordOf({
       cycle,
       plan,
       weights,
       available: nothingEncoded(plan.scoring.count),
       warnings: plan.warnings,
     })(heads)
-    columnBytes += columns.length
+    recordBytes += record.length
     await writing
     writing = store.appendCycle({
       cycleId: cycle.cycleId,
@@ -137,14 +137,14 @@ async function fill(): Promise<number> {
       requestSha256: '0'.repeat(64),
       responseSha256: '0'.repeat(64),
       response: new Uint8Array(),
-      columns,
+      record,
       request: { encoding: 'identity', bytes: new Uint8Array(), bodyBytes: 0 },
     })
     pool.publish(plan)
   }
   await writing
   await store.close()
-  return columnBytes
+  return recordBytes
 }
 
 const bytes = await fill()

@@ -15,8 +15,8 @@ async function stored(cycles: readonly CycleRequest[]): Promise<Store> {
   return memory.store
 }
 
-function columnsAt(store: Store, position: number): Uint8Array {
-  return store.readColumns(position) ?? expect.fail(`no record at ${position}`)
+function recordAt(store: Store, position: number): Uint8Array {
+  return store.readRecord(position) ?? expect.fail(`no record at ${position}`)
 }
 
 test('results, scores and posts of a record are those of the response and the request', () =>
@@ -24,7 +24,7 @@ test('results, scores and posts of a record are those of the response and the re
     fc.asyncProperty(cycleSequence, async (cycles) => {
       const store = await stored(cycles)
       for (const { position, cycleId } of store.tail(1)) {
-        const record = columnsAt(store, position)
+        const record = recordAt(store, position)
         const { results: rows } = JSON.parse(
           Buffer.from(store.readResponse(cycleId) ?? []).toString(),
         ) as CycleResponse
@@ -34,9 +34,9 @@ test('results, scores and posts of a record are those of the response and the re
         const codes = [...results.outcome].map((code) => outcomeCodes[code])
         expect(codes).toEqual(pending.map(({ status, reason = null }) => ({ status, reason })))
         const names = [...results.entered_position].map((at, slot) => {
-          const entered = readCycleTable(columnsAt(store, at), 'candidates')
+          const entered = readCycleTable(recordAt(store, at), 'candidates')
           const row = results.entered_row[slot]!
-          expect(row).toBeLessThan(readCycleHeader(columnsAt(store, at)).entered)
+          expect(row).toBeLessThan(readCycleHeader(recordAt(store, at)).entered)
           return { gall_id: entered.gall_id[row], post_no: entered.post_no[row] }
         })
         expect(names).toEqual(pending.map(({ gall_id, post_no }) => ({ gall_id, post_no })))
@@ -63,7 +63,7 @@ test('the times of a post have fractions of a millisecond, as in its request', a
   const created_at = '2024-02-29T14:00:00.0005Z'
   const extracted_at = '2024-02-29T14:00:00.00025Z'
   const candidates = [candidate('g', 1, { created_at, extracted_at })]
-  const recorded = readCycleTable(columnsAt(await stored([cycleBody(0, { candidates })]), 1), 'candidates')
+  const recorded = readCycleTable(recordAt(await stored([cycleBody(0, { candidates })]), 1), 'candidates')
   const secondMs = Date.parse('2024-02-29T14:00:00Z')
   expect([recorded.created_at[0], recorded.extracted_at[0]]).toEqual([secondMs + 0.5, secondMs + 0.25])
 })

@@ -11,7 +11,7 @@ import {
   type CycleRequest,
   type CycleResponse,
 } from '../contract/index.js'
-import { createMemoryStore, StoreError, type CycleRecord, type Store } from '../store/index.js'
+import { createMemoryStore, StoreError, type CycleContents, type Store } from '../store/index.js'
 import type { ModelAbsence } from '../model/index.js'
 import { CycleService, type CycleServiceParts } from './service.js'
 import { StageClock } from './stage-clock.js'
@@ -227,7 +227,7 @@ function lateStore(unreadable = (): boolean => false): Store {
   return new Proxy(store, {
     get(target, name) {
       if (name === 'appendCycle') {
-        return async (record: CycleRecord): Promise<never> => {
+        return async (record: CycleContents): Promise<never> => {
           await target.appendCycle(record)
           isSearched = false
           throw new StoreError('failed', 'the confirmation of the disk was lost')

@@ -16,7 +16,7 @@ import {
 } from '../contract/index.js'
 import { ModelError, type Model } from '../model/index.js'
 import type { CyclePlan, Pool, PoolState, WeightsSetting } from '../pool/index.js'
-import { StoreError, type CycleRecord, type Store } from '../store/index.js'
+import { StoreError, type CycleContents, type Store } from '../store/index.js'
 import { availabilityOf } from './availability.js'
 import { cycleRecordOf } from './cycle-record.js'
 import type { Embeddings } from './embeddings/index.js'
@@ -110,7 +110,7 @@ export class CyclePipeline {
       })
     try {
       const planned: PlannedCycle = { call, model, plan, weights }
-      const { columns, imagesStored, recordColumns } = await this.#predict(planned)
+      const { columns, imagesStored, record } = await this.#predict(planned)
       const response = encodeResponse(columns)
       const hashingResponse = sha256Of(response)
       const { sha256: requestSha256, ...request } = await call.packed()
@@ -130,7 +130,7 @@ export class CyclePipeline {
         requestSha256,
         response,
         responseSha256,
-        columns: recordColumns,
+        record,
         texts: texts?.encoded ?? null,
       })
       stages.lap('commit')
@@ -189,16 +189,16 @@ export class CyclePipeline {
       warnings,
       results,
     }
-    return { columns, imagesStored, recordColumns: recordOf(heads) }
+    return { columns, imagesStored, record: recordOf(heads) }
   }
 
   /** Stores the cycle, then publishes its plan. */
-  async #commit(plan: CyclePlan, record: CycleRecord): Promise<void> {
+  async #commit(plan: CyclePlan, cycle: CycleContents): Promise<void> {
     try {
-      const position = await this.#parts.store.appendCycle(record)
+      const position = await this.#parts.store.appendCycle(cycle)
       assert(position === plan.position, 'positions of cycles have no gaps')
     } catch (error) {
-      this.#resynchronise(plan, record.cycleId)
+      this.#resynchronise(plan, cycle.cycleId)
       if (!(error instanceof StoreError)) throw error
       throw new ServiceError({ code: 'storage_refuses' }, { cause: error })
     }
@@ -251,7 +251,7 @@ interface PlannedCycle {
 interface PredictedCycle {
   readonly columns: ResponseColumns
   readonly imagesStored: Uint32Array
-  readonly recordColumns: Uint8Array
+  readonly record: Uint8Array
 }
 
 /** Each step of a cycle with a body this large takes milliseconds. */

@@ -263,18 +263,18 @@ test('the record of a cycle is kept as long as outcomes, and as long as its cycl
   await submit(cycleBody(0))
   await submit(cycleBody(15 * perDay))
   expect(isStored(0)).toBe(false)
-  expect(store.readColumns(1)).toBeDefined()
+  expect(store.readRecord(1)).toBeDefined()
   expect([...store.recordedCycles()].map(({ cycleId }) => cycleId)).toEqual([
     cycleBody(0).cycle_id,
     cycleBody(15 * perDay).cycle_id,
   ])
   await submit(cycleBody(20 * perDay))
-  expect(store.readColumns(1)).toBeDefined()
+  expect(store.readRecord(1)).toBeDefined()
   await submit(cycleBody(20 * perDay + 1))
-  expect(store.readColumns(1)).toBeUndefined()
+  expect(store.readRecord(1)).toBeUndefined()
   retainOutcomesDays = 1
   await submit(cycleBody(25 * perDay))
-  expect(store.readColumns(2)).toBeDefined()
+  expect(store.readRecord(2)).toBeDefined()
 })
 
 test('the record of a cycle stays while its response is stored, although both are old', async () => {
@@ -284,7 +284,7 @@ test('the record of a cycle stays while its response is stored, although both ar
   vi.spyOn(store.expiry, 'oldestCycles').mockReturnValueOnce([])
   await submit(cycleBody(retainCyclesDays * perDay + 1))
   expect(isStored(0)).toBe(true)
-  expect(store.readColumns(1)).toBeDefined()
+  expect(store.readRecord(1)).toBeDefined()
   await submit(cycleBody(retainCyclesDays * perDay + 2))
   expect(isStored(0)).toBe(false)
 })
@@ -295,9 +295,9 @@ test('the record and the request of a cycle stay while a post that entered with 
   await submit(cycleBody(0, { candidates: [candidate('g', 1)] }))
   for (const index of [late + 1, late + 2]) await submit(cycleBody(index))
   expect([...store.recordedCycles()].map(({ position }) => position)).toEqual([2, 3])
-  expect([store.readRequest(1), store.readColumns(1)]).not.toContain(undefined)
+  expect([store.readRequest(1), store.readRecord(1)]).not.toContain(undefined)
   await submit(cycleBody(late + 3, { removals: [removal('g', 1)] }))
-  expect([store.readRequest(1), store.readColumns(1)]).toEqual([undefined, undefined])
+  expect([store.readRequest(1), store.readRecord(1)]).toEqual([undefined, undefined])
 })
 
 test('after expiry nothing is left of a cycle but its id and its record, and nothing of an image', async () => {
@@ -317,7 +317,7 @@ test('after expiry nothing is left of a cycle but its id and its record, and not
   await snapshot.store.close()
   expect(counts).toMatchObject({
     cycles: 5,
-    cycle_columns: 5,
+    cycle_records: 5,
     requests: 3,
     responses: 3,
     cycle_ids: 5,

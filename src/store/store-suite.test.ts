@@ -16,7 +16,7 @@ import {
   largeCycleSample,
   weightsSample,
 } from '../../test/helpers/store-samples.js'
-import { StoreError, type CycleRecord } from './index.js'
+import { StoreError, type CycleContents } from './index.js'
 
 describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
   describe('cycles', () => {
@@ -34,7 +34,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
 
     test('a cycle is read as it was stored', async () => {
       const store = await newStore()
-      const cycle = cycleSample(1, { columns: bytesOf(6, 7) })
+      const cycle = cycleSample(1, { record: bytesOf(6, 7) })
       expect(await store.appendCycle(cycle)).toBe(1)
       const { cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion } = cycle
       const header = { position: 1, cycleId, cycleAtMs, receivedAt, modelVersion, weightsVersion }
@@ -42,12 +42,12 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.lastCycle()).toEqual(header)
       expect(store.readRequest(1)).toEqual(cycle.request)
       expect(store.readResponse(cycleId)).toEqual(cycle.response)
-      expect(store.readColumns(1)).toEqual(cycle.columns)
+      expect(store.readRecord(1)).toEqual(cycle.record)
       expect([...store.recordedCycles()]).toEqual([header])
     })
 
     test('the hash of a cycle depends on the cycle before it and on each of its own records', async () => {
-      const hashes = async (...cycles: readonly CycleRecord[]): Promise<string[]> => {
+      const hashes = async (...cycles: readonly CycleContents[]): Promise<string[]> => {
         const store = await newStore()
         for (const cycle of cycles) await store.appendCycle(cycle)
         return cycles.map((_, index) => store.hashes(index + 1)?.hash ?? '')
@@ -56,7 +56,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       const expected = await hashes(one, two)
       expect(await hashes(one, two)).toEqual(expected)
       for (const change of [
-        { columns: bytesOf(9) },
+        { record: bytesOf(9) },
         { responseSha256: hash('sha256', bytesOf(9)) },
         { requestSha256: hash('sha256', bytesOf(9)) },
         { modelVersion: 'other' },
@@ -67,11 +67,11 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
         expect((await hashes(one, { ...two, ...change }))[0]).toBe(expected[0])
       }
       const zeros = '0'.repeat(64)
-      const lines = (before: string, cycle: CycleRecord): string[] => [
+      const lines = (before: string, cycle: CycleContents): string[] => [
         before,
         cycle.requestSha256,
         cycle.responseSha256,
-        hash('sha256', Buffer.concat([labelsOf(cycle), cycle.columns])),
+        hash('sha256', Buffer.concat([labelsOf(cycle), cycle.record])),
         zeros,
         zeros,
       ]
@@ -126,7 +126,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       ])
       const fourth = cycleSample(4)
       await store.appendCycle(fourth)
-      const record = hash('sha256', Buffer.concat([labelsOf(fourth), fourth.columns]))
+      const record = hash('sha256', Buffer.concat([labelsOf(fourth), fourth.record]))
       const zeros = '0'.repeat(64)
       const lines = [both, fourth.requestSha256, fourth.responseSha256, record, zeros, zeros]
       expect(store.hashes(4)?.hash).toBe(hash('sha256', `${lines.join('\n')}\n`))
@@ -240,15 +240,15 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       const cycle = largeCycleSample(1, 20_000)
       const expected = structuredClone(cycle)
       await store.appendCycle(cycle)
-      const { request, response, columns } = cycle
-      for (const bytes of [request.bytes, response, columns]) bytes.fill(0)
+      const { request, response, record } = cycle
+      for (const bytes of [request.bytes, response, record]) bytes.fill(0)
       const pool = bytesOf(1, 2, 3)
       const saved = store.putPoolSnapshot(1, pool)
       pool.fill(0)
       await saved
       expect(store.readRequest(1)).toEqual(expected.request)
       expect(store.readResponse(cycle.cycleId)).toEqual(expected.response)
-      expect(store.readColumns(1)).toEqual(expected.columns)
+      expect(store.readRecord(1)).toEqual(expected.record)
       expect(store.readPoolSnapshot(1)).toEqual(bytesOf(1, 2, 3))
     })
 
@@ -273,7 +273,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       for (const [index, sample] of samples.entries()) {
         expect(store.readRequest(index + 1)).toEqual(sample.request)
         expect(store.readResponse(sample.cycleId)).toEqual(sample.response)
-        expect(store.readColumns(index + 1)).toEqual(sample.columns)
+        expect(store.readRecord(index + 1)).toEqual(sample.record)
       }
     })
 
@@ -290,12 +290,12 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.readPoolSnapshot(1)?.[0]).toBe(2)
     })
 
-    test('columns are read aligned to eight bytes', async () => {
+    test('a record is read aligned to eight bytes', async () => {
       const store = await newStore()
       for (const [index, count] of [1, 3, 5000, 100_000].entries()) {
-        const columns = new Uint8Array(new Float64Array(count).fill(Math.PI).buffer)
-        await store.appendCycle(cycleSample(index, { columns }))
-        expect(store.readColumns(index + 1)!.byteOffset % 8).toBe(0)
+        const record = new Uint8Array(new Float64Array(count).fill(Math.PI).buffer)
+        await store.appendCycle(cycleSample(index, { record }))
+        expect(store.readRecord(index + 1)!.byteOffset % 8).toBe(0)
       }
     })
   })
@@ -387,7 +387,7 @@ describe('memory store with faults', () => {
 })
 
 /** The labels of a cycle as docs/data.md describes them. */
-function labelsOf(cycle: CycleRecord): Buffer {
+function labelsOf(cycle: CycleContents): Buffer {
   return Buffer.from(
     JSON.stringify({
       cycle_id: cycle.cycleId,

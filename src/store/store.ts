@@ -40,8 +40,8 @@ export interface EncodedTexts {
   readonly entries: readonly Embedding[]
 }
 
-/** Everything that one cycle makes durable, in one transaction. Columns are packed; the store does not interpret them. */
-export interface CycleRecord extends CycleHeader {
+/** Everything that one cycle makes durable, in one transaction. */
+export interface CycleContents extends CycleHeader {
   /** The position for which it was planned; absent: the next one. */
   readonly position?: Position
   readonly request: StoredRequest
@@ -50,8 +50,8 @@ export interface CycleRecord extends CycleHeader {
   readonly response: Uint8Array
   /** As 64 hex digits. */
   readonly responseSha256: string
-  /** Columns of the cycle's record (src/records), which outlives request and response. */
-  readonly columns: Uint8Array
+  /** Packed (src/records): the store does not interpret it. It outlives request and response. */
+  readonly record: Uint8Array
   /** Vectors of the texts that entered with this cycle. */
   readonly texts?: EncodedTexts | null
 }
@@ -167,7 +167,7 @@ export interface ExpiryRecords {
   removeEntries(positions: readonly Position[]): Promise<void>
   /** The oldest cycles by arrival that have a record. */
   oldestRecords(count: number): Iterable<StoredCycle>
-  /** Removes the records and the shadow scores of the oldest cycles. The columns of one whose request is kept stay too. */
+  /** Removes the records and the shadow scores of the oldest cycles. The record of one whose request is kept stays. */
   removeRecords(positions: readonly Position[]): Promise<void>
   /** Up to `count` images. `cursor`: that of the previous page, or null for the first one. */
   imagesAfter(cursor: Uint8Array | null, count: number): Page<ImageArrival>
@@ -198,13 +198,13 @@ export interface Replication {
   readonly problem: string | null
 }
 
-export interface CycleRecords {
+export interface CycleStore {
   /**
    * Stores a cycle and resolves with its position once it is durable. Rejects, with nothing stored, when the id is
    * already stored, when its position is taken, or when storage refuses writes. The bytes of `record` must not change until
    * it has settled.
    */
-  appendCycle(record: CycleRecord): Promise<Position>
+  appendCycle(cycle: CycleContents): Promise<Position>
   findCycle(cycleId: string): StoredCycle | undefined
   /** Whether there is a cycle at a position. Cheaper than `lastCycle`: no record is read. */
   hasCycle(position: Position): boolean
@@ -215,8 +215,7 @@ export interface CycleRecords {
   readResponse(cycleId: string): Uint8Array | undefined
   /** Stored cycles from `position` on, in order of arrival. */
   tail(position: Position): Iterable<StoredCycle>
-  /** Columns of the cycle's record. */
-  readColumns(position: Position): Uint8Array | undefined
+  readRecord(position: Position): Uint8Array | undefined
   /** Cycles that have a record, in order of arrival; request and response of some have expired. */
   recordedCycles(): Iterable<StoredCycle>
   /** The hashes of a cycle that has a record. */
@@ -286,7 +285,7 @@ export interface EnvironmentRole {
   onFollowed(listener: (changes: FollowedChanges) => Promise<void>): void
 }
 
-export interface Store extends EnvironmentRole, CycleRecords, ImageRecords, WeightsRecords, OutcomeRecords {
+export interface Store extends EnvironmentRole, CycleStore, ImageRecords, WeightsRecords, OutcomeRecords {
   readonly models: ModelRecords
   readonly expiry: ExpiryRecords
   /**

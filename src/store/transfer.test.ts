@@ -43,7 +43,7 @@ const image = { ...imageSample(1), normalised: new Uint8Array(3_000_000).map((_,
 async function recorded(): Promise<string> {
   const dataDir = await newDirectory()
   const store = await openLmdbStore({ dataDir })
-  for (let i = 1; i <= 5; i++) await store.appendCycle(cycleSample(i, { columns: bytesOf(i) }))
+  for (let i = 1; i <= 5; i++) await store.appendCycle(cycleSample(i, { record: bytesOf(i) }))
   await store.putImage(key, image)
   await store.appendWeights(1, weightsSample('a', 0.1))
   await store.putOutcomes([{ placementId: 'p', record: bytesOf(3), arrivedAtMs: 0 }])
@@ -83,7 +83,7 @@ describe.skipIf(postgresBin === null)('import and export', () => {
     const store = await openLmdbStore({ dataDir: copy })
     expect([...store.tail(1)].map(({ cycleId }) => cycleId)).toEqual([2, 3, 4, 5, 6].map(cycleIdAt))
     expect(store.findImage(key)).toEqual(image)
-    expect(store.readColumns(1)).toEqual(bytesOf(1))
+    expect(store.readRecord(1)).toEqual(bytesOf(1))
     expect(store.readOutcome('p')).toEqual(bytesOf(3))
     expect([...store.listWeights()]).toEqual([weightsSample('a', 0.1)])
     expect(store.expiry.isExpired(cycleIdAt(1))).toBe(true)

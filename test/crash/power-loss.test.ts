@@ -7,7 +7,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openLmdbStore, type CycleRecord, type Store } from '../../src/store/index.js'
+import { openLmdbStore, type CycleContents, type Store } from '../../src/store/index.js'
 import { Random } from '../harness/rng.js'
 import { ServerProcess } from '../helpers/server-process.js'
 import { smallJpeg } from '../harness/jpeg.js'
@@ -173,19 +173,19 @@ function readWhole(store: Store): void {
     if (cycle.position !== ++position) throw new Violation(`position ${cycle.position} after ${position - 1}`)
     if (store.readRequest(position) === undefined || store.readResponse(cycle.cycleId) === undefined)
       throw new Violation(`cycle ${cycle.cycleId} is not whole`)
-    store.readColumns(position)
+    store.readRecord(position)
   }
   for (const snapshot of store.poolSnapshots()) store.readPoolSnapshot(snapshot)
   for (const key of store.imageKeys()) store.findImage(key)
 }
 
-const probe: CycleRecord = {
+const probe: CycleContents = {
   cycleId: '20300101T0000',
   cycleAtMs: 1_893_423_600_000,
   receivedAt: '2030-01-01T00:00:00Z',
   modelVersion: 'm',
   weightsVersion: 'w',
-  columns: new Uint8Array(9),
+  record: new Uint8Array(9),
   request: { encoding: 'identity', bytes: new Uint8Array(100_000).fill(1), bodyBytes: 100_000 },
   requestSha256: '0'.repeat(64),
   responseSha256: '0'.repeat(64),

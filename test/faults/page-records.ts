@@ -38,7 +38,7 @@ export async function fill(store: Store, seed: number): Promise<Contents> {
     const cycle = cycleSample(number, {
       request,
       response,
-      columns: noise(900),
+      record: noise(900),
     })
     const position = await store.appendCycle(cycle)
     if (number > expiredCount)

@@ -3,7 +3,7 @@
  */
 import { hash } from 'node:crypto'
 import type { WeightsSetting } from '../../src/pool/index.js'
-import type { CycleRecord, StoredImage } from '../../src/store/index.js'
+import type { CycleContents, StoredImage } from '../../src/store/index.js'
 
 export function bytesOf(...values: readonly number[]): Uint8Array {
   return Uint8Array.from(values)
@@ -15,7 +15,7 @@ export function cycleIdAt(number: number): string {
 }
 
 /** A small cycle whose bytes depend on its number; `overrides` replaces members. */
-export function cycleSample(number: number, overrides: Partial<CycleRecord> = {}): CycleRecord {
+export function cycleSample(number: number, overrides: Partial<CycleContents> = {}): CycleContents {
   const request = overrides.request ?? {
     encoding: 'identity',
     bytes: bytesOf(123, number & 255, 125),
@@ -32,18 +32,18 @@ export function cycleSample(number: number, overrides: Partial<CycleRecord> = {}
     requestSha256: hash('sha256', request.bytes),
     response,
     responseSha256: hash('sha256', response),
-    columns: bytesOf(3, number & 255),
+    record: bytesOf(3, number & 255),
     ...overrides,
   }
 }
 
 /** A cycle of a given size, filled with a byte that depends on its number, so that a torn one shows. */
-export function largeCycleSample(number: number, partBytes: number): CycleRecord {
+export function largeCycleSample(number: number, partBytes: number): CycleContents {
   const part = (offset: number) => new Uint8Array(partBytes).fill((number + offset) & 255)
   return cycleSample(number, {
     request: { encoding: 'identity', bytes: part(0), bodyBytes: partBytes },
     response: part(1),
-    columns: part(2),
+    record: part(2),
   })
 }
 

@@ -4,11 +4,11 @@
 import type { WeightsSetting } from '../../src/pool/index.js'
 import { createMemoryContents, memoryStore } from '../helpers/memory-store.js'
 import type { Store } from '../../src/store/index.js'
-import type { CycleRecord, ImageArrival, OutcomeEntry, Position } from '../../src/store/index.js'
+import type { CycleContents, ImageArrival, OutcomeEntry, Position } from '../../src/store/index.js'
 import { fail } from './oracle.js'
 
 /** A cycle on the disk, apart from vectors. */
-export type CycleOnDisk = Omit<CycleRecord, 'texts'>
+export type CycleOnDisk = Omit<CycleContents, 'texts'>
 
 export class SimDisk {
   readonly contents = createMemoryContents()
@@ -38,7 +38,7 @@ export class SimDisk {
       requestSha256: hashes.requestSha256,
       responseSha256: hashes.responseSha256,
       response: store.readResponse(cycleId) ?? fail(`cycle ${position} has no response`),
-      columns: store.readColumns(position) ?? fail(`cycle ${position} has no record`),
+      record: store.readRecord(position) ?? fail(`cycle ${position} has no record`),
     }
   }
 

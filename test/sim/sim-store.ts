@@ -7,7 +7,7 @@ import type { WeightsSetting } from '../../src/pool/index.js'
 import { memoryStore } from '../helpers/memory-store.js'
 import { StoreError, type Store } from '../../src/store/index.js'
 import type {
-  CycleRecord,
+  CycleContents,
   Embedding,
   ExpiryRecords,
   ImageArrival,
@@ -115,10 +115,10 @@ export class SimStore implements Store {
     return this.#writing
   }
 
-  appendCycle(record: CycleRecord): Promise<Position> {
-    const copy = copyOf(record)
+  appendCycle(cycle: CycleContents): Promise<Position> {
+    const copy = copyOf(cycle)
     return this.#write(
-      `cycle ${record.cycleId}`,
+      `cycle ${cycle.cycleId}`,
       () => this.#memory.appendCycle(copy),
       (position) => ({ kind: 'cycle', position }),
     )
@@ -206,7 +206,7 @@ export class SimStore implements Store {
   readRequest = (position: Position): ReturnType<Store['readRequest']> => this.#memory.readRequest(position)
   readResponse = (cycleId: string): ReturnType<Store['readResponse']> => this.#memory.readResponse(cycleId)
   tail = (position: Position): ReturnType<Store['tail']> => this.#memory.tail(position)
-  readColumns = (position: Position): ReturnType<Store['readColumns']> => this.#memory.readColumns(position)
+  readRecord = (position: Position): ReturnType<Store['readRecord']> => this.#memory.readRecord(position)
   recordedCycles = (): ReturnType<Store['recordedCycles']> => this.#memory.recordedCycles()
   hashes = (position: Position): ReturnType<Store['hashes']> => this.#memory.hashes(position)
   chainStart = (): ReturnType<Store['chainStart']> => this.#memory.chainStart()
@@ -245,15 +245,15 @@ function other(): StoredWrite {
   return { kind: 'other' }
 }
 
-/** A copy that shares no memory with `record`. */
-function copyOf(record: CycleRecord): CycleRecord {
-  const { request, response, columns, texts } = record
+/** A copy that shares no memory with `cycle`. */
+function copyOf(cycle: CycleContents): CycleContents {
+  const { request, response, record, texts } = cycle
   const entries = texts?.entries.map(({ key, vector }) => ({ key: key.slice(), vector: vector.slice() }))
   return {
-    ...record,
+    ...cycle,
     request: { ...request, bytes: request.bytes.slice() },
     response: response.slice(),
-    columns: columns.slice(),
+    record: record.slice(),
     texts: texts ? { encoder: texts.encoder, entries: entries ?? [] } : null,
   }
 }

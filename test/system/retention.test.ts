@@ -128,7 +128,7 @@ describe('over weeks', () => {
     // The request that brought post 1.
     expect(late.requests).toBe(kept + 2)
     // Its columns too, if its record has expired.
-    expect(late.cycle_columns - late.cycles).toBeLessThanOrEqual(1)
+    expect(late.cycle_records - late.cycles).toBeLessThanOrEqual(1)
     // A day pending, seven days remembered; for posts that never came, seven days after arrival.
     expect(late.images).toBeLessThanOrEqual(1 + 8 * perDay + 1 + 7 * perDay + 1)
     expect(late.images).toBe(early.images)
@@ -158,13 +158,13 @@ describe('over weeks', () => {
       const number = days * perDay
       for (let each = 0; each < number; each++) await run(each)
       expect(store.readRequest(1)).toBeDefined()
-      expect(store.readColumns(1)).toBeDefined()
+      expect(store.readRecord(1)).toBeDefined()
       const last = cycleBody(number * stride, { removals: [removal('g', 1)] })
       await service.intake.submit(new RequestBody(bytesOf(last)), atMs(number), new StageClock(0))
       await service.retention.done()
       expect(store.readRequest(1)).toBeUndefined()
-      const { cycles, cycle_columns } = await recordCounts()
-      expect(cycle_columns).toBe(cycles)
+      const { cycles, cycle_records } = await recordCounts()
+      expect(cycle_records).toBe(cycles)
     },
     120_000,
   )

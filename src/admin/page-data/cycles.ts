@@ -84,7 +84,7 @@ export async function requestOf({ store }: ServerSources, cycleId: string): Prom
  */
 export function storedCycle({ store }: ServerSources, cycleId: string): StoredResponse {
   const position = store.findCycle(cycleId)?.position
-  const record = position === undefined ? undefined : store.readColumns(position)
+  const record = position === undefined ? undefined : store.readRecord(position)
   const response = store.readResponse(cycleId)
   if (record === undefined || response === undefined) throw notStored()
   const bytes = Buffer.from(response.buffer, response.byteOffset, response.length)

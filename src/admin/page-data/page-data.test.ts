@@ -157,25 +157,25 @@ describe('the posts that left', () => {
     const search = async (text: string) =>
       (await lists.find(leftQuery(new URLSearchParams({ q: text })), stays)).matching
     expect(await search('g/11')).toBe(110)
-    const readColumns = vi.spyOn(sources.store, 'readColumns')
+    const readRecord = vi.spyOn(sources.store, 'readRecord')
     expect(await search('third')).toBe(1)
-    expect(readColumns).not.toHaveBeenCalled()
+    expect(readRecord).not.toHaveBeenCalled()
   })
 
   test('are read no further once the client has gone, and the next one reads the rest', async () => {
     const { sources } = await twoCycles()
     const lists = new LeftPostLists(sources)
     const client = new AbortController()
-    const newest = sources.store.readColumns(2)
-    const readColumns = vi.spyOn(sources.store, 'readColumns').mockImplementationOnce(() => {
+    const newest = sources.store.readRecord(2)
+    const readRecord = vi.spyOn(sources.store, 'readRecord').mockImplementationOnce(() => {
       client.abort()
       return newest
     })
     const abandoned = lists.find(leftQuery(new URLSearchParams('q=thi')), client.signal)
     await expect(abandoned).rejects.toMatchObject({ name: 'AbortError' })
-    expect(readColumns.mock.calls).toEqual([[2]])
+    expect(readRecord.mock.calls).toEqual([[2]])
     expect(await lists.find(leftQuery(new URLSearchParams('q=thi')), stays)).toMatchObject({ posts: [third] })
-    expect(readColumns.mock.calls).toEqual([[2], [1], [1]])
+    expect(readRecord.mock.calls).toEqual([[2], [1], [1]])
   })
 })
 
@@ -188,13 +188,13 @@ describe('the picks', () => {
 
   test('are not read for a client that has gone', async () => {
     const { sources, observer } = await twoCycles()
-    const readColumns = vi.spyOn(sources.store, 'readColumns')
+    const readRecord = vi.spyOn(sources.store, 'readRecord')
     const parts = { sources, observer, titles: new Titles(sources) }
     const client = new AbortController()
     const abandoned = picks(parts, picksQuery(new URLSearchParams('q=thi')), client.signal)
     client.abort()
     await expect(abandoned).rejects.toMatchObject({ name: 'AbortError' })
-    expect(readColumns).not.toHaveBeenCalled()
+    expect(readRecord).not.toHaveBeenCalled()
   })
 
   test('are by entry, the newest first, if asked for', async () => {

@@ -16,12 +16,12 @@ function pending(entries: readonly (readonly [position: number, row: number])[])
     enteredRow: entries.map(([, row]) => row),
   }
   const warn = vi.fn()
-  const readColumns = vi.fn<(position: number) => Uint8Array | undefined>()
-  const sources = { cycles: { pool }, store: { closed: false, readColumns }, log: { warn } }
+  const readRecord = vi.fn<(position: number) => Uint8Array | undefined>()
+  const sources = { cycles: { pool }, store: { closed: false, readRecord }, log: { warn } }
   const titles = new Titles(sources as unknown as ServerSources)
   const slots = [...entries.keys()]
   const slotTitles = (): (string | null)[] => slots.map((slot) => titles.of(pool as never, slot))
-  return { titles, slots, slotTitles, warn, readColumns }
+  return { titles, slots, slotTitles, warn, readRecord }
 }
 
 /** The record of a cycle that brought posts with these titles. */
@@ -59,26 +59,26 @@ function recordOf(title: readonly string[]): Uint8Array {
 }
 
 test('each post has the title of its row, up to 300 characters; a record is read once for all its posts', async () => {
-  const { titles, slots, slotTitles, readColumns } = pending([
+  const { titles, slots, slotTitles, readRecord } = pending([
     [1, 1],
     [1, 0],
     [2, 0],
   ])
-  readColumns.mockImplementation((position) =>
+  readRecord.mockImplementation((position) =>
     recordOf(position === 1 ? ['first', '두 번째'] : ['x'.repeat(400)]),
   )
   expect(slotTitles()).toEqual([null, null, null])
   await titles.read(slots, stays)
   expect(slotTitles()).toEqual(['두 번째', 'first', `${'x'.repeat(300)}…`])
   await titles.read(slots, stays)
-  expect(readColumns.mock.calls).toEqual([[1], [2]])
+  expect(readRecord.mock.calls).toEqual([[1], [2]])
 })
 
 test('the event loop continues to serve requests between the records', async () => {
-  const { titles, slots, slotTitles, readColumns } = pending(
+  const { titles, slots, slotTitles, readRecord } = pending(
     Array.from({ length: 100 }, (_, index) => [index, 0]),
   )
-  readColumns.mockImplementation((position) => recordOf([`title ${position}`]))
+  readRecord.mockImplementation((position) => recordOf([`title ${position}`]))
   const counts: number[] = []
   const reading = titles.read(slots, stays)
   for (let turn = 0; turn < 200; turn++) {
@@ -92,30 +92,30 @@ test('the event loop continues to serve requests between the records', async () 
 })
 
 test('titles of a record that cannot be read now are read with the next request, and those of others at once', async () => {
-  const { titles, slots, slotTitles, warn, readColumns } = pending([
+  const { titles, slots, slotTitles, warn, readRecord } = pending([
     [1, 0],
     [2, 0],
     [3, 0],
   ])
   const whole = (position: number): Uint8Array => recordOf([`title ${position}`])
-  readColumns.mockImplementation((position) =>
+  readRecord.mockImplementation((position) =>
     position === 1 ? undefined : position === 2 ? whole(2).subarray(0, -1) : whole(3),
   )
   await titles.read(slots, stays)
   // The heads are the last table of a record, the titles one of the first.
   expect(slotTitles()).toEqual([null, 'title 2', 'title 3'])
   expect(warn).toHaveBeenCalledTimes(1)
-  readColumns.mockImplementation(whole)
+  readRecord.mockImplementation(whole)
   await titles.read(slots, stays)
   expect(slotTitles()).toEqual(['title 1', 'title 2', 'title 3'])
 })
 
 test('no record is read for a client that has gone, and the clients that wait for it are next', async () => {
-  const { titles, slots, slotTitles, readColumns } = pending(
+  const { titles, slots, slotTitles, readRecord } = pending(
     Array.from({ length: 100 }, (_, index) => [index, 0]),
   )
   const client = new AbortController()
-  readColumns.mockImplementation((position) => {
+  readRecord.mockImplementation((position) => {
     if (position === 1) client.abort()
     return recordOf([`title ${position}`])
   })
@@ -124,6 +124,6 @@ test('no record is read for a client that has gone, and the clients that wait fo
   for (const each of await Promise.allSettled(abandoned))
     expect(each).toMatchObject({ status: 'rejected', reason: { name: 'AbortError' } })
   await waiting
-  expect(readColumns.mock.calls).toEqual([[0], [1], [99]])
+  expect(readRecord.mock.calls).toEqual([[0], [1], [99]])
   expect(slotTitles()[99]).toBe('title 99')
 })

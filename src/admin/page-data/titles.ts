@@ -99,10 +99,10 @@ export const titlesUnreadable = 'titles cannot be read'
 
 /** The titles of the posts that entered with a cycle, by row, clipped. Throws if the store has no such record. */
 export function titlesAt(
-  store: Pick<ServerSources['store'], 'readColumns'>,
+  store: Pick<ServerSources['store'], 'readRecord'>,
   position: number,
 ): (row: number) => string {
-  const record = store.readColumns(position)
+  const record = store.readRecord(position)
   if (record === undefined) throw new Error(`the store has no record at position ${position}`)
   const { title } = readCycleTable(record, 'candidates')
   return (row) => clipText(title[row] ?? '', titleCharsMax)

@@ -19,7 +19,7 @@ export async function readCandidates(
   position: number,
   rows: readonly number[],
 ): Promise<Uint8Array[]> {
-  const record = store.readColumns(position)
+  const record = store.readRecord(position)
   const request = store.readRequest(position)
   if (record === undefined || request === undefined)
     throw new Error(`cycle ${position} is kept without its candidates`)

@@ -24,7 +24,7 @@ async function storeWithCycle(): Promise<{ store: Store; cycle: StoredCycle }> {
     request: { encoding: 'identity', bytes: json, bodyBytes: json.length },
     requestSha256: hash('sha256', json),
     responseSha256: hash('sha256', response),
-    columns: new Uint8Array(),
+    record: new Uint8Array(),
     response,
   })
   const cycle = store.findCycle(cycleId)

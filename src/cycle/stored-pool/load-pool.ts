@@ -66,7 +66,7 @@ async function upToDate(pool: Pool, store: Store): Promise<Pool> {
 
 /** The newest cycle has recorded where each pending post entered. */
 function checkRecorded({ state }: Pool, store: Store): void {
-  const record = store.readColumns(state.position)
+  const record = store.readRecord(state.position)
   if (record === undefined) return
   const { count, entered_position, entered_row } = readCycleTable(record, 'results')
   const isSame =

@@ -125,7 +125,7 @@ function* departuresBefore(store: Store, last: Position): Iterable<Departure> {
   // Departures of expired cycles are older than any tombstone.
   const first = store.expiry.firstPosition()
   for (let position = last; position >= first; position--) {
-    const record = store.readColumns(position) ?? fail(`cycle ${position} has no record`)
+    const record = store.readRecord(position) ?? fail(`cycle ${position} has no record`)
     const posts = departedPosts(readCycleTable(record, 'removals'))
     yield { posts, leftAtMs: readCycleHeader(record).left_at }
   }

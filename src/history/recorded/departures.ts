@@ -24,12 +24,9 @@ export interface DepartedPost {
 }
 
 /** The posts that left with the cycle at `position`, in the order of its removals; none if its record has expired. */
-export function departedPosts(
-  store: Pick<Store, 'tail' | 'readColumns'>,
-  position: Position,
-): DepartedPost[] {
+export function departedPosts(store: Pick<Store, 'tail' | 'readRecord'>, position: Position): DepartedPost[] {
   const [cycle] = store.tail(position)
-  const record = store.readColumns(position)
+  const record = store.readRecord(position)
   if (cycle?.position !== position || record === undefined) return []
   const removals = readCycleTable(record, 'removals')
   return Array.from(removals.post_no.keys())

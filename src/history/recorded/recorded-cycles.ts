@@ -106,7 +106,7 @@ export class RecordedCycles {
   }
 
   #recordOf({ position, cycleId }: StoredCycle): Uint8Array {
-    const record = this.#store.readColumns(position)
+    const record = this.#store.readRecord(position)
     if (record === undefined) throw new Error(`the store has no record of cycle ${cycleId}`)
     return record
   }

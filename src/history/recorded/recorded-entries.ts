@@ -94,7 +94,7 @@ export class RecordedEntries {
 
   #entriesAt(position: Position): number[] {
     if (!this.#at.has(position)) {
-      const record = this.#store.readColumns(position)
+      const record = this.#store.readRecord(position)
       if (record === undefined) this.#at.set(position, [])
       else this.add(position, readCycleTable(record, 'candidates'))
     }

@@ -12,7 +12,7 @@ export function postName(gallId: string, postNo: number): string {
 
 /** The record of a cycle. Throws when the store does not have it. */
 export function recordAt(store: Store, position: Position): Uint8Array {
-  const record = store.readColumns(position)
+  const record = store.readRecord(position)
   if (record === undefined) throw new Error(`the store has no record at position ${position}`)
   return record
 }
@@ -31,7 +31,7 @@ export function pendingResults({ results }: CycleResponse): ResultRow[] {
 
 /** Rows, by name, of the candidates of the cycle at `position`; none if its record has expired. */
 export function candidateRows(store: Store, position: Position): Map<string, number> {
-  const record = store.readColumns(position)
+  const record = store.readRecord(position)
   if (record === undefined) return new Map()
   const { gall_id, post_no } = readCycleTable(record, 'candidates')
   return new Map(gall_id.map((gallId, row) => [postName(gallId ?? '', post_no[row]!), row]))

@@ -16,7 +16,7 @@ import {
   readCycleTable,
   type CycleTables,
 } from '../../records/index.js'
-import { createMemoryStore, type CycleRecord, type Store } from '../../store/index.js'
+import { createMemoryStore, type CycleContents, type Store } from '../../store/index.js'
 import { verifyCycles } from './verify-cycles.js'
 
 async function served(cycles: readonly CycleRequest[]): Promise<Store> {
@@ -45,14 +45,14 @@ async function problemsOf(store: Store): Promise<string[]> {
 }
 
 /** All of each cycle. */
-function recordsOf(store: Store): CycleRecord[] {
+function recordsOf(store: Store): CycleContents[] {
   return [...store.tail(1)].map(({ position, ...header }) => ({
     ...header,
     request: store.readRequest(position)!,
     requestSha256: store.hashes(position)!.requestSha256,
     response: store.readResponse(header.cycleId)!,
     responseSha256: store.hashes(position)!.responseSha256,
-    columns: store.readColumns(position)!,
+    record: store.readRecord(position)!,
   }))
 }
 
@@ -63,7 +63,7 @@ function snapshotOf(store: Store): Uint8Array {
 
 /** `snapshot`: of the pool after the last of the records. */
 async function storeOf(
-  records: readonly CycleRecord[],
+  records: readonly CycleContents[],
   weights: readonly WeightsSetting[],
   snapshot: Uint8Array,
 ): Promise<Store> {
@@ -100,13 +100,13 @@ function repacked(record: Uint8Array, over: (tables: CycleTables) => Partial<Cyc
 }
 
 describe('verification reports', () => {
-  let records: CycleRecord[]
+  let records: CycleContents[]
   let weights: WeightsSetting[]
   let snapshot: Uint8Array
   /** After the second cycle. */
   let snapshotBefore: Uint8Array
   /** The last records of the same cycles, apart from the last reading. */
-  let variant: CycleRecord
+  let variant: CycleContents
   let variantSnapshot: Uint8Array
   const cycles = (views: number): CycleRequest[] => [
     cycleBody(0, {
@@ -131,7 +131,7 @@ describe('verification reports', () => {
     variantSnapshot = snapshotOf(varied)
   })
 
-  const change = (index: number, over: (cycle: CycleRecord) => Partial<CycleRecord>): void => {
+  const change = (index: number, over: (cycle: CycleContents) => Partial<CycleContents>): void => {
     const cycle = records[index]!
     records[index] = { ...cycle, ...over(cycle) }
   }
@@ -140,9 +140,9 @@ describe('verification reports', () => {
       const parsed = JSON.parse(Buffer.from(cycle.response).toString()) as CycleResponse
       return { response: bytesOf({ ...parsed, ...over(parsed) }) }
     })
-  const other = (index: number): CycleRecord => records[index]!
+  const other = (index: number): CycleContents => records[index]!
   const tables = (index: number, over: (tables: CycleTables) => Partial<CycleTables>): void =>
-    change(index, ({ columns }) => ({ columns: repacked(columns, over) }))
+    change(index, ({ record }) => ({ record: repacked(record, over) }))
 
   test.each<[string, () => void, RegExp]>([
     [
@@ -172,7 +172,7 @@ describe('verification reports', () => {
     ],
     [
       'posts that never entered',
-      () => change(0, () => ({ columns: other(1).columns })),
+      () => change(0, () => ({ record: other(1).record })),
       /the posts of the record differ/,
     ],
     [
@@ -236,7 +236,7 @@ describe('verification reports', () => {
     ],
     [
       'the record of another cycle',
-      () => change(1, () => ({ columns: other(0).columns })),
+      () => change(1, () => ({ record: other(0).record })),
       /the posts of the record differ from the request/,
     ],
     [
@@ -265,12 +265,12 @@ describe('verification reports', () => {
     ],
     [
       'a record with other counters',
-      () => change(2, () => ({ columns: variant.columns })),
+      () => change(2, () => ({ record: variant.record })),
       /the rows of the record differ from the request/,
     ],
     [
       'a record that does not unpack',
-      () => change(1, () => ({ columns: Uint8Array.of(1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 7) })),
+      () => change(1, () => ({ record: Uint8Array.of(1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 7) })),
       /position 2/,
     ],
     [
@@ -299,10 +299,10 @@ test('verification reports a damaged record of an expired cycle', async () => {
   const served3 = await served(cycles)
   const records = recordsOf(served3)
   for (const damage of [null, (bytes: Uint8Array) => bytes.slice(0, -4), () => Uint8Array.of(9, 9, 9, 9)]) {
-    const [first, ...others] = records as [CycleRecord, ...CycleRecord[]]
-    const columns = damage === null ? first.columns : damage(first.columns)
+    const [first, ...others] = records as [CycleContents, ...CycleContents[]]
+    const record = damage === null ? first.record : damage(first.record)
     const store = await storeOf(
-      [{ ...first, columns }, ...others],
+      [{ ...first, record }, ...others],
       [...served3.listWeights()],
       snapshotOf(served3),
     )
@@ -319,7 +319,7 @@ test('verification reports a damaged record of an expired cycle', async () => {
 test('verification reports a changed request that is kept for a pending post of an expired cycle', async () => {
   const cycles = [0, 1].map((index) => cycleBody(index, { candidates: [candidate('g', index + 1)] }))
   const service = await served(cycles)
-  const [first, ...others] = recordsOf(service) as [CycleRecord, ...CycleRecord[]]
+  const [first, ...others] = recordsOf(service) as [CycleContents, ...CycleContents[]]
   const json = bytesOf(cycles[0])
   const changed = bytesOf(cycleBody(0, { candidates: [candidate('g', 1, { title: 'another' })] }))
   for (const bytes of [json, changed]) {

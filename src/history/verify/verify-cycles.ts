@@ -143,7 +143,7 @@ class CycleVerifier {
     if (this.isBroken) return
     const plan = this.pool.plan(cycle, stored.position)
     if (response !== null) this.#compareResults(response, plan, cycle, report)
-    const record = this.#store.readColumns(stored.position)
+    const record = this.#store.readRecord(stored.position)
     if (record !== undefined)
       verifyRecord(record, { response, cycle, plan, isComplete: this.#isComplete, report })
     this.pool.publish(plan)

@@ -48,7 +48,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     const followed: FollowedChanges[] = []
     standby.onFollowed((changes) => Promise.resolve(void followed.push(changes)))
     const texts = { encoder: 'a'.repeat(64), entries: [{ key: bytesOf(7), vector: Float32Array.of(1, 2) }] }
-    await owner.appendCycle(cycleSample(1, { columns: bytesOf(1), texts }))
+    await owner.appendCycle(cycleSample(1, { record: bytesOf(1), texts }))
     await owner.putPoolSnapshot(1, bytesOf(2))
     await owner.putImage(key, imageSample(1))
     await owner.appendWeights(1, weightsSample('a', 0.1))

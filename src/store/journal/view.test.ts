@@ -45,7 +45,7 @@ async function newOwner() {
 describe.skipIf(postgresBin === null)('the view of a journal', () => {
   test('an interrupted reading is reported completely when it resumes', async () => {
     const { environment, owner } = await newOwner()
-    for (let i = 1; i <= 9; i++) await owner.appendCycle(cycleSample(i, { columns: bytesOf(i) }))
+    for (let i = 1; i <= 9; i++) await owner.appendCycle(cycleSample(i, { record: bytesOf(i) }))
     let isInterrupted = true
     const written = Promise.withResolvers<null>()
     const followed: FollowedChanges[] = []
@@ -73,7 +73,7 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
     })
     standby.onFollowed((changes) => Promise.resolve(void followed.push(changes)))
     await owner.putImage(key, imageSample(1))
-    for (let i = 10; i <= 20; i++) await owner.appendCycle(cycleSample(i, { columns: bytesOf(i) }))
+    for (let i = 10; i <= 20; i++) await owner.appendCycle(cycleSample(i, { record: bytesOf(i) }))
     written.resolve(null)
     await until(() => standby.findCycle(cycleIdAt(20)) !== undefined && followed.length > 0)
     expect(isInterrupted).toBe(false)
@@ -117,14 +117,14 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
 
   test('a view that is lost is read again from the journal', async () => {
     const { environment, owner } = await newOwner()
-    for (let i = 1; i <= 5; i++) await owner.appendCycle(cycleSample(i, { columns: bytesOf(i) }))
+    for (let i = 1; i <= 5; i++) await owner.appendCycle(cycleSample(i, { record: bytesOf(i) }))
     await owner.putPoolSnapshot(3, bytesOf(3))
     await owner.expiry.removeCycles([{ position: 1, keepEntry: false }])
     const fresh = await openReplica({ environment, name: 'fresh' })
     expect([...fresh.tail(1)]).toEqual([...owner.tail(1)])
     expect(fresh.readRequest(1)).toBeUndefined()
-    expect(fresh.readColumns(1)).toEqual(bytesOf(1))
-    expect(fresh.readColumns(5)).toEqual(bytesOf(5))
+    expect(fresh.readRecord(1)).toEqual(bytesOf(1))
+    expect(fresh.readRecord(5)).toEqual(bytesOf(5))
     expect(fresh.readPoolSnapshot(3)).toEqual(bytesOf(3))
     expect(fresh.expiry.isExpired(cycleIdAt(1))).toBe(true)
   })
@@ -134,8 +134,8 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
     const running = await openReplica({ environment, name: 'two' })
     const followed: FollowedChanges[] = []
     running.onFollowed((changes) => Promise.resolve(void followed.push(changes)))
-    await owner.appendCycle(cycleSample(1, { columns: bytesOf(1) }))
-    await until(() => running.readColumns(1) !== undefined)
+    await owner.appendCycle(cycleSample(1, { record: bytesOf(1) }))
+    await until(() => running.readRecord(1) !== undefined)
     const contents = createMemoryContents()
     const view = await openReplica({ environment, name: 'three', view: { contents } })
     await view.close()
@@ -147,11 +147,11 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
     )
     await sql(`update understudy.record set value = null where environment = '${environment}' and kind = 4`)
     const again = await openReplica({ environment, name: 'three', view: { contents } })
-    expect(again.readColumns(1)).toBeUndefined()
+    expect(again.readRecord(1)).toBeUndefined()
     expect(again.lastCycle()?.cycleId).toBe(cycleIdAt(1))
     // A running process reads it again too, and updates its memory.
     await until(() => followed.some(({ isComplete }) => isComplete))
-    expect(running.readColumns(1)).toBeUndefined()
+    expect(running.readRecord(1)).toBeUndefined()
   })
 
   test('what an interrupted reading has taken from a database that was replaced does not stay in the view', async () => {
@@ -160,7 +160,7 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
     const contents = createMemoryContents()
     const first = await openReplica({ environment, name: 'three', view: { contents } })
     await first.close()
-    for (let i = 2; i <= 9; i++) await owner.appendCycle(cycleSample(i, { columns: bytesOf(i) }))
+    for (let i = 2; i <= 9; i++) await owner.appendCycle(cycleSample(i, { record: bytesOf(i) }))
     let batchCount = 0
     const wrap = (journal: Journal): Journal =>
       withCalls(journal, {
@@ -194,7 +194,7 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
     const again = await openReplica({ environment, name: 'three', view: { contents } })
     await until(() => again.findCycle(cycleIdAt(2)) !== undefined)
     expect([...again.tail(1)]).toEqual([...fresh.tail(1)])
-    expect(again.readColumns(2)).toEqual(cycleSample(2).columns)
+    expect(again.readRecord(2)).toEqual(cycleSample(2).record)
   })
 
   test('a data directory with cycles of its own is refused', async () => {

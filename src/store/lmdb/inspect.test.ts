@@ -36,7 +36,7 @@ beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'understudy-inspect-'))
   const store = await openLmdbStore({ dataDir })
   for (let number = 1; number <= 4; number++)
-    await store.appendCycle(cycleSample(number, { columns: bytesOf(8, number, 8, 8) }))
+    await store.appendCycle(cycleSample(number, { record: bytesOf(8, number, 8, 8) }))
   await store.putImage({ gallId: 'humor', postNo: 12, position: 3 }, imageSample(1))
   await store.appendWeights(1, weightsSample('initial', 0.5))
   await store.putOutcomes([{ placementId: 'p1', record: Buffer.from('{"a":1}'), arrivedAtMs: 0 }])
@@ -71,7 +71,7 @@ test('a valid file has no problems, and all its records are counted', async () =
   expect(counts).toMatchObject({
     cycles: 4,
     requests: 4,
-    cycle_columns: 4,
+    cycle_records: 4,
     images: 1,
     weights: 1,
     outcomes: 1,
@@ -127,31 +127,31 @@ test('missing records and unexpected records are reported with their place', asy
 describe('a cycle is named', () => {
   /** Another record of position `to`, with a valid envelope. */
   const copyRecord = (
-    name: 'responses' | 'cycleColumns' | 'cycles',
+    name: 'responses' | 'cycleRecords' | 'cycles',
     from: number,
     to: number,
   ): Promise<void> => tamper((db) => db[name].putSync(to, db[name].getBinary(from)!))
   const broken = (number: number): unknown =>
     expect.stringContaining(`cycle ${cycleIdAt(number)} (position ${number}): its hash does not follow`)
 
-  test.each(['responses', 'cycleColumns'] as const)('whose %s are those of another', async (name) => {
+  test.each(['responses', 'cycleRecords'] as const)('whose %s are those of another', async (name) => {
     await copyRecord(name, 1, 3)
     expect(await problems()).toEqual([broken(3)])
   })
 
   test('also the last one', async () => {
-    await copyRecord('cycleColumns', 1, 4)
+    await copyRecord('cycleRecords', 1, 4)
     expect(await problems()).toEqual([broken(4)])
   })
 
   test('that was changed with its hash: the next one does not follow from it', async () => {
     await tamper((db) => {
       const entry = readChainEntry(db.chain.getBinary(2)!)
-      const columns = bytesOf(1)
-      const recordSha256 = recordHash(db.cycles.getBinary(2)!, columns)
+      const record = bytesOf(1)
+      const recordSha256 = recordHash(db.cycles.getBinary(2)!, record)
       const hash = linkHash(hashBefore(db, 2), { ...entry, recordSha256 })
       db.chain.putSync(2, packChainEntry({ ...entry, hash }))
-      db.cycleColumns.putSync(2, packBytes(columns))
+      db.cycleRecords.putSync(2, packBytes(record))
     })
     expect(await problems()).toEqual([broken(3)])
   })
@@ -186,7 +186,7 @@ describe('a cycle is named', () => {
 
   test('after which another was removed', async () => {
     await tamper((db) => {
-      for (const database of [db.cycles, db.requests, db.responses, db.cycleColumns]) database.removeSync(2)
+      for (const database of [db.cycles, db.requests, db.responses, db.cycleRecords]) database.removeSync(2)
     })
     const reported = await problems()
     expect(reported).toContain('cycles: the positions have a gap between 1 and 3')
@@ -195,7 +195,7 @@ describe('a cycle is named', () => {
 
   test('whose predecessors were removed as if they had expired', async () => {
     await tamper((db) => {
-      for (const database of [db.cycles, db.requests, db.responses, db.cycleColumns]) database.removeSync(1)
+      for (const database of [db.cycles, db.requests, db.responses, db.cycleRecords]) database.removeSync(1)
     })
     expect(await problems()).toContain('cycles: the positions have a gap between 0 and 2')
   })
@@ -206,7 +206,7 @@ describe('a cycle is named', () => {
     await store.expiry.removeCycles([1, 2].map((position) => ({ position, keepEntry: false })))
     await store.close()
     expect(await problems()).toEqual([])
-    await copyRecord('cycleColumns', 1, 2)
+    await copyRecord('cycleRecords', 1, 2)
     expect(await problems()).toEqual([broken(2)])
     const again = await openLmdbStore({ dataDir })
     await again.expiry.removeRecords([1, 2])
@@ -220,7 +220,7 @@ describe('what was removed or exchanged in an otherwise valid file is reported',
   const cutOldest = (db: Databases, through: number): void => {
     const { hash } = readChainEntry(db.chain.getBinary(through)!)
     for (let position = 1; position <= through; position++)
-      for (const database of [db.cycles, db.requests, db.responses, db.cycleColumns, db.chain])
+      for (const database of [db.cycles, db.requests, db.responses, db.cycleRecords, db.chain])
         database.removeSync(position)
     db.chain.putSync(0, packBytes(Buffer.from(JSON.stringify({ position: through, hash }))))
   }
@@ -312,8 +312,8 @@ describe('what only a hash that was noted earlier shows', () => {
   const recompute = (db: Databases, from: number): void => {
     for (let position = from; db.cycles.doesExist(position); position++) {
       const entry = readChainEntry(db.chain.getBinary(position)!)
-      const columns = readBytes(db.cycleColumns.getBinary(position)!, 'columns')
-      const recordSha256 = recordHash(db.cycles.getBinary(position)!, columns)
+      const record = readBytes(db.cycleRecords.getBinary(position)!, 'record')
+      const recordSha256 = recordHash(db.cycles.getBinary(position)!, record)
       const hash = linkHash(hashBefore(db, position), { ...entry, recordSha256 })
       db.chain.putSync(position, packChainEntry({ ...entry, hash }))
     }
@@ -323,14 +323,14 @@ describe('what only a hash that was noted earlier shows', () => {
     [
       'a changed cycle, with all hashes computed again',
       (db) => {
-        db.cycleColumns.putSync(2, packBytes(bytesOf(1)))
+        db.cycleRecords.putSync(2, packBytes(bytesOf(1)))
         recompute(db, 2)
       },
     ],
     [
       'removed newest cycles',
       (db) => {
-        for (const database of [db.cycles, db.requests, db.responses, db.cycleColumns, db.chain])
+        for (const database of [db.cycles, db.requests, db.responses, db.cycleRecords, db.chain])
           database.removeSync(4)
         db.cycleIds.removeSync(Buffer.from(cycleIdAt(4)))
       },

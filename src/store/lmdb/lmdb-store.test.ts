@@ -104,7 +104,7 @@ describe('a restart', () => {
       expect([...store.tail(1)].map(({ position }) => position)).toEqual([1, 2])
       expect(store.readRequest(1)).toEqual(cycle.request)
       expect(store.readResponse(cycle.cycleId)).toEqual(cycle.response)
-      expect(store.readColumns(1)).toEqual(cycle.columns)
+      expect(store.readRecord(1)).toEqual(cycle.record)
       expect(store.readPoolSnapshot(2)).toEqual(bytesOf(2))
       expect(store.findImage(imageKey)).toEqual(imageSample(1))
       expect([...store.imageKeys()]).toEqual([imageKey])
@@ -177,7 +177,7 @@ describe('a killed process', () => {
           expect(store.findCycle(cycleId)?.position).toBe(position)
           expect(store.readRequest(position)).toEqual(expected.request)
           expect(store.readResponse(cycleId)).toEqual(expected.response)
-          expect(store.readColumns(position)).toEqual(expected.columns)
+          expect(store.readRecord(position)).toEqual(expected.record)
         }
         for (let postNo = 1; postNo <= acknowledged; postNo++)
           expect(store.findImage({ gallId: 'g', postNo, position: 1 })).toEqual(imageSample(postNo % 200))
@@ -293,7 +293,7 @@ describe('damage', () => {
       const reads = async () => {
         const store = await openLmdbStore({ dataDir: process.argv[2] })
         try {
-          for (const read of [() => store.readResponse(process.argv[3]), () => store.readRequest(1), () => store.readColumns(1)])
+          for (const read of [() => store.readResponse(process.argv[3]), () => store.readRequest(1), () => store.readRecord(1)])
             read()
         } finally {
           await store.close()
@@ -362,7 +362,7 @@ describe('a store without free space', () => {
         await expect(full).rejects.toMatchObject({ code: 'full' })
         expect(count).toBeGreaterThan(3)
         expect(store.lastCycle()?.position).toBe(count)
-        expect(store.readColumns(count)).toEqual(largeCycleSample(count, 200_000).columns)
+        expect(store.readRecord(count)).toEqual(largeCycleSample(count, 200_000).record)
       },
       8 * 1024 * 1024,
     )
@@ -387,10 +387,10 @@ describe('a store without free space', () => {
           (position) => outcomes.push(position), (error) => outcomes.push(error.code))
         await attempt(2)
         await Promise.all([attempt(3), attempt(4)])
-        outcomes.push(store.lastCycle().position, store.readColumns(1)[0], store.findCycle('20260101T0002') === undefined)
+        outcomes.push(store.lastCycle().position, store.readRecord(1)[0], store.findCycle('20260101T0002') === undefined)
         limit('unlimited')
         await Promise.all([attempt(2), attempt(3)])
-        outcomes.push(store.lastCycle().position, store.readColumns(3)[0])
+        outcomes.push(store.lastCycle().position, store.readRecord(3)[0])
         await store.close()
         console.log(JSON.stringify(outcomes))`
       const args = ['--input-type=module', '-e', child, built('index.js'), samples, dataDir]

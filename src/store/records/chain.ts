@@ -5,7 +5,7 @@
  *   the hash before it, of a cycle or of an expiry; zeros before the first cycle
  *   SHA-256 of the request as it is stored, compressed
  *   SHA-256 of the response
- *   SHA-256 of the labels as JSON, followed by the columns of the record
+ *   SHA-256 of the labels as JSON, followed by the record
  *   SHA-256 of the weights in force as JSON; zeros if the store has no such version
  *   SHA-256 of the identity of the model's files; zeros if the store has none
  *
@@ -42,8 +42,8 @@ export interface HashedCycle extends Omit<ChainEntry, 'hash' | 'expiries'> {
   readonly recordSha256: string
 }
 
-export function recordHash(labels: Uint8Array, columns: Uint8Array): string {
-  return createHash('sha256').update(readBytes(labels, 'cycle')).update(columns).digest('hex')
+export function recordHash(labels: Uint8Array, record: Uint8Array): string {
+  return createHash('sha256').update(readBytes(labels, 'cycle')).update(record).digest('hex')
 }
 
 export function linkHash(before: string, cycle: HashedCycle): string {

@@ -1,10 +1,9 @@
 /**
- * Cycles in the databases: labels, hashes, request, response, columns of the record, and the id of each; snapshots of the
- * pool.
+ * Cycles in the databases: labels, hashes, request, response, record, and the id of each; snapshots of the pool.
  */
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
-import type { CycleRecord, CycleRecords, Position, StoredCycle } from '../store.js'
+import type { CycleContents, CycleStore, Position, StoredCycle } from '../store.js'
 import { chainLinks, chainStart, hashBefore, linkHash, recordHash, scorerHashes } from './chain.js'
 import type { Databases } from './databases.js'
 import { Scratch } from './envelope.js'
@@ -14,37 +13,37 @@ import { bytesOf, type RecordAccess } from './record-access.js'
 import * as records from './payloads.js'
 
 /** Records that are bytes which the store does not interpret, as error messages name them. */
-export const columnNames = {
+export const opaqueNames = {
   responses: 'response',
-  cycleColumns: 'columns of a cycle',
+  cycleRecords: 'record of a cycle',
   pool: 'snapshot of the pool',
 } as const
 
-export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords {
+export function cycleStore(db: Databases, access: RecordAccess): CycleStore {
   const scratch = new Scratch()
 
-  async function appendCycle(record: CycleRecord): Promise<Position> {
-    const { cycleId } = record
+  async function appendCycle(cycle: CycleContents): Promise<Position> {
+    const { cycleId } = cycle
     const idKey = cycleIdKey(cycleId)
     if (idKey === undefined) throw new TypeError(`not a cycle id: ${cycleId}`)
-    const { request, requestSha256, response, responseSha256, columns } = record
-    const labels = records.packCycle(record)
-    const texts = record.texts ? packEmbeddings(record.texts.encoder, record.texts.entries) : []
-    const bytes = bytesOf([labels, request.bytes, response, columns, ...texts.map((text) => text.record)])
-    const recordSha256 = recordHash(labels, columns)
+    const { request, requestSha256, response, responseSha256, record } = cycle
+    const labels = records.packCycle(cycle)
+    const texts = cycle.texts ? packEmbeddings(cycle.texts.encoder, cycle.texts.entries) : []
+    const bytes = bytesOf([labels, request.bytes, response, record, ...texts.map((text) => text.record)])
+    const recordSha256 = recordHash(labels, record)
     const append = (): Position => {
       if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is already stored`)
-      const free = record.position ?? lastPosition(db) + 1
+      const free = cycle.position ?? lastPosition(db) + 1
       if (!isNext(db, free))
         throw new StoreError('failed', `cycle ${cycleId} was planned for ${free}, not the next position`)
       assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
       db.requests.putSync(free, records.packRequest(request, scratch))
-      const hashed = { requestSha256, responseSha256, ...scorerHashes(db, record) }
+      const hashed = { requestSha256, responseSha256, ...scorerHashes(db, cycle) }
       const hash = linkHash(hashBefore(db, free), { ...hashed, recordSha256 })
       db.chain.putSync(free, records.packChainEntry({ ...hashed, hash, expiries: [] }))
       db.cycles.putSync(free, labels)
       db.responses.putSync(free, records.packBytes(response, scratch))
-      db.cycleColumns.putSync(free, records.packBytes(columns, scratch))
+      db.cycleRecords.putSync(free, records.packBytes(record, scratch))
       for (const text of texts) db.embeddings.putSync(text.key, text.record)
       db.cycleIds.putSync(idKey, records.packPosition(free))
       return free
@@ -61,8 +60,8 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
     return key && access.read(db.cycleIds, key, records.readPosition)
   }
 
-  function readColumns(name: keyof typeof columnNames, key: number): Uint8Array | undefined {
-    return access.read(db[name], key, (record) => records.readBytes(record, columnNames[name]))
+  function readOpaque(name: keyof typeof opaqueNames, key: number): Uint8Array | undefined {
+    return access.read(db[name], key, (record) => records.readBytes(record, opaqueNames[name]))
   }
 
   return {
@@ -88,7 +87,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
     readRequest: (position) => access.read(db.requests, position, records.readStoredRequest),
     readResponse(cycleId) {
       const position = positionOf(cycleId)
-      return position === undefined ? undefined : readColumns('responses', position)
+      return position === undefined ? undefined : readOpaque('responses', position)
     },
     *tail(position) {
       access.checkOpen()
@@ -98,7 +97,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
         yield cycle
       }
     },
-    readColumns: (position) => readColumns('cycleColumns', position),
+    readRecord: (position) => readOpaque('cycleRecords', position),
     *recordedCycles() {
       access.checkOpen()
       for (const { key, value } of db.cycles.getRange({}))
@@ -136,7 +135,7 @@ export function cycleRecords(db: Databases, access: RecordAccess): CycleRecords 
       access.checkOpen()
       return poolSnapshots(db)
     },
-    readPoolSnapshot: (position) => readColumns('pool', position),
+    readPoolSnapshot: (position) => readOpaque('pool', position),
   }
 }
 

@@ -4,7 +4,7 @@
  *
  *   meta                text → record: `schema_version` (u32); `journal` in a view of a journal (view-state.ts)
  *   cycles              position → labels of a cycle
- *   cycle_columns       position → columns of the cycle's record
+ *   cycle_records       position → record of the cycle (src/records)
  *   requests, responses: the same key; they expire before the record
  *   chain               position → hashes of a cycle, and of what expired while it was the last; 0 → the last cycle
  *                       whose record has expired
@@ -54,7 +54,7 @@ export const databaseTable = {
   cycles: { name: 'cycles', keyEncoding: 'uint32', kindNumber: 1 },
   requests: { name: 'requests', keyEncoding: 'uint32', kindNumber: 2 },
   responses: { name: 'responses', keyEncoding: 'uint32', kindNumber: 3 },
-  cycleColumns: { name: 'cycle_columns', keyEncoding: 'uint32', kindNumber: 4 },
+  cycleRecords: { name: 'cycle_records', keyEncoding: 'uint32', kindNumber: 4 },
   chain: { name: 'chain', keyEncoding: 'uint32', kindNumber: 5 },
   pool: { name: 'pool', keyEncoding: 'uint32', kindNumber: 8 },
   weights: { name: 'weights', keyEncoding: 'uint32', kindNumber: 9 },

@@ -70,7 +70,7 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
           moveChainStart(db, position)
           db.cycles.removeSync(position)
           // A pending post needs the place of its candidate in the request.
-          if (!db.requests.doesExist(position)) db.cycleColumns.removeSync(position)
+          if (!db.requests.doesExist(position)) db.cycleRecords.removeSync(position)
           removeShadowScores(db, position)
         }
         const through = positions.at(-1)
@@ -131,7 +131,7 @@ function isUsed(db: Databases, sha256: Uint8Array): boolean {
 /** Removes what a pending post needs of the cycle with which it entered. */
 function removeEntry(db: Databases, position: Position, encoders: readonly Buffer[]): void {
   db.requests.removeSync(position)
-  if (!db.cycles.doesExist(position)) db.cycleColumns.removeSync(position)
+  if (!db.cycles.doesExist(position)) db.cycleRecords.removeSync(position)
   for (const encoder of encoders) {
     const start = Buffer.alloc(textKeyBytes)
     start.set(encoder)

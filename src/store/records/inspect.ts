@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import { firstLineOf } from '../../base/index.js'
 import type { CycleHeader, Expiry } from '../store.js'
 import { chainStart, endOf, expiryHash, linkHash, recordHash, scorerHashes } from './chain.js'
-import { columnNames, firstPosition, lastPosition } from './cycles.js'
+import { opaqueNames, firstPosition, lastPosition } from './cycles.js'
 import { databaseTable, kinds, type Databases, type Kind, type RecordDatabase } from './databases.js'
 import { encoderKeyBytes, imageKeyOf, imageNumbersOf, imageUseKeyOf, imageUseOf, nameHash } from './keys.js'
 import * as records from './payloads.js'
@@ -83,7 +83,7 @@ function inspectCycles(databases: Databases, report: Report): void {
   inspectEnd('responses', first - 1, ended.responses, report)
   const oldest = positions.keys().next().value ?? 1
   inspectIds(databases, positions, last, report)
-  for (const name of ['requests', 'responses', 'cycleColumns'] as const) {
+  for (const name of ['requests', 'responses', 'cycleRecords'] as const) {
     const seen = new Set<number>()
     each(databases[name], `${name}, position`, report, (record, position) => {
       seen.add(position)
@@ -91,15 +91,15 @@ function inspectCycles(databases: Databases, report: Report): void {
       if (position >= oldest && !positions.has(position))
         report(`${name}, position ${position}: there is no such cycle`)
       if (name === 'requests') records.readStoredRequest(record)
-      else records.readBytes(record, columnNames[name])
+      else records.readBytes(record, opaqueNames[name])
     })
     for (const position of positions.keys())
-      if (!seen.has(position) && (position >= first || name === 'cycleColumns'))
+      if (!seen.has(position) && (position >= first || name === 'cycleRecords'))
         report(`${name}, position ${position}: the record is missing`)
   }
   each(databases.pool, 'pool, position', report, (record, position) => {
     if (position > last) report(`pool, position ${position}: there is no such cycle`)
-    records.readBytes(record, columnNames.pool)
+    records.readBytes(record, opaqueNames.pool)
   })
 }
 
@@ -114,20 +114,20 @@ function inspectEnd(what: Expiry['ended'], through: number, expired: number, rep
  * that cannot be read: others report them.
  */
 function inspectHash(
-  { responses, cycleColumns }: Databases,
+  { responses, cycleRecords }: Databases,
   position: number,
   labels: Uint8Array,
   entry: records.ChainEntry,
   before: string | null,
 ): boolean {
-  const [response, columns] = [responses.getBinary(position), cycleColumns.getBinary(position)]
-  if (columns === undefined || before === null) return true
+  const [response, record] = [responses.getBinary(position), cycleRecords.getBinary(position)]
+  if (record === undefined || before === null) return true
   try {
-    const recordSha256 = recordHash(labels, records.readBytes(columns, columnNames.cycleColumns))
+    const recordSha256 = recordHash(labels, records.readBytes(record, opaqueNames.cycleRecords))
     const responseSha256 =
       response === undefined
         ? entry.responseSha256
-        : hash('sha256', records.readBytes(response, columnNames.responses))
+        : hash('sha256', records.readBytes(response, opaqueNames.responses))
     return linkHash(before, { ...entry, responseSha256, recordSha256 }) === entry.hash
   } catch {
     return true

@@ -4,7 +4,7 @@
  */
 import { StoreError } from '../store-error.js'
 import type { EnvironmentRole, Store } from '../store.js'
-import { cycleRecords } from './cycles.js'
+import { cycleStore } from './cycles.js'
 import { expiryRecords } from './expiry.js'
 import { imageRecords } from './images.js'
 import { modelRecords } from './model-records.js'
@@ -37,7 +37,7 @@ export function createRecordStore(parts: RecordStoreParts, environment = ownEnvi
     },
   }
   return {
-    ...cycleRecords(databases, access),
+    ...cycleStore(databases, access),
     ...imageRecords(databases, access),
     ...weightsRecords(databases, access),
     ...outcomeRecords(databases, access),
