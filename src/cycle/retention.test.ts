@@ -244,7 +244,7 @@ test('cycles that leave time for a single step each keep no kind of record', asy
     limits: () => ({ retainCyclesDays, retainImagesDays: 1, retainOutcomesDays }),
     state: () => service.pool,
     isRecent: () => false,
-    coverBySnapshot: () => Promise.resolve(),
+    coverBySavedPool: () => Promise.resolve(),
     isIdle: () => idleTurns-- > 0,
     onCyclesExpire: () => undefined,
     onImagesRemoved: () => undefined,
@@ -321,7 +321,7 @@ test('after expiry nothing is left of a cycle but its id and its record, and not
     requests: 3,
     responses: 3,
     cycle_ids: 5,
-    // That of the last one is stored with a snapshot of the pool.
+    // That of the last one is stored with a saved pool.
     chain: 5,
     images: 0,
     image_bytes: 0,

@@ -36,8 +36,8 @@ export interface RetentionParts {
   readonly state: () => PoolState
   /** True for a post that is pending, and for one that left the pool in the last seven days, by cycle time. */
   readonly isRecent: (gallId: string, postNo: number) => boolean
-  /** Resolves when a snapshot of the pool contains the cycle at `position`. */
-  readonly coverBySnapshot: (position: Position) => Promise<void>
+  /** Resolves when a saved pool contains the cycle at `position`. */
+  readonly coverBySavedPool: (position: Position) => Promise<void>
   /** True while no cycle is in progress or waits. */
   readonly isIdle: () => boolean
   /** Called before requests and responses of the cycles up to `position` are removed. */
@@ -130,7 +130,7 @@ export class Retention {
       const old = oldOnes(expiry.oldestCycles(cyclesPerStep), beforeMs)
       const newest = old.at(-1)
       if (newest === undefined) return
-      await this.#parts.coverBySnapshot(newest.position)
+      await this.#parts.coverBySavedPool(newest.position)
       const needed = this.#neededPositions()
       this.#parts.onCyclesExpire(newest.position)
       await expiry.removeCycles(old.map(({ position }) => ({ position, keepEntry: needed.has(position) })))

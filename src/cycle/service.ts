@@ -22,7 +22,7 @@ import { ModelFailures } from './model-failures.js'
 import { CyclePipeline, type CycleStored } from './pipeline.js'
 import { Retention, type RetentionLimits } from './retention.js'
 import { ScoringModels } from './scoring-models.js'
-import { loadPool, PoolSnapshots, type LoadedPool } from './stored-pool/index.js'
+import { loadPool, PoolSaver, type LoadedPool } from './stored-pool/index.js'
 import { StoredWeights, type InitialWeights } from './stored-weights.js'
 
 export interface CycleServiceParts {
@@ -65,7 +65,7 @@ export class CycleService {
   readonly intake: Intake
   readonly weights: StoredWeights
   readonly images: ImageCounts
-  readonly #snapshots: PoolSnapshots
+  readonly #poolSaver: PoolSaver
   readonly retention: Retention
   /** `ModelLifecycle` calls it. */
   readonly models: ScoringModels
@@ -77,7 +77,7 @@ export class CycleService {
   #last: StoredCycle | undefined
   #closing = false
 
-  private constructor(parts: CycleServiceParts, weights: StoredWeights, { pool, snapshot }: LoadedPool) {
+  private constructor(parts: CycleServiceParts, weights: StoredWeights, { pool, saved }: LoadedPool) {
     const { store, clock, textEncodeMsMax, log } = parts
     const queue = this.#queue
     const images = new ImageCounts(store)
@@ -91,27 +91,27 @@ export class CycleService {
     const state = (): CyclePipeline['state'] => pipeline.state
     const models = new ScoringModels({ store, embeddings, images, queue, state, ended, textEncodeMsMax, log })
     const isIdle = (): boolean => queue.isEmpty && !this.#closing
-    const snapshots = new PoolSnapshots({ store, loaded: snapshot, state, isIdle, log })
+    const poolSaver = new PoolSaver({ store, loaded: saved, state, isIdle, log })
     const retention = new Retention({
       store,
       limits: parts.retention ?? (() => nothingExpires),
       state,
       isRecent: (gallId, postNo) => pipeline.isRecent(gallId, postNo),
-      coverBySnapshot: (position) => snapshots.cover(position),
+      coverBySavedPool: (position) => poolSaver.cover(position),
       isIdle,
       onCyclesExpire: (position) => this.intake.cyclesExpire(position),
       onImagesRemoved: (keys) => this.imagesRemoved(keys),
       log,
     })
     store.onFollowed((changes) => this.#followed(changes))
-    pipeline.onStored(() => snapshots.wake())
+    pipeline.onStored(() => poolSaver.wake())
     pipeline.onStored(({ call }) => retention.wake(call.receivedAtMs))
     pipeline.onStored(({ plan }) => embeddings.cycleStored(plan.next))
     pipeline.onStored((event) => models.cycleStored(event))
     this.#parts = parts
     this.weights = weights
     this.images = images
-    this.#snapshots = snapshots
+    this.#poolSaver = poolSaver
     this.retention = retention
     this.models = models
     this.failures = failures
@@ -133,7 +133,7 @@ export class CycleService {
     // Others may have set weights before the service followed them.
     await weights.reload()
     inBackground('image counts', service.images.load())
-    service.#snapshots.wake()
+    service.#poolSaver.wake()
     return service
   }
 
@@ -302,7 +302,7 @@ export class CycleService {
     this.#closing = true
     await this.#queue.drained()
     await this.retention.done()
-    await this.#snapshots.close()
+    await this.#poolSaver.close()
   }
 }
 

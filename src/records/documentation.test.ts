@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { columnsText, expectTables } from '../../test/helpers/documented-columns.js'
 import { projectDir } from '../../test/helpers/project.js'
-import { poolTable } from './pool-snapshot.js'
+import { poolTable } from './saved-pool.js'
 import { cycleTables } from './tables.js'
 
 const file = join(projectDir, 'docs/data.md')
@@ -16,6 +16,6 @@ test('docs/data.md has the tables of the record of a cycle, in their order', () 
   expectTables(file, sections.join('\n'))
 })
 
-test('docs/data.md says what a row of a snapshot of the pool is', () => {
+test('docs/data.md says what a row of a saved pool is', () => {
   expect(readFileSync(file, 'utf8').replaceAll(/\s+/g, ' ')).toContain(`a row is: ${poolTable.row}`)
 })

@@ -11,7 +11,7 @@ export {
   type CycleRows,
   type CycleTables,
 } from './cycle-record.js'
-export { packPoolSnapshot, poolTable, readPoolSnapshot, type PoolRows } from './pool-snapshot.js'
+export { packSavedPool, poolTable, readSavedPool, type PoolRows } from './saved-pool.js'
 export { packRows, unpackRows, type ColumnType, type Rows, type TableDeclaration } from './table.js'
 export {
   cycleColumn,

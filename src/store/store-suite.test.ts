@@ -26,8 +26,8 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.findCycle(cycleIdAt(1))).toBeUndefined()
       expect(store.readResponse(cycleIdAt(1))).toBeUndefined()
       expect(store.readRequest(1)).toBeUndefined()
-      expect(store.poolSnapshots()).toEqual([])
-      expect(store.readPoolSnapshot(1)).toBeUndefined()
+      expect(store.savedPools()).toEqual([])
+      expect(store.readSavedPool(1)).toBeUndefined()
       expect([...store.tail(0), ...store.imageKeys(), ...store.listWeights()]).toEqual([])
       expect(store.readOutcome('p')).toBeUndefined()
     })
@@ -110,7 +110,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.chainStart()).toEqual({ position: 0, hash: '0'.repeat(64) })
       const [second, third] = [store.hashes(2)!.hash, store.hashes(3)!.hash]
       expect(store.chainHead()).toEqual({ position: 3, hash: third, expiry: null })
-      await store.putPoolSnapshot(3, bytesOf(1))
+      await store.savePool(3, bytesOf(1))
       await store.expiry.removeCycles([1, 2].map((position) => ({ position, keepEntry: false })))
       await store.expiry.removeRecords([1, 2])
       await expect(store.appendCycle(cycleSample(9, { position: 1 }))).rejects.toMatchObject({
@@ -137,7 +137,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
     test('cycles are read from any position on, at most from the first one that has not expired', async () => {
       const store = await newStore()
       for (const number of [1, 2, 3, 4]) await store.appendCycle(cycleSample(number))
-      await store.putPoolSnapshot(4, bytesOf(1))
+      await store.savePool(4, bytesOf(1))
       await store.expiry.removeCycles([1, 2].map((position) => ({ position, keepEntry: false })))
       const from = (first: number) => [...store.tail(first)].map(({ position }) => position)
       expect([0, 1, 2, 3, 4, 5].map(from)).toEqual([[3, 4], [3, 4], [3, 4], [3, 4], [4], []])
@@ -163,7 +163,7 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       expect(store.lastCycle()?.cycleId).toBe(cycleIdAt(1))
     })
 
-    test('a snapshot of the pool replaces the others but the one that is to be kept', async () => {
+    test('a saved pool replaces the others but the one that is to be kept', async () => {
       const store = await newStore()
       for (const number of [1, 2, 3, 4]) await store.appendCycle(cycleSample(number))
       for (const [position, kept] of [
@@ -172,30 +172,30 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
         [3, 1],
         [4, 3],
       ] as const)
-        await store.putPoolSnapshot(position, bytesOf(position), kept)
-      expect(store.poolSnapshots()).toEqual([4, 3])
-      expect([1, 3, 4].map((position) => store.readPoolSnapshot(position))).toEqual([
+        await store.savePool(position, bytesOf(position), kept)
+      expect(store.savedPools()).toEqual([4, 3])
+      expect([1, 3, 4].map((position) => store.readSavedPool(position))).toEqual([
         undefined,
         bytesOf(3),
         bytesOf(4),
       ])
-      await store.putPoolSnapshot(4, bytesOf(5), 4)
-      expect(store.poolSnapshots()).toEqual([4])
-      expect(store.readPoolSnapshot(4)).toEqual(bytesOf(5))
+      await store.savePool(4, bytesOf(5), 4)
+      expect(store.savedPools()).toEqual([4])
+      expect(store.readSavedPool(4)).toEqual(bytesOf(5))
     })
 
-    test('a snapshot of the pool without its cycle is refused', async () => {
+    test('a saved pool without its cycle is refused', async () => {
       const store = await newStore()
       await store.appendCycle(cycleSample(1))
-      await store.putPoolSnapshot(1, bytesOf(1))
-      await expect(store.putPoolSnapshot(2, bytesOf(2))).rejects.toThrow('has its cycle')
-      expect(store.poolSnapshots()).toEqual([1])
+      await store.savePool(1, bytesOf(1))
+      await expect(store.savePool(2, bytesOf(2))).rejects.toThrow('has its cycle')
+      expect(store.savedPools()).toEqual([1])
     })
 
-    test('a cycle that no snapshot of the pool contains cannot expire', async () => {
+    test('a cycle that no saved pool contains cannot expire', async () => {
       const store = await newStore()
       for (const number of [1, 2, 3]) await store.appendCycle(cycleSample(number))
-      await store.putPoolSnapshot(1, bytesOf(1))
+      await store.savePool(1, bytesOf(1))
       const cycles = [1, 2].map((position) => ({ position, keepEntry: false }))
       await expect(store.expiry.removeCycles(cycles.slice(1))).rejects.toThrow('contains each cycle')
       await store.expiry.removeCycles(cycles.slice(0, 1))
@@ -243,13 +243,13 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       const { request, response, record } = cycle
       for (const bytes of [request.bytes, response, record]) bytes.fill(0)
       const pool = bytesOf(1, 2, 3)
-      const saved = store.putPoolSnapshot(1, pool)
+      const saved = store.savePool(1, pool)
       pool.fill(0)
       await saved
       expect(store.readRequest(1)).toEqual(expected.request)
       expect(store.readResponse(cycle.cycleId)).toEqual(expected.response)
       expect(store.readRecord(1)).toEqual(expected.record)
-      expect(store.readPoolSnapshot(1)).toEqual(bytesOf(1, 2, 3))
+      expect(store.readSavedPool(1)).toEqual(bytesOf(1, 2, 3))
     })
 
     test('each reader of a response receives a copy', async () => {
@@ -281,13 +281,13 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
       const store = await newStore()
       const large = new Uint8Array(300_000).fill(1)
       await store.appendCycle(cycleSample(1))
-      await store.putPoolSnapshot(1, large)
-      const pool = store.readPoolSnapshot(1)
-      await store.putPoolSnapshot(1, new Uint8Array(300_000).fill(2))
-      const later = store.readPoolSnapshot(1)
+      await store.savePool(1, large)
+      const pool = store.readSavedPool(1)
+      await store.savePool(1, new Uint8Array(300_000).fill(2))
+      const later = store.readSavedPool(1)
       later?.fill(3)
       expect(pool).toEqual(large)
-      expect(store.readPoolSnapshot(1)?.[0]).toBe(2)
+      expect(store.readSavedPool(1)?.[0]).toBe(2)
     })
 
     test('a record is read aligned to eight bytes', async () => {
@@ -310,8 +310,8 @@ describe.each(Object.entries(storeImplementations))('%s', (_, newStore) => {
     await expect(store.putImage({ gallId: 'g', postNo: 1, position: 1 }, imageSample(1))).rejects.toEqual(
       closed,
     )
-    expect(() => store.poolSnapshots()).toThrow(closed)
-    expect(() => store.readPoolSnapshot(1)).toThrow(closed)
+    expect(() => store.savedPools()).toThrow(closed)
+    expect(() => store.readSavedPool(1)).toThrow(closed)
     expect(() => store.lastCycle()).toThrow(closed)
     expect(() => store.findCycle(cycleIdAt(1))).toThrow(closed)
     expect(() => [...store.tail(1)]).toThrow(closed)

@@ -160,7 +160,7 @@ export interface ExpiryRecords {
   /** Positions of expired cycles whose request is kept, at most `count`. */
   keptEntries(count: number): Position[]
   /**
-   * Removes requests and responses of the oldest cycles, and the vectors of their texts. A snapshot of the pool must contain
+   * Removes requests and responses of the oldest cycles, and the vectors of their texts. A saved pool must contain
    * each of them, and the newest cycle must not be among them. `keepEntry`: only the response is removed.
    */
   removeCycles(cycles: readonly { readonly position: Position; readonly keepEntry: boolean }[]): Promise<void>
@@ -226,13 +226,13 @@ export interface CycleStore {
   /** The last link of the chain; undefined in an empty store. */
   chainHead(): ChainLink | undefined
   /**
-   * Stores the pool as it was after the cycle at `position`, packed, and removes the other snapshots but the one at `kept`:
+   * Stores the pool as it was after the cycle at `position`, packed, and removes the other saved pools but the one at `kept`:
    * should one be damaged, the other takes its place. Rejects if the cycle is not stored. Copies the bytes immediately.
    */
-  putPoolSnapshot(position: Position, columns: Uint8Array, kept?: Position): Promise<void>
-  /** Positions of the cycles after which the stored snapshots were made, newest first: at most two. */
-  poolSnapshots(): Position[]
-  readPoolSnapshot(position: Position): Uint8Array | undefined
+  savePool(position: Position, saved: Uint8Array, kept?: Position): Promise<void>
+  /** Positions of the cycles after which the pool was saved, newest first: at most two. */
+  savedPools(): Position[]
+  readSavedPool(position: Position): Uint8Array | undefined
 }
 
 export interface ImageRecords {

@@ -47,7 +47,7 @@ async function recorded(): Promise<string> {
   await store.putImage(key, image)
   await store.appendWeights(1, weightsSample('a', 0.1))
   await store.putOutcomes([{ placementId: 'p', record: bytesOf(3), arrivedAtMs: 0 }])
-  await store.putPoolSnapshot(5, bytesOf(9))
+  await store.savePool(5, bytesOf(9))
   await store.expiry.removeCycles([{ position: 1, keepEntry: true }])
   await store.close()
   return dataDir

@@ -175,7 +175,7 @@ function readWhole(store: Store): void {
       throw new Violation(`cycle ${cycle.cycleId} is not whole`)
     store.readRecord(position)
   }
-  for (const snapshot of store.poolSnapshots()) store.readPoolSnapshot(snapshot)
+  for (const position of store.savedPools()) store.readSavedPool(position)
   for (const key of store.imageKeys()) store.findImage(key)
 }
 

@@ -77,7 +77,7 @@ function* smallWrites(
 
 async function expire(store: Store): Promise<void> {
   const { expiry } = store
-  await store.putPoolSnapshot(store.lastCycle()?.position ?? 0, new Uint8Array(5000))
+  await store.savePool(store.lastCycle()?.position ?? 0, new Uint8Array(5000))
   const [oldest] = expiry.oldestCycles(1)
   if (oldest !== undefined) await expiry.removeCycles([{ position: oldest.position, keepEntry: false }])
   const { rows: images } = expiry.imagesAfter(null, 1000)

@@ -60,7 +60,7 @@ async function runAll(): Promise<void> {
   console.log(
     `simulation: ${total('seeds')} seeds, ${total('steps')} steps, ${total('calls')} calls, ` +
       `${total('stored')} cycles stored, ${total('acknowledged')} responses, ${total('crashes')} crashes, ` +
-      `${total('faults')} faults, ${total('shadowScores')} scores of shadows, ${total('snapshots')} snapshots, ${total('snapshotsDamaged')} damaged, ${total('expired')} records expired, ${s} s` +
+      `${total('faults')} faults, ${total('shadowScores')} scores of shadows, ${total('savedPools')} saved pools, ${total('savedPoolsDamaged')} damaged, ${total('expired')} records expired, ${s} s` +
       (process.exitCode === undefined ? '' : ', FAILED'),
   )
 }

@@ -59,8 +59,8 @@ export class SimDisk {
     return this.#store().expiry.keptEntries(Infinity)
   }
 
-  /** Damages the newest snapshot of the pool, if another one or all requests can replace it. Returns false if not. */
-  damageSnapshot(): boolean {
+  /** Damages the newest saved pool, if another one or all requests can replace it. Returns false if not. */
+  damageSavedPool(): boolean {
     const [newest, older = 0] = this.contents.pool.getKeys({ reverse: true })
     if (newest === undefined || older < this.firstPosition - 1) return false
     const record = this.contents.pool.getBinary(newest)!

@@ -32,7 +32,7 @@ export interface SimServerParts {
   readonly onStored: (write: StoredWrite) => void
   readonly onFault: () => void
   readonly onCrash: () => void
-  readonly onSnapshotDamaged: () => void
+  readonly onSavedPoolDamaged: () => void
   /** Called when an incarnation has ended: its calls get no response. */
   readonly onDown: () => void
   readonly onFailure: (error: unknown) => void
@@ -81,8 +81,8 @@ export class SimServer {
     if (this.store !== null) return
     const incarnation = ++this.incarnation
     this.closing = false
-    if (this.#random.chance(snapshotDamageRate) && this.#parts.disk.damageSnapshot())
-      this.#parts.onSnapshotDamaged()
+    if (this.#random.chance(poolDamageRate) && this.#parts.disk.damageSavedPool())
+      this.#parts.onSavedPoolDamaged()
     const store = new SimStore({
       disk: this.#parts.disk,
       scheduler: this.#parts.scheduler,
@@ -218,8 +218,8 @@ export class SimServer {
   }
 }
 
-/** Share of the starts that find the newest snapshot of the pool damaged. */
-const snapshotDamageRate = 0.5
+/** Share of the starts that find the newest saved pool damaged. */
+const poolDamageRate = 0.5
 
 /** Reasons for which a shadow may skip a cycle. Any other reason is a failure. */
 const expectedReasons = /still scoring an earlier cycle|simulated failure|failed after it was stored/

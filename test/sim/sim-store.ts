@@ -53,7 +53,7 @@ export type StoredWrite =
   | { readonly kind: 'records removed'; readonly positions: readonly Position[] }
   | { readonly kind: 'images removed'; readonly images: readonly ImageArrival[] }
   | { readonly kind: 'outcomes removed'; readonly outcomes: readonly OutcomeEntry[] }
-  | { readonly kind: 'snapshot' }
+  | { readonly kind: 'saved pool' }
   | { readonly kind: 'other' }
 
 export class SimStore implements Store {
@@ -124,13 +124,13 @@ export class SimStore implements Store {
     )
   }
 
-  putPoolSnapshot(position: Position, columns: Uint8Array, kept?: Position): Promise<void> {
-    const copy = columns.slice()
+  savePool(position: Position, saved: Uint8Array, kept?: Position): Promise<void> {
+    const copy = saved.slice()
     return this.#write(
-      `snapshot at ${position}`,
-      () => this.#memory.putPoolSnapshot(position, copy, kept),
+      `pool at ${position}`,
+      () => this.#memory.savePool(position, copy, kept),
       () => ({
-        kind: 'snapshot',
+        kind: 'saved pool',
       }),
     )
   }
@@ -212,9 +212,9 @@ export class SimStore implements Store {
   chainStart = (): ReturnType<Store['chainStart']> => this.#memory.chainStart()
   chainLinks = (): ReturnType<Store['chainLinks']> => this.#memory.chainLinks()
   chainHead = (): ReturnType<Store['chainHead']> => this.#memory.chainHead()
-  poolSnapshots = (): Position[] => this.#memory.poolSnapshots()
-  readPoolSnapshot = (position: Position): ReturnType<Store['readPoolSnapshot']> =>
-    this.#memory.readPoolSnapshot(position)
+  savedPools = (): Position[] => this.#memory.savedPools()
+  readSavedPool = (position: Position): ReturnType<Store['readSavedPool']> =>
+    this.#memory.readSavedPool(position)
   findImage = (key: ImageKey): ReturnType<Store['findImage']> => this.#memory.findImage(key)
   readImageHash = (key: ImageKey): ReturnType<Store['readImageHash']> => this.#memory.readImageHash(key)
   imagePositions = (gallId: string, postNo: number): number[] => this.#memory.imagePositions(gallId, postNo)

@@ -19,8 +19,8 @@ test(
     expect(sum.crashes).toBeGreaterThan(seedCount)
     expect(sum.faults).toBeGreaterThan(4 * seedCount)
     expect(sum.expired).toBeGreaterThan(seedCount)
-    expect(sum.snapshots).toBeGreaterThan(seedCount)
-    expect(sum.snapshotsDamaged).toBeGreaterThan(seedCount / 10)
+    expect(sum.savedPools).toBeGreaterThan(seedCount)
+    expect(sum.savedPoolsDamaged).toBeGreaterThan(seedCount / 10)
     expect(sum.shadowScores).toBeGreaterThan(seedCount / 2)
   },
 )

@@ -33,9 +33,9 @@ export interface RunFigures {
   crashes: number
   faults: number
   shadowScores: number
-  /** Snapshots of the pool, and those that were damaged before a start. */
-  snapshots: number
-  snapshotsDamaged: number
+  /** Saved pools, and those that were damaged before a start. */
+  savedPools: number
+  savedPoolsDamaged: number
   /** Cycles, images and outcomes that expired. */
   expired: number
   traceSum: number
@@ -83,8 +83,8 @@ class Simulation {
     crashes: 0,
     faults: 0,
     shadowScores: 0,
-    snapshots: 0,
-    snapshotsDamaged: 0,
+    savedPools: 0,
+    savedPoolsDamaged: 0,
     expired: 0,
     traceSum: 0,
   }
@@ -122,7 +122,7 @@ class Simulation {
       onStored: (write) => this.#stored(write),
       onFault: () => this.#fault(),
       onCrash: () => this.#figures.crashes++,
-      onSnapshotDamaged: () => this.#figures.snapshotsDamaged++,
+      onSavedPoolDamaged: () => this.#figures.savedPoolsDamaged++,
       onDown: () => this.#clients.calls.clear(),
       onFailure: (error) => (this.#failure ??= error),
       guard: (work) => this.#guard(work),
@@ -333,8 +333,8 @@ class Simulation {
         this.#oracle.retention.outcomesRemoved(write.outcomes)
         return
       }
-      case 'snapshot':
-        this.#figures.snapshots++
+      case 'saved pool':
+        this.#figures.savedPools++
         return
       case 'other':
     }

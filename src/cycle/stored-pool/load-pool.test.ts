@@ -1,4 +1,4 @@
-/** The pool at startup is the one that the service had, whatever has become of its snapshots. */
+/** The pool at startup is the one that the service had, whatever has become of the saved ones. */
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../../../test/helpers/bodies.js'
@@ -10,26 +10,22 @@ import type { CycleRequest } from '../../contract/index.js'
 import { Pool, type PoolState } from '../../pool/index.js'
 import type { Position } from '../../store/index.js'
 import { loadPool } from './load-pool.js'
-import { packPool } from './snapshot.js'
+import { packPool } from './saved-pool.js'
 
 const week = 7 * 24 * 12
 const enter = cycleBody(0, { candidates: [candidate('g', 1), candidate('g', 2), candidate('h', 1)] })
 
-/** A service with `cycles`, and snapshots after some of them. */
+/** A service with `cycles`, which saves the pool after some of them. */
 async function recorded(
   cycles: readonly CycleRequest[],
-  snapshots: readonly Position[] = [],
+  savedAt: readonly Position[] = [],
 ): Promise<RecordedMemory> {
   const memory = await RecordedMemory.open()
   for (const cycle of cycles) {
     await memory.submit(cycle)
     const { position } = memory.service.pool
-    if (snapshots.includes(position))
-      await memory.store.putPoolSnapshot(
-        position,
-        packPool(memory.service.pool),
-        memory.store.poolSnapshots()[0],
-      )
+    if (savedAt.includes(position))
+      await memory.store.savePool(position, packPool(memory.service.pool), memory.store.savedPools()[0])
   }
   return memory
 }
@@ -52,10 +48,10 @@ function withoutIndex(state: PoolState): object {
   return { ...state, index: null }
 }
 
-test('a restart finds the pool and its tombstones, whichever snapshots there are', () =>
+test('a restart finds the pool and its tombstones, whichever saved pools there are', () =>
   fc.assert(
-    fc.asyncProperty(cycleSequence, fc.array(fc.nat(12), { maxLength: 3 }), async (cycles, snapshots) => {
-      const pool = await restarted(await recorded(cycles, snapshots))
+    fc.asyncProperty(cycleSequence, fc.array(fc.nat(12), { maxLength: 3 }), async (cycles, savedAt) => {
+      const pool = await restarted(await recorded(cycles, savedAt))
       const expected = unrestarted(cycles)
       expect(withoutIndex(pool.state)).toEqual(withoutIndex(expected.state))
       for (const { gall_id, post_no } of cycles.flatMap(({ removals }) => removals))
@@ -67,16 +63,16 @@ test('a restart finds the pool and its tombstones, whichever snapshots there are
 test.each([
   ['finds the tombstone of a post that left exactly seven days ago', 0, true],
   ['does not find that of a post that left seven days and a cycle ago', 1, false],
-])('a restart %s, with a snapshot and without', async (_title, cyclesLater, expected) => {
+])('a restart %s, with a saved pool and without', async (_title, cyclesLater, expected) => {
   const cycles = [enter, cycleBody(1, { removals: [removal('g', 1)] }), cycleBody(1 + week + cyclesLater)]
-  for (const snapshots of [[], [1], [2], [3]]) {
-    const pool = await restarted(await recorded(cycles, snapshots))
+  for (const savedAt of [[], [1], [2], [3]]) {
+    const pool = await restarted(await recorded(cycles, savedAt))
     expect(pool.state.newestCycleMs - cycleMs(1)).toBe(604_800_000 + 300_000 * cyclesLater)
     expect(pool.hasTombstone('g', 1)).toBe(expected)
   }
 })
 
-describe('of a pool with two snapshots', () => {
+describe('of a pool that was saved twice', () => {
   let memory: RecordedMemory
   let warnings: string[]
   beforeEach(async () => {
@@ -119,7 +115,7 @@ describe('of a pool with two snapshots', () => {
     damage(3)
     memory.contents.requests.removeSync(1)
     await expectRestored()
-    expect(warnings).toEqual([expect.stringContaining('snapshot of the pool is damaged')])
+    expect(warnings).toEqual([expect.stringContaining('saved pool is damaged')])
   })
 
   test('none is needed while no cycle has expired', async () => {
@@ -134,14 +130,14 @@ describe('of a pool with two snapshots', () => {
   test('one that is newer than the newest cycle is not used', async () => {
     const later = await recorded([enter, cycleBody(1), cycleBody(2), cycleBody(3), cycleBody(4)], [5])
     memory.contents.pool.putSync(5, later.contents.pool.getBinary(5)!)
-    expect(memory.store.poolSnapshots()).toEqual([5, 3, 1])
+    expect(memory.store.savedPools()).toEqual([5, 3, 1])
     await expectRestored()
     expect(warnings).toEqual([expect.stringContaining('newer than the newest cycle')])
   })
 
   test('one that lacks a cycle is not used', async () => {
     const lacking = await recorded([enter])
-    await memory.store.putPoolSnapshot(3, packPool({ ...lacking.service.pool, position: 3 }), 1)
+    await memory.store.savePool(3, packPool({ ...lacking.service.pool, position: 3 }), 1)
     await expectRestored()
     expect(warnings).toEqual([
       expect.stringContaining('differs from the one that the newest cycle has recorded'),
@@ -151,7 +147,7 @@ describe('of a pool with two snapshots', () => {
   test('one with another place of entry is not used', async () => {
     const { pool } = memory.service
     const enteredRow = pool.enteredRow.map((row, slot) => (slot === 0 ? row - 1 : row))
-    await memory.store.putPoolSnapshot(4, packPool({ ...pool, enteredRow }), 3)
+    await memory.store.savePool(4, packPool({ ...pool, enteredRow }), 3)
     await expectRestored()
     expect(warnings).toEqual([
       expect.stringContaining('differs from the one that the newest cycle has recorded'),
@@ -159,9 +155,9 @@ describe('of a pool with two snapshots', () => {
   })
 
   test('one of another layout is not used', async () => {
-    const packed = Buffer.from(memory.store.readPoolSnapshot(3)!).toString('latin1')
+    const packed = Buffer.from(memory.store.readSavedPool(3)!).toString('latin1')
     const other = Buffer.from(packed.replace('"layout":1,', '"layout":2,'), 'latin1')
-    await memory.store.putPoolSnapshot(3, other, 1)
+    await memory.store.savePool(3, other, 1)
     await expectRestored()
     expect(warnings).toEqual([expect.stringContaining('has layout 2, not 1')])
   })
@@ -177,9 +173,7 @@ describe('of a pool with two snapshots', () => {
     damage(3)
     await expectRestored()
     damage(1)
-    await expect(restarted(memory)).rejects.toThrow(
-      /no snapshot of the pool can be used, .* restore a backup/,
-    )
+    await expect(restarted(memory)).rejects.toThrow(/no saved pool can be used, .* restore a backup/)
   })
 
   test('a storage that cannot be read is an error: planning everything again would fail too', async () => {

@@ -1,13 +1,13 @@
 /**
- * The pool at startup: the newest snapshot that can be used, and the cycles since, planned again. Without one, all cycles
- * are planned again. So a snapshot saves time, and none of them is needed as long as no cycle has expired.
+ * The pool at startup: the newest saved one that can be used, and the cycles since, planned again. Without one, all cycles
+ * are planned again. So a saved pool spares time, and none of them is needed as long as no cycle has expired.
  */
 import { assert } from '../../contract/index.js'
 import { Pool } from '../../pool/index.js'
 import { readCycleTable } from '../../records/index.js'
 import { StoreError, type Position, type Store } from '../../store/index.js'
 import { planStored } from './planned-again.js'
-import { readPool } from './snapshot.js'
+import { readPool } from './saved-pool.js'
 
 export interface PoolSource {
   readonly store: Store
@@ -17,33 +17,29 @@ export interface PoolSource {
 export interface LoadedPool {
   /** After the newest cycle. */
   readonly pool: Pool
-  /** The snapshot with which it began; 0: none could be used. */
-  readonly snapshot: Position
+  /** The saved pool with which it began; 0: none could be used. */
+  readonly saved: Position
 }
 
-/** The pool after the newest cycle. Throws when the store cannot be read, or has neither a snapshot nor all requests. */
+/** The pool after the newest cycle. Throws when the store cannot be read, or has neither a saved pool nor all requests. */
 export async function loadPool({ store, log }: PoolSource): Promise<LoadedPool> {
   const last = lastPosition(store)
   let cause: unknown
-  for (const position of store.poolSnapshots()) {
+  for (const position of store.savedPools()) {
     try {
-      if (position > last)
-        throw new StoreError('unusable', `a snapshot of the pool is newer than the newest cycle`)
-      return { pool: await upToDate(readPool(store, position), store), snapshot: position }
+      if (position > last) throw new StoreError('unusable', `a saved pool is newer than the newest cycle`)
+      return { pool: await upToDate(readPool(store, position), store), saved: position }
     } catch (error) {
       if (error instanceof StoreError && error.code !== 'unusable') throw error
-      log.warn(
-        { err: error, position },
-        'a snapshot of the pool cannot be used; more cycles are planned again',
-      )
+      log.warn({ err: error, position }, 'a saved pool cannot be used; more cycles are planned again')
       cause = error
     }
   }
   const first = store.expiry.firstPosition()
-  if (first === 1) return { pool: await upToDate(new Pool(), store), snapshot: 0 }
+  if (first === 1) return { pool: await upToDate(new Pool(), store), saved: 0 }
   throw new StoreError(
     'unusable',
-    `no snapshot of the pool can be used, and the cycles before position ${first} have expired; restore a backup`,
+    `no saved pool can be used, and the cycles before position ${first} have expired; restore a backup`,
     { cause },
   )
 }

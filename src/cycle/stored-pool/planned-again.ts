@@ -1,5 +1,5 @@
 /**
- * Stored cycles planned again from their requests, which are decompressed ahead: at startup the cycles since the snapshot
+ * Stored cycles planned again from their requests, which are decompressed ahead: at startup the cycles since the saved pool
  * of the pool, and for the history any others.
  */
 import { decodeCycle } from '../../codec/index.js'

@@ -56,21 +56,21 @@ function recordsOf(store: Store): CycleContents[] {
   }))
 }
 
-function snapshotOf(store: Store): Uint8Array {
-  const [position = 0] = store.poolSnapshots()
-  return store.readPoolSnapshot(position)!
+function savedPoolOf(store: Store): Uint8Array {
+  const [position = 0] = store.savedPools()
+  return store.readSavedPool(position)!
 }
 
-/** `snapshot`: of the pool after the last of the records. */
+/** `saved`: the pool after the last of the records. */
 async function storeOf(
   records: readonly CycleContents[],
   weights: readonly WeightsSetting[],
-  snapshot: Uint8Array,
+  saved: Uint8Array,
 ): Promise<Store> {
   const store = createMemoryStore()
   for (const [index, entry] of weights.entries()) await store.appendWeights(index + 1, entry)
   for (const record of records) await store.appendCycle(record)
-  await store.putPoolSnapshot(records.length, snapshot)
+  await store.savePool(records.length, saved)
   return store
 }
 
@@ -102,12 +102,12 @@ function repacked(record: Uint8Array, over: (tables: CycleTables) => Partial<Cyc
 describe('verification reports', () => {
   let records: CycleContents[]
   let weights: WeightsSetting[]
-  let snapshot: Uint8Array
+  let saved: Uint8Array
   /** After the second cycle. */
-  let snapshotBefore: Uint8Array
+  let savedBefore: Uint8Array
   /** The last records of the same cycles, apart from the last reading. */
   let variant: CycleContents
-  let variantSnapshot: Uint8Array
+  let variantSaved: Uint8Array
   const cycles = (views: number): CycleRequest[] => [
     cycleBody(0, {
       candidates: [candidate('g', 1), candidate('g', 2)],
@@ -124,11 +124,11 @@ describe('verification reports', () => {
     const store = await served(cycles(7))
     records = recordsOf(store)
     weights = [...store.listWeights()]
-    snapshot = snapshotOf(store)
-    snapshotBefore = snapshotOf(await served(cycles(7).slice(0, 2)))
+    saved = savedPoolOf(store)
+    savedBefore = savedPoolOf(await served(cycles(7).slice(0, 2)))
     const varied = await served(cycles(8))
     variant = recordsOf(varied)[2]!
-    variantSnapshot = snapshotOf(varied)
+    variantSaved = savedPoolOf(varied)
   })
 
   const change = (index: number, over: (cycle: CycleContents) => Partial<CycleContents>): void => {
@@ -145,15 +145,11 @@ describe('verification reports', () => {
     change(index, ({ record }) => ({ record: repacked(record, over) }))
 
   test.each<[string, () => void, RegExp]>([
+    ['an earlier pool', () => (saved = savedBefore), /a saved pool cannot be used: it is that of position 2/],
     [
-      'a snapshot of an earlier pool',
-      () => (snapshot = snapshotBefore),
-      /a snapshot of the pool cannot be used: it is that of position 2/,
-    ],
-    [
-      'a snapshot with another latest reading',
-      () => (snapshot = variantSnapshot),
-      /snapshot of the pool: post g\/3 differs/,
+      'a saved pool with another latest reading',
+      () => (saved = variantSaved),
+      /saved pool: post g\/3 differs/,
     ],
     [
       'a response that names another model',
@@ -283,9 +279,9 @@ describe('verification reports', () => {
       /position 2/,
     ],
   ])('%s', async (_, damage, expected) => {
-    expect(await problemsOf(await storeOf(records, weights, snapshot))).toEqual([])
+    expect(await problemsOf(await storeOf(records, weights, saved))).toEqual([])
     damage()
-    expect((await problemsOf(await storeOf(records, weights, snapshot))).join('\n')).toMatch(expected)
+    expect((await problemsOf(await storeOf(records, weights, saved))).join('\n')).toMatch(expected)
   })
 })
 
@@ -304,7 +300,7 @@ test('verification reports a damaged record of an expired cycle', async () => {
     const store = await storeOf(
       [{ ...first, record }, ...others],
       [...served3.listWeights()],
-      snapshotOf(served3),
+      savedPoolOf(served3),
     )
     await store.expiry.removeCycles([{ position: 1, keepEntry: true }])
     const problems = await problemsOf(store)
@@ -328,7 +324,7 @@ test('verification reports a changed request that is kept for a pending post of 
     const store = await storeOf(
       [{ ...first, request, requestSha256: hash('sha256', json) }, ...others],
       [...service.listWeights()],
-      snapshotOf(service),
+      savedPoolOf(service),
     )
     await store.expiry.removeCycles([{ position: 1, keepEntry: true }])
     const expected = bytes === json ? [] : ['cycle 20240301T0000 (expired): the request has another hash']

@@ -1,6 +1,6 @@
 /**
  * Verifies stored cycles against each other. The recorded requests are planned again from the first one; the result must
- * match the records of the cycles, the rows of the responses, and the snapshots of the pool. Checks that depend
+ * match the records of the cycles, the rows of the responses, and the saved pools. Checks that depend
  * on expired cycles are skipped.
  */
 import { messageOf } from '../../base/index.js'
@@ -111,7 +111,7 @@ function verifyHeader(stored: StoredCycle, weights: readonly WeightsSetting[], r
 /** Plans the recorded requests again, one after the other. */
 class CycleVerifier {
   readonly pool = new Pool()
-  /** A cycle could not be planned again: later cycles and snapshots are not compared with the plans. */
+  /** A cycle could not be planned again: later cycles and saved pools are not compared with the plans. */
   isBroken = false
   readonly #store: Store
   readonly #first: Position
@@ -147,14 +147,14 @@ class CycleVerifier {
     if (record !== undefined)
       verifyRecord(record, { response, cycle, plan, isComplete: this.#isComplete, report })
     this.pool.publish(plan)
-    if (this.#store.poolSnapshots().includes(stored.position)) this.#compareSnapshot(stored.position, report)
+    if (this.#store.savedPools().includes(stored.position)) this.#compareSavedPool(stored.position, report)
   }
 
-  /** A snapshot is the pool that the requests give. */
-  #compareSnapshot(position: Position, report: Report): void {
-    const reportForSnapshot = (problem: string): void => report(`snapshot of the pool: ${problem}`)
+  /** A saved pool is the one that the requests give. */
+  #compareSavedPool(position: Position, report: Report): void {
+    const reportForPool = (problem: string): void => report(`saved pool: ${problem}`)
     try {
-      compareStates(readPool(this.#store, position).state, this.pool.state, this.#first, reportForSnapshot)
+      compareStates(readPool(this.#store, position).state, this.pool.state, this.#first, reportForPool)
     } catch (error) {
       report(messageOf(error))
     }

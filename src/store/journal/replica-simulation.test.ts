@@ -149,7 +149,7 @@ class Simulation {
       response = Buffer.from(`response ${++this.attempts}`)
       try {
         const position = await store.appendCycle(cycleSample(number, { response }))
-        if (position % 3 === 0) await store.putPoolSnapshot(position, response)
+        if (position % 3 === 0) await store.savePool(position, response)
       } catch {
         return null
       }
@@ -214,7 +214,7 @@ class Simulation {
       const cycles = [...store.tail(1)]
       expect(cycles.map(({ position }) => position)).toEqual(cycles.map((_, i) => i + 1))
       expect(cycles).toEqual([...(first?.tail(1) ?? [])])
-      expect(store.poolSnapshots()).toEqual(first?.poolSnapshots())
+      expect(store.savedPools()).toEqual(first?.savedPools())
       for (const [number, response] of this.acknowledged)
         expect(Buffer.from(store.readResponse(cycleIdAt(number)) ?? []).toString(), `cycle ${number}`).toBe(
           response,

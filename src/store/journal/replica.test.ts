@@ -49,7 +49,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     standby.onFollowed((changes) => Promise.resolve(void followed.push(changes)))
     const texts = { encoder: 'a'.repeat(64), entries: [{ key: bytesOf(7), vector: Float32Array.of(1, 2) }] }
     await owner.appendCycle(cycleSample(1, { record: bytesOf(1), texts }))
-    await owner.putPoolSnapshot(1, bytesOf(2))
+    await owner.savePool(1, bytesOf(2))
     await owner.putImage(key, imageSample(1))
     await owner.appendWeights(1, weightsSample('a', 0.1))
     await owner.putOutcomes([{ placementId: 'p', record: bytesOf(3), arrivedAtMs: 0 }])
@@ -60,7 +60,7 @@ describe.skipIf(postgresBin === null)('processes of an environment', () => {
     for (const { replication } of [owner, standby])
       expect(replication).toMatchObject({ isSynchronous: false, problem: null, epoch: 1 })
     expect(standby.readResponse(cycleIdAt(1))).toEqual(owner.readResponse(cycleIdAt(1)))
-    expect(standby.readPoolSnapshot(1)).toEqual(bytesOf(2))
+    expect(standby.readSavedPool(1)).toEqual(bytesOf(2))
     expect(standby.findImage(key)).toEqual(imageSample(1))
     expect([...standby.listWeights()]).toEqual([...owner.listWeights()])
     expect(standby.readOutcome('p')).toEqual(bytesOf(3))

@@ -118,14 +118,14 @@ describe.skipIf(postgresBin === null)('the view of a journal', () => {
   test('a view that is lost is read again from the journal', async () => {
     const { environment, owner } = await newOwner()
     for (let i = 1; i <= 5; i++) await owner.appendCycle(cycleSample(i, { record: bytesOf(i) }))
-    await owner.putPoolSnapshot(3, bytesOf(3))
+    await owner.savePool(3, bytesOf(3))
     await owner.expiry.removeCycles([{ position: 1, keepEntry: false }])
     const fresh = await openReplica({ environment, name: 'fresh' })
     expect([...fresh.tail(1)]).toEqual([...owner.tail(1)])
     expect(fresh.readRequest(1)).toBeUndefined()
     expect(fresh.readRecord(1)).toEqual(bytesOf(1))
     expect(fresh.readRecord(5)).toEqual(bytesOf(5))
-    expect(fresh.readPoolSnapshot(3)).toEqual(bytesOf(3))
+    expect(fresh.readSavedPool(3)).toEqual(bytesOf(3))
     expect(fresh.expiry.isExpired(cycleIdAt(1))).toBe(true)
   })
 

@@ -202,7 +202,7 @@ describe('a cycle is named', () => {
 
   test('no more after its request and its response, and then its record, have expired', async () => {
     const store = await openLmdbStore({ dataDir })
-    await store.putPoolSnapshot(4, bytesOf(1))
+    await store.savePool(4, bytesOf(1))
     await store.expiry.removeCycles([1, 2].map((position) => ({ position, keepEntry: false })))
     await store.close()
     expect(await problems()).toEqual([])
@@ -282,7 +282,7 @@ describe('what was removed or exchanged in an otherwise valid file is reported',
 
   test('the id of a cycle whose record has expired', async () => {
     const store = await openLmdbStore({ dataDir })
-    await store.putPoolSnapshot(4, bytesOf(1))
+    await store.savePool(4, bytesOf(1))
     await store.expiry.removeCycles([{ position: 1, keepEntry: false }])
     await store.expiry.removeRecords([1])
     await store.close()

@@ -31,19 +31,19 @@ afterEach(async () => {
 describe('a snapshot', () => {
   test('does not change while cycles are stored', async () => {
     await store.appendCycle(cycleSample(1))
-    await store.putPoolSnapshot(1, bytesOf(1))
+    await store.savePool(1, bytesOf(1))
     await store.putImage({ gallId: 'g', postNo: 1, position: 1 }, imageSample(1))
     const snapshot = await openSnapshot(databasePath(dataDir))
     for (let number = 2; number <= 5; number++) {
       await store.appendCycle(cycleSample(number))
-      await store.putPoolSnapshot(number, bytesOf(number))
+      await store.savePool(number, bytesOf(number))
       // lmdb-js gives up its own read transactions when timers run.
       await new Promise((resolve) => setTimeout(resolve, 0))
     }
     expect(snapshot.store.lastCycle()?.position).toBe(1)
     expect(snapshot.store.findCycle(cycleIdAt(3))).toBeUndefined()
-    expect(snapshot.store.poolSnapshots()).toEqual([1])
-    expect(snapshot.store.readPoolSnapshot(1)).toEqual(bytesOf(1))
+    expect(snapshot.store.savedPools()).toEqual([1])
+    expect(snapshot.store.readSavedPool(1)).toEqual(bytesOf(1))
     expect([...snapshot.store.imageKeys()]).toHaveLength(1)
     expect(store.lastCycle()?.position).toBe(5)
     await snapshot.store.close()

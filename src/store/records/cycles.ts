@@ -1,5 +1,5 @@
 /**
- * Cycles in the databases: labels, hashes, request, response, record, and the id of each; snapshots of the pool.
+ * Cycles in the databases: labels, hashes, request, response, record, and the id of each; saved pools.
  */
 import { assert } from '../../contract/index.js'
 import { StoreError } from '../store-error.js'
@@ -16,7 +16,7 @@ import * as records from './payloads.js'
 export const opaqueNames = {
   responses: 'response',
   cycleRecords: 'record of a cycle',
-  pool: 'snapshot of the pool',
+  pool: 'saved pool',
 } as const
 
 export function cycleStore(db: Databases, access: RecordAccess): CycleStore {
@@ -123,19 +123,19 @@ export function cycleStore(db: Databases, access: RecordAccess): CycleStore {
       access.checkOpen()
       return [...chainLinks(db, lastPosition(db))].at(-1)
     },
-    async putPoolSnapshot(position, columns, kept) {
-      const record = records.packBytes(columns)
+    async savePool(position, saved, kept) {
+      const record = records.packBytes(saved)
       await access.writes.write(record.byteLength, () => {
-        assert(db.cycles.doesExist(position), 'a snapshot of the pool has its cycle')
-        for (const other of poolSnapshots(db)) if (other !== kept) db.pool.removeSync(other)
+        assert(db.cycles.doesExist(position), 'a saved pool has its cycle')
+        for (const other of savedPools(db)) if (other !== kept) db.pool.removeSync(other)
         db.pool.putSync(position, record)
       })
     },
-    poolSnapshots() {
+    savedPools() {
       access.checkOpen()
-      return poolSnapshots(db)
+      return savedPools(db)
     },
-    readPoolSnapshot: (position) => readOpaque('pool', position),
+    readSavedPool: (position) => readOpaque('pool', position),
   }
 }
 
@@ -155,7 +155,7 @@ function isNext(db: Pick<Databases, 'cycles'>, position: Position): boolean {
   return position === 1 ? lastPosition(db) === 0 : db.cycles.doesExist(position - 1)
 }
 
-/** Positions of the snapshots of the pool, newest first. */
-export function poolSnapshots({ pool }: Databases): Position[] {
+/** Positions of the saved pools, newest first. */
+export function savedPools({ pool }: Databases): Position[] {
   return [...pool.getKeys({ reverse: true })]
 }

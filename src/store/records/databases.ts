@@ -9,7 +9,7 @@
  *   chain               position → hashes of a cycle, and of what expired while it was the last; 0 → the last cycle
  *                       whose record has expired
  *   cycle_ids           cycle id → position
- *   pool                position → snapshot of the pending pool after that cycle; two at most
+ *   pool                position → the pending pool after that cycle; two at most
  *   images              image key → what identifies it        image_bytes: the same key → the normalised JPEG
  *   image_uses          SHA-256 of an upload and image key → nothing: the images that have the same bytes
  *   embeddings          encoder and what it encoded → a vector

@@ -5,7 +5,7 @@
 import { appendExpiry, moveChainStart } from './chain.js'
 import { kibibyte } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
-import { firstPosition, lastPosition, poolSnapshots } from './cycles.js'
+import { firstPosition, lastPosition, savedPools } from './cycles.js'
 import { keyAfter, pageAfter, type Databases } from './databases.js'
 import {
   cycleIdKey,
@@ -44,11 +44,11 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
     removeCycles: (cycles) =>
       remove(() => {
         const encoders = encodersOf(db)
-        const [covered = 0] = poolSnapshots(db)
+        const [covered = 0] = savedPools(db)
         const last = lastPosition(db)
         let next = firstPosition(db)
         for (const { position, keepEntry } of cycles) {
-          assert(position <= covered, 'a snapshot of the pool contains each cycle that expires')
+          assert(position <= covered, 'a saved pool contains each cycle that expires')
           assert(position === next++, 'cycles expire in the order of arrival')
           assert(position < last, 'the newest cycle never expires')
           db.responses.removeSync(position)

@@ -11,7 +11,7 @@
  *   shadow score 0-3 length of the version · model_version as JSON · packed columns, which the store does not look
  *                into
  *   version      identity of a model's files as JSON
- *   record, pool record of a cycle, snapshot of the pool: packed columns, which the store does not look into
+ *   record, pool record of a cycle, pool after a cycle: packed columns, which the store does not look into
  *   image        0-3 length of the upload · 4-7 width · 8-11 height · 12-15 arrival, s · 16-47 SHA-256 of the upload ·
  *                48 … gall_id as JSON
  *   image bytes  the normalised JPEG

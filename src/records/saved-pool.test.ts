@@ -1,7 +1,7 @@
-/** Snapshots of the pool are read as they were packed, and by the layout that wrote them alone. */
+/** Saved pools are read as they were packed, and by the layout that wrote them alone. */
 import { expect, test } from 'vitest'
 import { unpackTable, packTable } from '../codec/index.js'
-import { packPoolSnapshot, poolTable, readPoolSnapshot, type PoolRows } from './pool-snapshot.js'
+import { packSavedPool, poolTable, readSavedPool, type PoolRows } from './saved-pool.js'
 
 const header = { position: 7, newestCycleMs: 1_767_200_000_000, galleries: ['야구', 'g'] }
 
@@ -12,7 +12,7 @@ const rows = {
 } as PoolRows
 
 test('header and columns are read as they were packed', () => {
-  const { header: read, rows: columns } = readPoolSnapshot(packPoolSnapshot(header, rows))
+  const { header: read, rows: columns } = readSavedPool(packSavedPool(header, rows))
   expect(read).toMatchObject({ ...header, layout: 1 })
   expect(columns).toEqual(rows)
 })
@@ -23,8 +23,8 @@ test('each column has one name', () => {
   expect(names).toEqual(expect.arrayContaining(['postNo', 'posts.title.chars', 'latest.views']))
 })
 
-test('a snapshot of another layout is an error', () => {
-  const { header: packed, rowCount, columns } = unpackTable(packPoolSnapshot(header, rows))
+test('a saved pool of another layout is an error', () => {
+  const { header: packed, rowCount, columns } = unpackTable(packSavedPool(header, rows))
   const other = packTable({ ...(packed as object), layout: 2 }, rowCount, columns)
-  expect(() => readPoolSnapshot(other)).toThrow('has layout 2, not 1')
+  expect(() => readSavedPool(other)).toThrow('has layout 2, not 1')
 })

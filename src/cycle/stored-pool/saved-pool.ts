@@ -1,5 +1,5 @@
 /**
- * Snapshots of the pool: from its state to the table that `src/records` declares, and back.
+ * The saved pool: from the state to the table that `src/records` declares, and back.
  */
 import {
   assert,
@@ -20,10 +20,10 @@ import {
   type PostKeys,
 } from '../../pool/index.js'
 import {
-  packPoolSnapshot,
+  packSavedPool,
   readCycleHeader,
   readCycleTable,
-  readPoolSnapshot,
+  readSavedPool,
   tookEffect,
   type CycleRows,
   type PoolRows,
@@ -32,7 +32,7 @@ import { StoreError, type Position, type Store } from '../../store/index.js'
 
 export function packPool(state: PoolState): Uint8Array {
   const { position, newestCycleMs, galleries, posts } = state
-  assert(position > 0, 'a snapshot has a cycle')
+  assert(position > 0, 'a saved pool has a cycle')
   const postNames = [...postFloatNames, ...postByteNames, 'imagePositionsFingerprint'] as const
   const rows: PoolRows = {
     count: state.count,
@@ -47,12 +47,12 @@ export function packPool(state: PoolState): Uint8Array {
     ...rowsOf('previous', readingNames, state.previous),
     ...rowsOf('snapshot', snapshotColumnNames, state.snapshot),
   }
-  return packPoolSnapshot({ position, newestCycleMs, galleries }, rows)
+  return packSavedPool({ position, newestCycleMs, galleries }, rows)
 }
 
-/** The pool as it was after the cycle at `position`. Throws for a snapshot that is not usable. */
+/** The pool as it was after the cycle at `position`. Throws for one that is not usable. */
 export function readPool(store: Store, position: Position): Pool {
-  const { header, rows } = readPoolSnapshot(store.readPoolSnapshot(position) ?? fail('it is missing'))
+  const { header, rows } = readSavedPool(store.readSavedPool(position) ?? fail('it is missing'))
   // Keys of records have no checksum.
   if (header.position !== position) fail(`it is that of position ${header.position}`)
   const { newestCycleMs, galleries } = header
@@ -87,7 +87,7 @@ export function readPool(store: Store, position: Position): Pool {
 }
 
 function fail(problem: string): never {
-  throw new StoreError('unusable', `a snapshot of the pool cannot be used: ${problem}`)
+  throw new StoreError('unusable', `a saved pool cannot be used: ${problem}`)
 }
 
 type GroupRows<Group extends string, Name extends string> = Readonly<Record<`${Group}.${Name}`, Float64Array>>

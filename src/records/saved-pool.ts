@@ -1,5 +1,5 @@
 /**
- * A snapshot of the pool: one table, packed without compression, whose header has the rest of the state. Posts that have left
+ * A saved pool: one table, packed without compression, whose header has the rest of the state. Posts that have left
  * are not in it: the records of their cycles name them.
  */
 import { packTable, unpackTable } from '../codec/index.js'
@@ -46,7 +46,7 @@ export const poolTable = {
 
 export type PoolRows = Rows<typeof poolTable>
 
-interface PoolSnapshotHeader {
+interface SavedPoolHeader {
   /** Version of the layout. */
   readonly layout: number
   /** Store position of the last cycle in it. */
@@ -57,16 +57,15 @@ interface PoolSnapshotHeader {
 
 const layout = 1
 
-export function packPoolSnapshot(header: Omit<PoolSnapshotHeader, 'layout'>, rows: PoolRows): Uint8Array {
+export function packSavedPool(header: Omit<SavedPoolHeader, 'layout'>, rows: PoolRows): Uint8Array {
   const { header: texts, rowCount, columns } = numbersOf(poolTable, rows)
   return packTable({ layout, ...header, ...texts }, rowCount, columns)
 }
 
-/** Throws for a snapshot of another layout, and for bytes that are none. */
-export function readPoolSnapshot(packed: Uint8Array): { header: PoolSnapshotHeader; rows: PoolRows } {
+/** Throws for one of another layout, and for bytes that are none. */
+export function readSavedPool(packed: Uint8Array): { header: SavedPoolHeader; rows: PoolRows } {
   const unpacked = unpackTable(packed)
-  const header = unpacked.header as PoolSnapshotHeader
-  if (header.layout !== layout)
-    throw new Error(`the snapshot of the pool has layout ${header.layout}, not ${layout}`)
+  const header = unpacked.header as SavedPoolHeader
+  if (header.layout !== layout) throw new Error(`the saved pool has layout ${header.layout}, not ${layout}`)
   return { header, rows: rowsOfNumbers(poolTable, unpacked) }
 }
