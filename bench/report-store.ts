@@ -138,6 +138,7 @@ async function fill(): Promise<number> {
       responseSha256: '0'.repeat(64),
       response: new Uint8Array(),
       record,
+      texts: null,
       request: { encoding: 'identity', bytes: new Uint8Array(), bodyBytes: 0 },
     })
     pool.publish(plan)

@@ -24,7 +24,7 @@ export class FirstScoreWatch {
 
   /** The posts of one cycle: of each stored cycle, in order. */
   observe(plan: CyclePlan, cycle: Pick<CycleColumns, 'cycleAt' | 'galleries' | 'removals'>): FirstScores {
-    const { next, entries, outcomes } = plan
+    const { next, changes, outcomes } = plan
     const windowEndMs = next.newestCycleMs
     const counts: Record<FirstScore, number> = { on_time: 0, late: 0, never: 0, excluded: 0 }
     const waiting: WaitingPost[] = []
@@ -41,7 +41,7 @@ export class FirstScoreWatch {
       else if (decidedMs !== undefined)
         counts[firstScore({ ...post, firstMs: NaN, decidedMs, windowEndMs })]++
     }
-    for (let slot = entries.keptCount; slot < next.count; slot++) {
+    for (let slot = changes.keptCount; slot < next.count; slot++) {
       const extractedMs = next.posts.extractedAtMs[slot]!
       if (Number.isNaN(extractedMs)) continue
       const gallId = next.galleries[next.gallery[slot]!]!
@@ -57,11 +57,11 @@ export class FirstScoreWatch {
 
 /** `decided_at` of the posts that left with a cycle, by name. */
 function decisionsOf(
-  { entries }: CyclePlan,
+  { changes }: CyclePlan,
   { galleries, removals }: Pick<CycleColumns, 'galleries' | 'removals'>,
 ): Map<string, number> {
   const decided = new Map<string, number>()
-  for (const row of entries.departedRows) {
+  for (const row of changes.departedRows) {
     const name = nameOf({ gallId: galleries[removals.gallery[row]!]!, postNo: removals.postNo[row]! })
     decided.set(name, removals.decidedAtMs[row]!)
   }

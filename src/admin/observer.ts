@@ -164,7 +164,7 @@ export class Observer {
   #addSaves({ call, plan, response }: CycleStored): void {
     const { removals, galleries } = call.cycle
     const before = this.tracks.last
-    const savedRows = plan.entries.departedRows.filter((row) => removals.reason[row] === savedCode)
+    const savedRows = plan.changes.departedRows.filter((row) => removals.reason[row] === savedCode)
     for (const row of savedRows.slice(-saveCountMax)) {
       const gallId = galleries[removals.gallery[row]!]!
       const postNo = removals.postNo[row]!

@@ -275,6 +275,7 @@ export interface ListPage<Item> {
 export interface ListedCycle {
   readonly position: number
   readonly cycleId: string
+  /** RFC 3339. */
   readonly receivedAt: string
   readonly modelVersion: string
   readonly weightsVersion: string

@@ -19,7 +19,7 @@ export interface Availability {
   readonly images: CycleRows<'images'>
 }
 
-/** Call it in the turn of the event loop in which the inputs were made. */
+/** Valid for inputs of the same turn of the event loop: later, others may have been encoded. */
 export function availabilityOf(
   model: Model,
   { scoring, next }: CyclePlan,

@@ -37,7 +37,7 @@ export function cycleRecordOf(inputs: RecordedInputs): (heads: HeadColumns) => U
       weights: weights.weights,
       text_encoder: textEncoder,
       image_encoder: imageEncoder,
-      entered: plan.entries.enteredRows.length,
+      entered: plan.changes.enteredRows.length,
       left_at: plan.leftAtMs,
       warnings,
     },
@@ -72,10 +72,10 @@ export function plannedTables({ cycle, plan }: TableInputs): PlannedTables {
 
 function candidatesOf(
   { candidates, galleries }: CycleColumns,
-  { entries }: CyclePlan,
+  { changes }: CyclePlan,
 ): CycleRows<'candidates'> {
-  const rows = candidateRows(candidates, entries.enteredRows)
-  const entered = entries.enteredRows.length
+  const rows = candidateRows(candidates, changes.enteredRows)
+  const entered = changes.enteredRows.length
   const { createdAtMs, createdAtFraction, extractedAtMs, extractedAtFraction } = candidates
   const titles: (string | null)[] = []
   for (let index = 0; index < rows.length; index++)
@@ -115,11 +115,11 @@ function removalsOf(
   { removals, candidates, galleries }: CycleColumns,
   plan: CyclePlan,
 ): CycleRows<'removals'> {
-  const { entries, base, position } = plan
+  const { changes, base, position } = plan
   const enteredPosition = new Float64Array(removals.count).fill(NaN)
   const enteredRow = new Float64Array(removals.count).fill(NaN)
   let indexOf: PostMap<number, number> | null = null
-  for (const row of entries.departedRows) {
+  for (const row of changes.departedRows) {
     const [gallery, postNo] = [removals.gallery[row]!, removals.postNo[row]!]
     const slot = base.index.findPost(galleries[gallery]!, postNo)
     if (slot >= 0) {
@@ -127,7 +127,7 @@ function removalsOf(
       enteredRow[row] = base.enteredRow[slot]!
     } else {
       // It came with the same call.
-      indexOf ??= indexesOf(candidates, candidateRows(candidates, entries.enteredRows))
+      indexOf ??= indexesOf(candidates, candidateRows(candidates, changes.enteredRows))
       enteredPosition[row] = position
       enteredRow[row] = indexOf.get(gallery, postNo) ?? NaN
     }

@@ -5,13 +5,7 @@
 import { nextTurn } from '../base/index.js'
 import type { GalleryIds } from '../contract/index.js'
 import { PostMap } from '../pool/index.js'
-import type { ImageKey, Store } from '../store/index.js'
-
-/**
- * Keys that are read per turn of the event loop: a multiple of the number that the store reads at a time, because a key
- * read in an earlier turn may have been removed since.
- */
-const keysPerTurn = 1000
+import { imageKeyBatch, type ImageKey, type Store } from '../store/index.js'
 
 /** One list for all posts without images: most posts, in every cycle. */
 const none: readonly number[] = []
@@ -38,7 +32,8 @@ export class ImageCounts {
     if (isOver()) return
     for (const key of this.#store.imageKeys()) {
       this.add(key)
-      if (++read % keysPerTurn !== 0) continue
+      // A turn ends where the store reads again: a key read in an earlier turn may have been removed since.
+      if (++read % imageKeyBatch !== 0) continue
       await nextTurn()
       if (isOver()) return
     }

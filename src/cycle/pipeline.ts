@@ -266,9 +266,9 @@ function yieldIfLarge(json: Uint8Array): Promise<void> | null {
 export function enteringRecords(
   json: Uint8Array,
   { candidates }: CycleColumns,
-  { entries }: CyclePlan,
+  { changes }: CyclePlan,
 ): Uint8Array[] {
-  return Array.from(entries.enteredRows, (row) =>
+  return Array.from(changes.enteredRows, (row) =>
     json.subarray(candidates.rowStart[row], candidates.rowEnd[row]),
   )
 }
@@ -278,9 +278,9 @@ export function enteringRecords(
  * would leave more than `pendingPostsMax`, and more than there were: a pool that is over the limit, as after a change of the
  * setting, still takes cycles that do not make it larger.
  */
-export function checkPendingCount({ base, next, entries }: CyclePlan, pendingPostsMax: number): void {
+export function checkPendingCount({ base, next, changes }: CyclePlan, pendingPostsMax: number): void {
   if (next.count <= Math.max(pendingPostsMax, base.count)) return
-  const [entering, leaving] = [entries.enteredRows.length, base.count - entries.keptCount]
+  const [entering, leaving] = [changes.enteredRows.length, base.count - changes.keptCount]
   const problems = new Problems()
   problems.add(
     'candidates',

@@ -10,7 +10,7 @@ import {
   type EngagementColumns,
   type Warning,
 } from '../contract/index.js'
-import { planEntries, type Entries } from './entries.js'
+import { planChanges, type PoolChanges } from './pool-changes.js'
 import { keepReadings, keepSnapshots, latestRows } from './readings.js'
 import { gatherFloat64, Sources } from './gather.js'
 import { gatherPosts } from './post-columns.js'
@@ -26,7 +26,7 @@ export interface CyclePlan {
   readonly position: number
   readonly base: PoolState
   readonly next: PoolState
-  readonly entries: Entries
+  readonly changes: PoolChanges
   /** Cycle time of the departures: never earlier than that of an earlier plan. */
   readonly leftAtMs: number
   readonly scoring: PoolInputs
@@ -48,8 +48,8 @@ export function planCycle(
   assert(position > pool.position, 'cycles are planned in order of arrival')
   const { engagement, candidateScores, galleries } = cycle
   const codesBefore = codesIn(pool, galleries)
-  const entries = planEntries(pool, cycle, codesBefore)
-  const { sources } = entries
+  const changes = planChanges(pool, cycle, codesBefore)
+  const { sources } = changes
   const postSources = new Sources(sources)
   const { codes, ...keys } = nextKeys(pool, cycle, postSources, codesBefore)
 
@@ -73,20 +73,20 @@ export function planCycle(
   const next: PoolState = {
     position,
     ...keys,
-    ...entryColumns(pool, entries, position),
+    ...entryColumns(pool, changes, position),
     posts: gatherPosts(postSources, pool.posts, cycle.candidates),
     latest: kept.latest,
     previous: kept.previous,
     snapshot: snapshots.latest,
     newestCycleMs: Math.max(pool.newestCycleMs, cycle.cycleAt.ms),
   }
-  const others = classifyOthers(cycle, readings.otherRows, entries, tombstones)
+  const others = classifyOthers(cycle, readings.otherRows, changes, tombstones)
   const { outcomes, ...scored } = slotOutcomes(next, engagement, readings.rowOfSlot)
   return {
     position,
     base: pool,
     next,
-    entries,
+    changes,
     leftAtMs: next.newestCycleMs,
     scoring: {
       cycleAtMs: cycle.cycleAt.ms,
@@ -106,7 +106,7 @@ export function planCycle(
     warnings: [
       ...unknownFieldWarnings(cycle.unknownFields),
       ...lateWarning(pool, cycle),
-      ...entries.warnings,
+      ...changes.warnings,
       ...duplicateReadings.list(),
       ...duplicateSnapshots.list(),
       ...others.removed.list(),
@@ -117,7 +117,7 @@ export function planCycle(
 /** The cycle and the row with which each post of the next state entered. */
 function entryColumns(
   pool: PoolState,
-  { sources, keptCount }: Entries,
+  { sources, keptCount }: PoolChanges,
   position: number,
 ): Pick<PoolState, 'enteredPosition' | 'enteredRow'> {
   const keptSources = new Sources(sources.subarray(0, keptCount))
@@ -137,7 +137,7 @@ function entryColumns(
 function classifyOthers(
   { galleries, engagement, removals }: CycleColumns,
   otherRows: readonly number[],
-  { departedRows }: Entries,
+  { departedRows }: PoolChanges,
   tombstones: Tombstones,
 ): { unknownRows: readonly number[]; removed: PostWarning } {
   const removed = new PostWarning('engagement_of_removed_post')

@@ -37,7 +37,7 @@ export class Pool {
     assert(plan.base === this.#state, 'a plan is published to the state that it was made for')
     assert(plan.next.newestCycleMs >= plan.base.newestCycleMs, 'the newest cycle time never falls')
     this.#state = plan.next
-    this.#tombstones.delete(plan.entries.entered)
-    this.#tombstones.add(plan.entries.departed, plan.leftAtMs)
+    this.#tombstones.delete(plan.changes.entered)
+    this.#tombstones.add(plan.changes.departed, plan.leftAtMs)
   }
 }

@@ -42,7 +42,7 @@ export interface OperationParts {
 }
 
 /** One request for an operation. */
-interface Call {
+interface OperationCall {
   readonly parts: OperationParts
   readonly exchange: Exchange
   /** The raw path segments of the names in braces, in order. */
@@ -50,7 +50,7 @@ interface Call {
 }
 
 /** Must not wait before it reads the body. */
-type Handle = (call: Call) => Promise<OutgoingResponse> | OutgoingResponse
+type Handle = (call: OperationCall) => Promise<OutgoingResponse> | OutgoingResponse
 
 export const handlers: Readonly<Record<OperationId, Handle>> = {
   postCycle,
@@ -62,7 +62,10 @@ export const handlers: Readonly<Record<OperationId, Handle>> = {
   putWeights,
 }
 
-async function postCycle({ exchange, parts: { cycles, settings, log } }: Call): Promise<OutgoingResponse> {
+async function postCycle({
+  exchange,
+  parts: { cycles, settings, log },
+}: OperationCall): Promise<OutgoingResponse> {
   const stages = new CycleLog(exchange.startedAt, log)
   exchange.stages = stages
   const isGzip = isGzipped(exchange)
@@ -83,7 +86,7 @@ async function postCycle({ exchange, parts: { cycles, settings, log } }: Call): 
   return { status: 200, headers: { ...jsonHeaders, ...timing }, body: response }
 }
 
-function getScores(call: Call): OutgoingResponse | Promise<OutgoingResponse> {
+function getScores(call: OperationCall): OutgoingResponse | Promise<OutgoingResponse> {
   const { cycles } = call.parts
   const [segment = ''] = call.parameters
   const cycleId = decodeSegment(segment) ?? ''
@@ -93,7 +96,10 @@ function getScores(call: Call): OutgoingResponse | Promise<OutgoingResponse> {
   return response === null ? readScores(call, cycleId) : jsonBytes(200, response)
 }
 
-async function readScores({ exchange, parts: { cycles } }: Call, cycleId: string): Promise<OutgoingResponse> {
+async function readScores(
+  { exchange, parts: { cycles } }: OperationCall,
+  cycleId: string,
+): Promise<OutgoingResponse> {
   // `send` would miss the end of a request body that arrives meanwhile.
   if (!exchange.body.isComplete) return jsonBytes(200, cycles.intake.response(cycleId))
   return readTurns.run(async () => {
@@ -114,7 +120,7 @@ export function readingCount(): number {
   return readTurns.count
 }
 
-async function putImage({ exchange, parameters, parts }: Call): Promise<OutgoingResponse> {
+async function putImage({ exchange, parameters, parts }: OperationCall): Promise<OutgoingResponse> {
   const { images, settings } = parts
   const { contentType, contentEncoding, contentLength, contentSha256 } = exchange.headers
   checkImageHeaders(contentType, contentEncoding)
@@ -138,7 +144,7 @@ async function putImage({ exchange, parameters, parts }: Call): Promise<Outgoing
 /** Thousands of calls in a millisecond have the same time. */
 const timeText = memoizeLast(formatInstant)
 
-function getHealth({ parts: { cycles, model, clock } }: Call): OutgoingResponse {
+function getHealth({ parts: { cycles, model, clock } }: OperationCall): OutgoingResponse {
   const last = lastCycleOf(cycles)
   const health: Health = {
     status: cycles.problems().length === 0 ? 'ok' : 'degraded',
@@ -152,7 +158,7 @@ function getHealth({ parts: { cycles, model, clock } }: Call): OutgoingResponse 
   return json(200, health)
 }
 
-async function postOutcomes({ exchange, parts }: Call): Promise<OutgoingResponse> {
+async function postOutcomes({ exchange, parts }: OperationCall): Promise<OutgoingResponse> {
   const { store, clock, settings } = parts
   const body = await readJson(exchange, settings().bodyReadMsMax)
   const outcomes = await runBodyTask('outcomes', [body.json], { signal: exchange.signal })
@@ -166,11 +172,14 @@ async function postOutcomes({ exchange, parts }: Call): Promise<OutgoingResponse
   return json(200, { received: entries.length, created, updated })
 }
 
-function getWeights({ parts: { cycles } }: Call): OutgoingResponse {
+function getWeights({ parts: { cycles } }: OperationCall): OutgoingResponse {
   return json(200, cycles.weights.state())
 }
 
-async function putWeights({ exchange, parts: { cycles, settings } }: Call): Promise<OutgoingResponse> {
+async function putWeights({
+  exchange,
+  parts: { cycles, settings },
+}: OperationCall): Promise<OutgoingResponse> {
   const body = await readJson(exchange, settings().bodyReadMsMax)
   const {
     version,

@@ -3,7 +3,7 @@
  * journal in PostgreSQL, with LMDB as a view of it. A write that has resolved survives a power cut, and no read shows a
  * record earlier than that (docs/contract.md). A write that rejects has changed nothing and may be tried again.
  */
-
+import type { ListedCycle } from '../contract/index.js'
 import type { WeightsSetting } from '../pool/index.js'
 
 /** The place of a cycle in the order of arrival: 1, 2, 3, … without gaps. */
@@ -17,15 +17,13 @@ export interface StoredRequest {
   readonly bodyBytes: number
 }
 
-/** Labels of a stored cycle. */
-export interface CycleHeader {
-  readonly cycleId: string
+/** A stored cycle as `tail` gives it. */
+export interface StoredCycle extends ListedCycle {
   readonly cycleAtMs: number
-  /** RFC 3339. */
-  readonly receivedAt: string
-  readonly modelVersion: string
-  readonly weightsVersion: string
 }
+
+/** Labels of a stored cycle. */
+export type CycleHeader = Omit<StoredCycle, 'position'>
 
 /** The embedding of a text or an image. */
 export interface Embedding {
@@ -53,12 +51,7 @@ export interface CycleContents extends CycleHeader {
   /** Packed (src/records): the store does not interpret it. It outlives request and response. */
   readonly record: Uint8Array
   /** Vectors of the texts that entered with this cycle. */
-  readonly texts?: EncodedTexts | null
-}
-
-/** A stored cycle as `tail` gives it. */
-export interface StoredCycle extends CycleHeader {
-  readonly position: Position
+  readonly texts: EncodedTexts | null
 }
 
 /** Each is SHA-256 as 64 hex digits: see docs/data.md. */

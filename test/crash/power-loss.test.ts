@@ -186,6 +186,7 @@ const probe: CycleContents = {
   modelVersion: 'm',
   weightsVersion: 'w',
   record: new Uint8Array(9),
+  texts: null,
   request: { encoding: 'identity', bytes: new Uint8Array(100_000).fill(1), bodyBytes: 100_000 },
   requestSha256: '0'.repeat(64),
   responseSha256: '0'.repeat(64),

@@ -33,6 +33,7 @@ export function cycleSample(number: number, overrides: Partial<CycleContents> = 
     response,
     responseSha256: hash('sha256', response),
     record: bytesOf(3, number & 255),
+    texts: null,
     ...overrides,
   }
 }

@@ -22,7 +22,7 @@ export interface ImageColumns {
   readonly encoded: Uint32Array
 }
 
-interface PostEntry {
+interface EncodedPost {
   /** The key of the post's vector. */
   readonly id: number
   /** Positions of the encoded images, ascending. */
@@ -33,7 +33,7 @@ export class ImageCache {
   readonly #store: Store
   readonly #queue: ImageQueue
   readonly #vectors: VectorTable<number>
-  #posts = new PostMap<string, PostEntry>()
+  #posts = new PostMap<string, EncodedPost>()
   #postCount = 0
   #lastId = 0
 
@@ -141,7 +141,7 @@ export class ImageCache {
   }
 
   #retain({ galleries, gallery, postNo, count }: PoolState): void {
-    const pending = new PostMap<string, PostEntry>()
+    const pending = new PostMap<string, EncodedPost>()
     const ids = new Set<number>()
     for (let slot = 0; slot < count; slot++) {
       const gallId = galleries[gallery[slot]!]!
@@ -160,7 +160,7 @@ export class ImageCache {
     return this.#queue.close()
   }
 
-  #poolAndQueue(gallId: string, postNo: number): PostEntry {
+  #poolAndQueue(gallId: string, postNo: number): EncodedPost {
     const { entry, missing } = this.#pool(gallId, postNo)
     for (const key of missing) this.#queue.add(key)
     return entry
@@ -170,7 +170,7 @@ export class ImageCache {
   #pool(
     gallId: string,
     postNo: number,
-  ): { readonly entry: PostEntry; readonly missing: readonly ImageKey[] } {
+  ): { readonly entry: EncodedPost; readonly missing: readonly ImageKey[] } {
     const missing: ImageKey[] = []
     const positions: number[] = []
     const vectors: Float32Array[] = []

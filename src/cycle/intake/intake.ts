@@ -107,18 +107,18 @@ export class Intake {
     signal?: AbortSignal,
   ): Promise<Uint8Array> {
     this.#isUsed = true
-    const call = new Call(body, this.#slots.open())
+    const submission = new Submission(body, this.#slots.open())
     try {
-      const repeated = await this.#sameBytes(call, signal)
+      const repeated = await this.#sameBytes(submission, signal)
       if (repeated !== null) return repeated
-      const cycle = await this.#decode(call, signal)
+      const cycle = await this.#decode(submission, signal)
       stages.lap('decode')
       const known = this.#known.lookup(cycle.cycleId)
-      if (known.kind === 'unknown') return await this.#score(call, cycle, receivedAtMs, stages)
-      call.slot.release()
+      if (known.kind === 'unknown') return await this.#score(submission, cycle, receivedAtMs, stages)
+      submission.slot.release()
       return await this.#known.repeat(known, cycle.cycleId, body, signal)
     } finally {
-      await call.end()
+      await submission.end()
     }
   }
 
@@ -172,8 +172,8 @@ export class Intake {
   }
 
   /** The response to a body with the bytes of a known cycle; null for any other. */
-  async #sameBytes(call: Call, signal: AbortSignal | undefined): Promise<Uint8Array | null> {
-    const { body } = call
+  async #sameBytes(submission: Submission, signal: AbortSignal | undefined): Promise<Uint8Array | null> {
+    const { body } = submission
     if (body.peekedId === null) return null
     const known = this.#known.lookup(body.peekedId)
     const response = await this.#known.responseToSameBytes(known, body, signal)
@@ -183,28 +183,28 @@ export class Intake {
   }
 
   /** A large body with an unknown id needs a slot first: decoding it takes time from other cycles. */
-  async #decode(call: Call, signal: AbortSignal | undefined): Promise<CycleColumns> {
-    const { slot, body } = call
+  async #decode(submission: Submission, signal: AbortSignal | undefined): Promise<CycleColumns> {
+    const { slot, body } = submission
     const { json, peekedId } = body
     const needsSlot = peekedId !== null && json.length > bytesWithoutSlotMax
     if (needsSlot && this.#known.lookup(peekedId).kind === 'unknown') slot.acquire(peekedId)
     // A large body is compressed while it is decoded, a small one while the model computes.
-    if (slot.isHeld && json.length >= threadBytesMin) call.startPacking()
+    if (slot.isHeld && json.length >= threadBytesMin) submission.startPacking()
     await this.#decodeTurns.run(nextTurn, signal)
     return readCycle(json, signal)
   }
 
   /** Scores and stores a new cycle. Calls with its id join it from now on. */
   async #score(
-    call: Call,
+    submission: Submission,
     cycle: CycleColumns,
     receivedAtMs: number,
     stages: StageClock,
   ): Promise<Uint8Array> {
     this.#checkTimes(cycle, receivedAtMs)
-    call.slot.acquire(cycle.cycleId)
-    const { body } = call
-    const stored = this.#parts.score({ cycle, body, packed: () => call.packed(), receivedAtMs, stages })
+    submission.slot.acquire(cycle.cycleId)
+    const { body } = submission
+    const stored = this.#parts.score({ cycle, body, packed: () => submission.packed(), receivedAtMs, stages })
     this.#known.begin({ cycleId: cycle.cycleId, json: body.json, stored })
     const { cycle: storedCycle, response } = await stored
     // A retry of it need not be decompressed. JSON shows its id, and is compared with the stored one.
@@ -227,7 +227,7 @@ export class Intake {
 }
 
 /** One call while it is in the intake, with what it holds until its end. */
-class Call {
+class Submission {
   readonly body: RequestBody
   readonly slot: CallSlot
   #packing: Promise<PackedRequest> | null = null

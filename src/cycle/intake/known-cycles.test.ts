@@ -25,6 +25,7 @@ async function storeWithCycle(): Promise<{ store: Store; cycle: StoredCycle }> {
     requestSha256: hash('sha256', json),
     responseSha256: hash('sha256', response),
     record: new Uint8Array(),
+    texts: null,
     response,
   })
   const cycle = store.findCycle(cycleId)

@@ -111,8 +111,8 @@ function inputState(
 }
 
 /** Copies of the JSON objects of the posts that entered. */
-function recordsOf(json: Uint8Array, { candidates }: CycleColumns, { entries }: CyclePlan): Uint8Array[] {
-  return Array.from(entries.enteredRows, (row) =>
+function recordsOf(json: Uint8Array, { candidates }: CycleColumns, { changes }: CyclePlan): Uint8Array[] {
+  return Array.from(changes.enteredRows, (row) =>
     Uint8Array.from(json.subarray(candidates.rowStart[row], candidates.rowEnd[row])),
   )
 }

@@ -166,7 +166,7 @@ export class BodyChecker {
       weights_version: weightsInForce(this.#weights, cycle.cycleAt.ms)?.version ?? null,
       pending_before: before,
       pending_after: plan.next.count,
-      entering: Array.from(plan.entries.entered.postNo, (_, row) => keyAt(plan.entries.entered, row)),
+      entering: Array.from(plan.changes.entered.postNo, (_, row) => keyAt(plan.changes.entered, row)),
       leaving: leavingPosts(cycle, plan),
       ...results(cycle, plan),
       warnings: plan.warnings.map(warningText),
@@ -198,9 +198,9 @@ export class BodyChecker {
   }
 }
 
-function leavingPosts({ removals }: CycleColumns, { entries }: CyclePlan): PoolEffect['leaving'] {
-  return Array.from(entries.departedRows, (row, index) => ({
-    ...keyAt(entries.departed, index),
+function leavingPosts({ removals }: CycleColumns, { changes }: CyclePlan): PoolEffect['leaving'] {
+  return Array.from(changes.departedRows, (row, index) => ({
+    ...keyAt(changes.departed, index),
     reason: removalReasonCodes[removals.reason[row]!] ?? '',
     tier: tierCodes[removals.tier[row]!] ?? null,
     decided_at: formatInstant(removals.decidedAtMs[row]!),

@@ -53,6 +53,7 @@ function recordsOf(store: Store): CycleContents[] {
     response: store.readResponse(header.cycleId)!,
     responseSha256: store.hashes(position)!.responseSha256,
     record: store.readRecord(position)!,
+    texts: null,
   }))
 }
 

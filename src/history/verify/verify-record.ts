@@ -34,7 +34,7 @@ export function verifyRecord(record: Uint8Array, checks: RecordChecks): void {
   const { entered } = readCycleHeader(record)
   if (isComplete) {
     const isSamePosts = isSame(candidates, planned.candidates) && isSame(removals, planned.removals)
-    if (!isSamePosts || entered !== checks.plan.entries.enteredRows.length)
+    if (!isSamePosts || entered !== checks.plan.changes.enteredRows.length)
       report('the posts of the record differ from the request')
     const isSameRows =
       isSame(readCycleTable(record, 'results'), planned.results) &&
@@ -43,7 +43,7 @@ export function verifyRecord(record: Uint8Array, checks: RecordChecks): void {
     return
   }
   // Posts of expired cycles are missing in the plan: it may contain their entry again, and never their departure.
-  const plannedEntered = namesOf(planned.candidates, (row) => row < checks.plan.entries.enteredRows.length)
+  const plannedEntered = namesOf(planned.candidates, (row) => row < checks.plan.changes.enteredRows.length)
   const isSubset =
     isPart(
       namesOf(candidates, (row) => row < entered),

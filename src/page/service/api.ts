@@ -13,7 +13,7 @@ export type {
   ImageFacts,
   LeftPost,
   LeftPosts,
-  ListedCycle as StoredCycle,
+  ListedCycle,
   ListPage,
   ModelFacts,
   Models,

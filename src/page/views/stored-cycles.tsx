@@ -1,7 +1,7 @@
 /** The cycles of the store, newest first, also those from before the start of the service. */
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useState } from 'preact/hooks'
-import type { ApiError, StoredCycle, StoredPage } from '../service/api.js'
+import type { ApiError, ListedCycle, StoredPage } from '../service/api.js'
 import { useQuery } from '../service/query.js'
 import { counted, daySeconds } from '../format.js'
 import { t } from '../messages/index.js'
@@ -20,7 +20,7 @@ interface Stored {
   readonly count: number | null
   readonly error: ApiError | null
   /** Index 0 is the newest one; undefined: not read yet. */
-  readonly at: (index: number) => StoredCycle | undefined
+  readonly at: (index: number) => ListedCycle | undefined
   readonly onRange: (first: number, end: number) => void
 }
 
@@ -29,7 +29,7 @@ function useStored(): Stored {
   const [blocks, setBlocks] = useState<ReadonlyMap<number, StoredPage>>(new Map())
   const [range, setRange] = useState({ first: 0, end: 0 })
   const { newest = 0, oldest = 1 } = data ?? {}
-  const find = (position: number): StoredCycle | undefined =>
+  const find = (position: number): ListedCycle | undefined =>
     [data, blocks.get(Math.floor(position / blockSize))]
       // After a restart the store may be another one.
       .flatMap((page) => (page?.instance === data?.instance ? (page?.items ?? []) : []))
@@ -88,7 +88,7 @@ export function StoredCycles({ choice }: { readonly choice: ComponentChildren })
   )
 }
 
-function columnsOf(onSelect: (cycleId: string) => void): readonly VirtualColumn<StoredCycle>[] {
+function columnsOf(onSelect: (cycleId: string) => void): readonly VirtualColumn<ListedCycle>[] {
   return [
     {
       title: t.cycles.cycle,

@@ -14,7 +14,7 @@ import type { ImageKey, ImageRecords, Page, PutImageResult } from '../store.js'
 /** A repeat within this time is not a new arrival: retries cost no write. Retention counts in days. */
 const freshMs = hourMs
 /** Keys that `imageKeys` reads in one go, so that it holds no snapshot while its caller works. */
-const imageKeyBatch = 1000
+export const imageKeyBatch = 1000
 
 export function imageRecords(db: Databases, access: RecordAccess): ImageRecords {
   const readIdentity = ({ gallId }: ImageKey, imageKey: Uint8Array): records.ImageIdentity | undefined =>

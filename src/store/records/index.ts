@@ -32,6 +32,7 @@ export {
   readPosition,
 } from './payloads.js'
 export { lastPosition } from './cycles.js'
+export { imageKeyBatch } from './images.js'
 export { bytesOf, readRecord, type RecordStoreParts } from './record-access.js'
 export { schemaKey, schemaProblem, schemaProblemOf } from './schema.js'
 export { createRecordStore } from './record-store.js'

@@ -9,7 +9,7 @@ import { gallIdAt, type PostKeys, PostMap } from './post-map.js'
 import { findSlot, type PoolState } from './state.js'
 import { PostWarning } from './warnings.js'
 
-export interface Entries {
+export interface PoolChanges {
   /** Each slot of the next state: its slot in this one, or `secondRow` of the candidate row that enters (gather.ts). */
   readonly sources: Int32Array
   /** Posts that stay: the first slots of the next state. */
@@ -25,7 +25,7 @@ export interface Entries {
 }
 
 /** `codes`: gallery codes of the pool for the codes of the request. */
-export function planEntries(pool: PoolState, cycle: CycleColumns, codes: Uint32Array): Entries {
+export function planChanges(pool: PoolState, cycle: CycleColumns, codes: Uint32Array): PoolChanges {
   const candidates = planCandidates(pool, cycle, codes)
   const removals = planRemovals(pool, cycle, codes, candidates.firstRows)
   const enteredRows = candidates.rows.filter((row) => removals.candidateDeparted[row] === 0)
