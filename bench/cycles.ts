@@ -68,7 +68,7 @@ async function runCycles(
   const after = { ...server.usage(), cpuMs }
   await expectStored(server, cycle, response)
   const floorFigures = await floor?.figures(cycle, samplesMs)
-  await server.stop()
+  await server.kill('SIGTERM')
   return measurementOf({
     scenario,
     samplesMs,
@@ -81,7 +81,7 @@ async function runCycles(
       requestBytes: cycle.request.length,
       responseBytes: response.length,
       rssMib,
-      stages: server.stages,
+      stages: server.stages(),
       ...(floorFigures === undefined ? {} : { floor: floorFigures }),
     },
   })

@@ -64,7 +64,7 @@ export async function measureMixed(size: RunSize): Promise<Measurement[]> {
     const clientBusyShare = (user + system) / 1e6 / tookS
     client.close()
     const after = server.usage()
-    await server.stop()
+    await server.kill('SIGTERM')
     // With three kinds of requests at once, the CPU time of one is unknown.
     const shared = { before: { ...before, cpuMs: null }, after: { ...after, cpuMs: null } }
     const row = (scenario: string, figures: RateFigures): Measurement =>
@@ -75,7 +75,7 @@ export async function measureMixed(size: RunSize): Promise<Measurement[]> {
         ...shared,
         ...cycles,
         busyS: cycles.tookS,
-        details: { stages: server.stages },
+        details: { stages: server.stages() },
       }),
       row('mixed: health', health),
       row('mixed: images', images),

@@ -2,12 +2,11 @@
  * Paths of the project, child processes, and the environment of a measurement.
  */
 import { execFileSync, fork, type ChildProcess } from 'node:child_process'
-import { createServer } from 'node:net'
 import { cpus, totalmem } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { projectDir } from '../test/helpers/project.js'
 
-export const projectDir = dirname(dirname(fileURLToPath(import.meta.url)))
+export { projectDir }
 
 /** Runs a TypeScript file of this folder as a child process with a message channel. */
 export function forkScript(
@@ -54,15 +53,4 @@ function commitName(): string {
   } catch {
     return 'unknown'
   }
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }

@@ -15,8 +15,8 @@ export async function measureStartUp(size: RunSize): Promise<Measurement> {
     const samplesMs: number[] = []
     const rounds = Math.min(startCount, size.cycleCount ?? startCount)
     for (let round = 0; round < rounds; round++) {
-      await server.stop()
-      samplesMs.push(await server.start())
+      await server.kill('SIGTERM')
+      samplesMs.push(await server.timedStart())
     }
     const client = new Client(server)
     const stored = await client.send({ method: 'GET', path: `/v1/scores/${cycle.cycleId}` })

@@ -44,7 +44,7 @@ export async function measureSwap(size: RunSize): Promise<Measurement[]> {
       await run.expectAllStored()
       return { figures, clientBusyShare, after }
     })
-    await server.stop()
+    await server.kill('SIGTERM')
     // CPU time includes the swap, which is not part of a cycle.
     const shared = { clientBusyShare, before: { ...before, cpuMs: null }, after: { ...after, cpuMs: null } }
     const near = figures.rounds.flatMap(({ aMs }) => aMs)
@@ -118,8 +118,7 @@ class SwapRun {
     const next = modelVersions.find((version) => version !== this.#serving) ?? modelVersions[0]
     // The service reads the file once a second; cycles before that are not near the swap.
     let samplesMs = bMs
-    const begun = this.#server.logged(swapBegins).then(() => void (samplesMs = aMs))
-    begun.catch(() => undefined)
+    const begun = this.#server.logged(swapBegins, this.#server.log.length).then(() => void (samplesMs = aMs))
     setRole(this.#modelsDir, 'ACTIVE', next)
     const startedAt = performance.now()
     while (this.#serving !== next) {

@@ -17,7 +17,7 @@ import {
   postgresBin,
   until,
 } from '../../test/helpers/journals.js'
-import { freePort } from '../../test/helpers/server-process.js'
+import { freePort } from '../../test/harness/server.js'
 import {
   bytesOf,
   cycleIdAt,

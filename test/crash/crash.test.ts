@@ -5,11 +5,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { Random } from '../harness/rng.js'
-import { freePort, ServerProcess } from '../helpers/server-process.js'
+import { freePort, ServerProcess } from '../harness/server.js'
 import { smallJpeg } from '../harness/jpeg.js'
 import { CrashClient } from '../harness/http.js'
 import { Load } from './load.js'
-import { childrenOf, ended } from '../harness/proc.js'
 import { verifyAgainstUnkilled, verifyOnDisk, verifyOverHttp } from './verify.js'
 
 const killCount = Number(process.env['CRASH_KILLS'] ?? 20)
@@ -83,10 +82,8 @@ async function killDuringStart(server: ServerProcess, random: Random): Promise<v
     () => undefined,
   )
   await Promise.race([listens, delay(random.below(duringStartMsMax))])
-  const children = childrenOf(server.pid!)
-  await server.kill('SIGKILL')
+  await server.killAll()
   await listens
-  await ended(children)
   figures.duringStart++
 }
 
@@ -95,17 +92,15 @@ async function killUnderLoad(server: ServerProcess, load: Load, random: Random):
   const client = new CrashClient(server)
   try {
     await restore(load, client)
-    const children = childrenOf(server.pid!)
-    expect(children.length).toBeGreaterThan(0)
     const killed = new AbortController()
     const working = (async () => {
       while (!killed.signal.aborted) await load.step(client)
     })()
     await Promise.race([working, delay(random.below(underLoadMsMax))])
     killed.abort()
-    await server.kill('SIGKILL')
+    const childCount = await server.killAll()
     await working
-    await ended(children)
+    expect(childCount).toBeGreaterThan(0)
   } finally {
     client.close()
   }

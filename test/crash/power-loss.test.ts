@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openLmdbStore, type CycleContents, type Store } from '../../src/store/index.js'
 import { Random } from '../harness/rng.js'
-import { ServerProcess } from '../helpers/server-process.js'
+import { ServerProcess } from '../harness/server.js'
 import { smallJpeg } from '../harness/jpeg.js'
 import { scratchDir } from '../helpers/servers.js'
 import { CrashClient } from '../harness/http.js'
@@ -84,7 +84,7 @@ async function record(): Promise<{ entries: Entry[]; acknowledgements: Acknowled
       WRITES_LOG: log,
       SYNC_DELAY_US: String(syncDelayUs),
     },
-    dataDir,
+    { dataDir },
   )
   const acknowledgements: Acknowledged[] = []
   const jpegs = await Promise.all(Array.from({ length: 12 }, (_, index) => smallJpeg(20 * index)))

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePort } from '../helpers/server-process.js'
+import { freePort } from '../harness/server.js'
 import { Database, run, user } from './database.js'
 import { Proxy } from './proxy.js'
 

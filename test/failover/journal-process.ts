@@ -2,10 +2,9 @@
  * A server process of an environment with a journal: a real `understudy serve` with a data directory, a model and a clock of its
  * own. The lanes of failover and of Patroni add where it runs.
  */
-import { closeSync, cpSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { projectDir, ServerProcess } from '../helpers/server-process.js'
+import { projectDir, ServerProcess } from '../harness/server.js'
 
 /** Small, with encoders of texts and images. */
 const model = 'example-1'
@@ -20,7 +19,6 @@ export class JournalProcess {
   readonly server: ServerProcess
   /** Milliseconds by which the clock of this process is wrong. */
   clockOffsetMs = 0
-  readonly #clock: number
   #isRunning = false
 
   /** `directory`: of this process alone. `command`: how the program is started. */
@@ -34,9 +32,6 @@ export class JournalProcess {
     mkdirSync(join(directory, 'data'), { recursive: true, mode: 0o700 })
     cpSync(join(projectDir, 'models', model), join(directory, 'models', model), { recursive: true })
     writeFileSync(join(directory, 'models', 'ACTIVE'), `${model}\n`)
-    const clockFile = join(directory, 'clock')
-    this.#clock = openSync(clockFile, 'w')
-    const clock = pathToFileURL(join(projectDir, 'test/soak/server-clock.ts')).href
     this.server = new ServerProcess(
       {
         UNDERSTUDY_LOG_LEVEL: 'info',
@@ -44,12 +39,13 @@ export class JournalProcess {
         UNDERSTUDY_RETAIN_CYCLES_DAYS: '0',
         UNDERSTUDY_RETAIN_IMAGES_DAYS: '0',
         UNDERSTUDY_RETAIN_OUTCOMES_DAYS: '0',
-        SOAK_CLOCK_FILE: clockFile,
-        NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import ${clock}`,
         ...env,
       },
-      join(directory, 'data'),
-      command,
+      {
+        dataDir: join(directory, 'data'),
+        preloads: ['clock'],
+        ...(command === undefined ? {} : { command }),
+      },
     )
   }
 
@@ -59,9 +55,7 @@ export class JournalProcess {
 
   /** Sets the clock of the process, apart from its error. */
   set timeMs(ms: number) {
-    const bytes = Buffer.alloc(8)
-    bytes.writeDoubleLE(ms + this.clockOffsetMs)
-    writeSync(this.#clock, bytes, 0, bytes.length, 0)
+    this.server.setClock(ms + this.clockOffsetMs)
   }
 
   /** Resolves when it listens. While the database is not reachable startup fails and is retried, as by systemd. */
@@ -92,7 +86,7 @@ export class JournalProcess {
   /** Ends it as the loss of its machine does. */
   async kill(): Promise<void> {
     this.#isRunning = false
-    await this.server.kill('SIGKILL')
+    await this.server.killAll()
   }
 
   /** As a load balancer sees it: by `/readyz` of the admin listener at this address. */
@@ -106,9 +100,5 @@ export class JournalProcess {
     } catch {
       return null
     }
-  }
-
-  protected closeClock(): void {
-    closeSync(this.#clock)
   }
 }

@@ -4,8 +4,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { childrenOf, ended } from '../harness/proc.js'
-import { freePort } from '../helpers/server-process.js'
+import { childrenOf } from '../harness/proc.js'
+import { freePort } from '../harness/server.js'
 import type { Database } from './database.js'
 import { JournalProcess, type Role } from './journal-process.js'
 import { Proxy } from './proxy.js'
@@ -50,10 +50,8 @@ export class Service extends JournalProcess {
 
   /** Ends it and its children at the same time. */
   override async kill(): Promise<void> {
-    const children = childrenOf(this.server.pid!)
     this.thaw()
     await super.kill()
-    await ended(children)
   }
 
   /** Stops all of its processes without ending them, until `thaw`. */
@@ -88,7 +86,6 @@ export class Service extends JournalProcess {
     this.thaw()
     await this.server.dispose()
     for (const link of this.links) link.close()
-    this.closeClock()
     rmSync(this.#directory, { recursive: true, force: true })
   }
 }

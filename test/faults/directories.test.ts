@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { compileShim, shimImpossible } from '../crash/shim.js'
 import { cycleBody } from '../helpers/bodies.js'
-import { executable, projectDir, ServerProcess } from '../helpers/server-process.js'
+import { executable, projectDir, ServerProcess } from '../harness/server.js'
 import { ended, scratchDir } from '../helpers/servers.js'
 
 type ErrorName = 'EINVAL' | 'EPERM' | 'EOPNOTSUPP' | 'EIO'
@@ -44,7 +44,7 @@ describe.skipIf(shimImpossible).each(['EINVAL', 'EPERM', 'EOPNOTSUPP'] as const)
         join(parent, 'copy'),
         join(parent, 'restored'),
       ]
-      const server = ended(new ServerProcess(fault(name), dataDir))
+      const server = ended(new ServerProcess(fault(name), { dataDir }))
       await server.start()
       expect((await server.postCycle(cycleBody(0))).status).toBe(200)
       expect([warningCount(server.log, dataDir), warningCount(server.log, parent)]).toEqual([1, 1])

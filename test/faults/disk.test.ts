@@ -19,8 +19,8 @@ import { compileShim, shimImpossible } from '../crash/shim.js'
 import { verifyOnDisk, verifyOverHttp } from '../crash/verify.js'
 import { Random } from '../harness/rng.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import type { Reply } from '../helpers/called-server.js'
-import { executable, ServerProcess } from '../helpers/server-process.js'
+import type { Reply } from '../harness/http.js'
+import { executable, ServerProcess } from '../harness/server.js'
 import { journalUrl, newEnvironment, postgresBin } from '../helpers/journals.js'
 import { smallJpeg } from '../harness/jpeg.js'
 import { ended, scratchDir } from '../helpers/servers.js'
@@ -58,7 +58,7 @@ async function startFaulty(): Promise<FaultyServer> {
       WATCHED_FILE: join(dataDir, 'understudy.mdb'),
       FAULT_FILE: faultFile,
     },
-    dataDir,
+    { dataDir },
   )
   ended(server)
   onTestFailed(() => console.log(`the end of the server's log:\n${server.log.slice(-8000)}`))
@@ -220,7 +220,7 @@ test.skipIf(!mountable())(
   'a full disk gives 503 until there is room, and then the same cycle is taken without a restart (needs root)',
   async () => {
     const dataDir = smallDisk('size=4m')
-    const server = new ServerProcess({}, dataDir)
+    const server = new ServerProcess({}, { dataDir })
     onTestFinished(async () => {
       await server.kill('SIGKILL')
     })
@@ -257,7 +257,7 @@ test.skipIf(!mountable())(
     rmSync(lockPath)
     const filler = join(dataDir, 'filler')
     expect(() => writeFileSync(filler, new Uint8Array(1024 * 1024))).toThrow('ENOSPC')
-    await expect(new ServerProcess({}, dataDir).start()).rejects.toThrow(
+    await expect(new ServerProcess({}, { dataDir }).start()).rejects.toThrow(
       `${lockPath} cannot be created or written: ENOSPC: no space left on device`,
     )
     const verify = () => spawnSync(executable, ['verify', '--data-dir', dataDir], { encoding: 'utf8' })
@@ -282,7 +282,7 @@ test.skipIf(!mountable())(
     expect(() => writeFileSync(filler, new Uint8Array(1024 * 1024))).toThrow('ENOSPC')
     for (const length of [0, size]) {
       truncateSync(lockPath, length)
-      await expect(new ServerProcess({}, dataDir).start()).rejects.toThrow(
+      await expect(new ServerProcess({}, { dataDir }).start()).rejects.toThrow(
         `${lockPath} has no room on its disk: 0 bytes are free`,
       )
       const { stdout } = spawnSync(executable, ['verify', '--data-dir', dataDir], { encoding: 'utf8' })
@@ -298,7 +298,7 @@ test.skipIf(!mountable())(
   'a disk without room for a new database is reported, and nothing is created (needs root)',
   async () => {
     const dataDir = smallDisk('size=12k')
-    await expect(new ServerProcess({}, dataDir).start()).rejects.toThrow(
+    await expect(new ServerProcess({}, { dataDir }).start()).rejects.toThrow(
       `${dataDir} has no room for a new database: 8192 bytes are free`,
     )
     expect(readdirSync(dataDir)).toEqual(['understudy.lock'])

@@ -24,7 +24,7 @@ import { CrashClient } from '../harness/http.js'
 import { childrenOf, descriptorCount } from '../harness/proc.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { modelsDir } from '../helpers/model-packages.js'
-import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
+import { executable, freePort, type ServerProcess } from '../harness/server.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 const limitable = process.platform === 'linux' && spawnSync('prlimit', ['--version']).error === undefined

@@ -22,7 +22,7 @@ import {
   quiet,
 } from '../helpers/loaded-models.js'
 import { modelsDir, sigmoidGraph, smallGraph, temporaryModelsDir } from '../helpers/model-packages.js'
-import { executable } from '../helpers/server-process.js'
+import { executable } from '../harness/server.js'
 import { started } from '../helpers/servers.js'
 
 const driver = process.env.VK_DRIVER_FILES ?? ''

@@ -4,7 +4,9 @@
  */
 import http from 'node:http'
 import https from 'node:https'
-import type { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
+
+const rawMsMax = 30_000
 
 /** Port and API key of a server. */
 export interface Address {
@@ -19,12 +21,32 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Reply {
+export class Reply {
   readonly status: number
   readonly headers: http.IncomingHttpHeaders
   readonly body: Buffer
   /** Time from the call to the last byte of its response. */
   readonly tookMs: number
+
+  constructor(response: http.IncomingMessage, body: Buffer, tookMs: number) {
+    this.status = response.statusCode ?? 0
+    this.headers = response.headers
+    this.body = body
+    this.tookMs = tookMs
+  }
+
+  get text(): string {
+    return this.body.toString()
+  }
+
+  /** Undefined if the body is not JSON. */
+  get json(): unknown {
+    try {
+      return JSON.parse(this.text) as unknown
+    } catch {
+      return undefined
+    }
+  }
 }
 
 /** Resolves with any status. Rejects if no whole response arrives. Over TLS if `options` has a `ca`. */
@@ -40,8 +62,7 @@ export function send(options: https.RequestOptions, body?: Uint8Array | string):
       response.on('error', reject)
       response.on('end', () => {
         const tookMs = performance.now() - startedAt
-        const { statusCode: status = 0, headers } = response
-        resolve({ status, headers, body: Buffer.concat(chunks), tookMs })
+        resolve(new Reply(response, Buffer.concat(chunks), tookMs))
       })
     })
     sent.on('error', reject)
@@ -108,4 +129,58 @@ export function head(server: Pick<Address, 'key'>, line: string, ...headers: str
 /** The bytes of the first read. */
 export function firstBytes(socket: Socket): Promise<string> {
   return new Promise((resolve) => socket.once('data', (data: Buffer) => resolve(data.toString())))
+}
+
+/** Opens a connection whose errors are ignored. */
+export function open({ port }: Pick<Address, 'port'>): Socket {
+  return connect(port, '127.0.0.1').on('error', () => undefined)
+}
+
+export interface RawExchange {
+  /** Whether nothing more is expected after what has been received. */
+  readonly done: (received: string) => boolean
+  /**
+   * Closes the sending side after this time: a server that waits for more bytes then closes the connection, instead of both
+   * waiting for the other.
+   */
+  readonly halfCloseMs?: number
+}
+
+/** Sends bytes on a new connection. Resolves with all bytes received when it ends, when `done`, or after half a minute. */
+export function sendRaw(
+  server: Pick<Address, 'port'>,
+  bytes: Uint8Array | string,
+  { done, halfCloseMs }: RawExchange,
+): Promise<string> {
+  const socket = open(server)
+  let received = ''
+  return new Promise((resolve) => {
+    const end = (): void => {
+      for (const timer of timers) clearTimeout(timer)
+      socket.destroy()
+      resolve(received)
+    }
+    const timers = [setTimeout(end, rawMsMax)]
+    if (halfCloseMs !== undefined) timers.push(setTimeout(() => socket.end(), halfCloseMs))
+    socket.setEncoding('latin1')
+    socket.on('data', (text: string) => {
+      received += text
+      if (done(received)) end()
+    })
+    socket.on('close', end)
+    socket.write(bytes)
+  })
+}
+
+/** Status codes of the responses in the bytes that a connection has received. */
+export function statuses(received: string): number[] {
+  return [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
+}
+
+/** For `done` of `sendRaw`: one complete response of the service, or one of uWebSockets.js itself before it closes. */
+export function isCompleteResponse(received: string): boolean {
+  const headEnd = received.indexOf('\r\n\r\n')
+  if (headEnd < 0) return false
+  const length = /\r\ncontent-length: (\d+)/i.exec(received.slice(0, headEnd))?.[1]
+  return length !== undefined && received.length >= headEnd + 4 + Number(length)
 }

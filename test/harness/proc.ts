@@ -80,6 +80,24 @@ export function descriptorCount(pid: number): number | null {
   }
 }
 
+/** Resources of a process; zeros without /proc. */
+export interface Resources {
+  readonly descriptors: number
+  readonly rssMib: number
+  /** Without the pages of files: the kernel keeps as many pages of the data file as memory allows. */
+  readonly privateMib: number
+  readonly rssPeakMib: number
+}
+
+export function resourcesOf(pid: number): Resources {
+  return {
+    descriptors: descriptorCount(pid) ?? 0,
+    rssMib: memoryMib(pid, 'VmRSS') ?? 0,
+    privateMib: memoryMib(pid, 'RssAnon') ?? 0,
+    rssPeakMib: memoryMib(pid, 'VmHWM') ?? 0,
+  }
+}
+
 interface Stat extends Process {
   readonly state: string
   readonly parent: number

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import axe from 'axe-core'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
-import { freePort, projectDir, ServerProcess } from './server-process.js'
+import { freePort, projectDir, ServerProcess } from '../harness/server.js'
 
 /** That of Debian, or the one that a developer names. */
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium'

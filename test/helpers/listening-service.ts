@@ -15,7 +15,7 @@ import { RequestHandler } from '../../src/server/request-handler.js'
 import type { Settings } from '../../src/settings/index.js'
 import { createMemoryStore } from '../../src/store/index.js'
 import { cycleMs } from './bodies.js'
-import { CalledServer } from './called-server.js'
+import { CalledServer } from '../harness/called-server.js'
 import { FakeModel } from './fake-model.js'
 
 export class ListeningService extends CalledServer {

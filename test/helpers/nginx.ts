@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { childrenOf, commandOf } from '../harness/proc.js'
-import { freePort, projectDir } from './server-process.js'
+import { freePort, projectDir } from '../harness/server.js'
 import { makeTlsFiles, opensslMissing } from './tls-files.js'
 
 export const nginxMissing = spawnSync('nginx', ['-v']).error !== undefined || opensslMissing

@@ -7,7 +7,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePort } from './server-process.js'
+import { freePort } from '../harness/server.js'
 
 const user = 'postgres'
 const isRoot = process.getuid?.() === 0

@@ -6,7 +6,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { appendFileSync, chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from './server-process.js'
+import { freePort } from '../harness/server.js'
 
 const versionsDir = '/usr/lib/postgresql'
 const user = 'postgres'

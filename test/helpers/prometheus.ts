@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePort, projectDir } from './server-process.js'
+import { freePort, projectDir } from '../harness/server.js'
 
 export const prometheusMissing = ['prometheus', 'prometheus-alertmanager'].some(
   (program) => spawnSync(program, ['--version']).error !== undefined,

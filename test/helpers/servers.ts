@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach } from 'vitest'
-import { ServerProcess } from './server-process.js'
+import { ServerProcess } from '../harness/server.js'
 
 const servers: ServerProcess[] = []
 const scratch: string[] = []

@@ -20,8 +20,8 @@ import {
 } from './contents.js'
 import { ambiguousShapes, servedAfter } from './framing.js'
 import { deceptiveImages, segmentedImages, type DeceptiveImage } from './images.js'
-import type { LoopDelay } from './loop-delay.js'
-import { Target } from './target.js'
+import type { LoopDelay } from '../harness/loop-delay.js'
+import { ServerProcess } from '../harness/server.js'
 import { watchHealth, type HealthFigures } from './watch-health.js'
 
 export interface AttackOptions {
@@ -67,24 +67,25 @@ function lowerPriority(): void {
 
 /** Calls `print` after each attack. */
 export async function runAttacks(size: AttackOptions, print: (line: string) => void): Promise<AttackResult> {
-  const target = await new Target({
-    UNDERSTUDY_BODY_READ_MS_MAX: '8000',
-  }).start()
+  const server = await new ServerProcess(
+    { UNDERSTUDY_BODY_READ_MS_MAX: '8000' },
+    { preloads: ['loopDelay'] },
+  ).start()
   const violations: string[] = []
   const figures: string[] = []
   const health = new Map<string, HealthFigures>()
   const attack = async (name: string, run: () => Promise<string>): Promise<LoopDelay | null> => {
     if (size.only?.includes(name) === false) return null
     let figure = ''
-    await target.loopDelay() // Starts a new measurement.
-    const watched = await watchHealth(target.port, async () => {
+    await server.loopDelay() // Starts a new measurement.
+    const watched = await watchHealth(server.port, async () => {
       const until = performance.now() + size.secondsMin * 1000
       do figure = await run()
       while (performance.now() < until)
     })
     health.set(name, watched)
     if (watched.failureCount > 0) violations.push(`${name}: health failed ${watched.failureCount} times`)
-    const loop = await target.loopDelay()
+    const loop = await server.loopDelay()
     const ms = (p99Ms: number, maxMs: number): string =>
       `p99 ${p99Ms.toFixed(1)} ms, max ${maxMs.toFixed(1)} ms`
     const line = [
@@ -105,61 +106,61 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
       const headers = { 'Content-Type': 'image/jpeg' }
       return { name, allowed, call: { method: 'PUT', path, body: bytes, headers } }
     })
-    note(await callViolations(target, calls))
+    note(await callViolations(server, calls))
     return `${jpegs.length} images`
   }
   let round = 0
   const note = (found: readonly string[]): void => void violations.push(...found)
   try {
-    const pid = target.server.pid
-    const before = target.resources()
+    const pid = server.pid
+    const before = server.resources()
 
     if (size.heavy) lowerPriority()
 
     await attack('slow heads and bodies', async () => {
-      const slow = await slowConnections(target, size.slow, size.slowSecondsMax)
+      const slow = await slowConnections(server, size.slow, size.slowSecondsMax)
       if (slow.acceptedCount < size.slow)
         note([`slow connections: only ${slow.acceptedCount} of ${size.slow} were accepted`])
       if (slow.cut < size.slow) note([`slow connections: ${size.slow - slow.cut} were never closed`])
       return `${slow.acceptedCount} connections accepted, all ended after ${slow.secondsUntilLast.toFixed(0)} s`
     })
     await attack('aborted uploads', async () => {
-      await withIdleConnections(target, 100, () => abortedUploads(target, size.aborted))
+      await withIdleConnections(server, 100, () => abortedUploads(server, size.aborted))
       return `${size.aborted} uploads`
     })
     await attack('endless bodies', async () => {
-      const responses = await endlessBodies(target, size.endless)
+      const responses = await endlessBodies(server, size.endless)
       if (responses.some((status) => status !== 413 && status !== 503))
         note([`endless bodies got ${[...new Set(responses)].join(', ')}`])
       return `${size.endless} bodies, ${responses.length} responses`
     })
     await attack('bodies', async () => {
       const bodies = hostileBodies(size.heavy)
-      note(await callViolations(target, bodies))
+      note(await callViolations(server, bodies))
       return `${bodies.length} kinds in parallel`
     })
     await attack('floods of headers', async () => {
-      note(await headFloodViolations(target))
+      note(await headFloodViolations(server))
       return '6 kinds'
     })
     await attack('pipelining', async () => {
-      const responses = await pipelined(target, size.pipelines, size.pipelined)
+      const responses = await pipelined(server, size.pipelines, size.pipelined)
       // A connection may be closed instead (docs/contract.md, HTTP).
       if (responses.some((count) => count > size.pipelined))
         note([`pipelined: ${responses.join(', ')} responses`])
       return `${size.pipelines} × ${size.pipelined} requests`
     })
     await attack('smuggling', async () => {
-      note((await servedAfter(target, ++round)).map((name) => `served after ${name}`))
+      note((await servedAfter(server, ++round)).map((name) => `served after ${name}`))
       return `${ambiguousShapes.length} shapes`
     })
     await attack('gallery ids', async () => {
-      note(await galleryViolations(target, ++round))
+      note(await galleryViolations(server, ++round))
       return 'paths and JSON'
     })
     await attack('unread responses', async () => {
       const count = size.heavy ? 200 : 20
-      await unreadResponses(target, count)
+      await unreadResponses(server, count)
       return `${count} large responses that are not read`
     })
     await attack('images', async () => upload(await deceptiveImages()))
@@ -168,33 +169,33 @@ export async function runAttacks(size: AttackOptions, print: (line: string) => v
       note([`images of many segments: the event loop computed for ${loop.workMaxMs.toFixed(0)} ms`])
     await attack('wrong keys', async () => {
       const guesses = Array.from({ length: size.wrongKeys }, (_, number) =>
-        target.server.call({ path: '/v1/weights', key: `guess-${number}` }).then(
+        server.call({ path: '/v1/weights', key: `guess-${number}` }).then(
           ({ status }) => status,
           () => 0,
         ),
       )
-      const right = await target.server.call({ path: '/v1/weights' })
+      const right = await server.call({ path: '/v1/weights' })
       if (right.status !== 200) note([`during wrong keys the valid key got ${right.status}`])
       const responses = await Promise.all(guesses)
       if (responses.some((status) => status !== 401)) note(['a wrong key did not get 401'])
       return `${size.wrongKeys} guesses`
     })
 
-    const peak = target.resources()
-    const fell = await target.waitForDescriptors(before.descriptors + descriptorSlack)
-    const after = target.resources()
+    const peak = server.resources()
+    const fell = await server.waitForDescriptors(before.descriptors + descriptorSlack)
+    const after = server.resources()
     if (!fell) note([`descriptors: ${before.descriptors} before, ${after.descriptors} after`])
     if (peak.rssPeakMib > before.rssMib + rssGrowthMibMax)
       note([`memory: ${before.rssMib.toFixed(0)} MiB before, at most ${peak.rssPeakMib.toFixed(0)}`])
-    if (target.server.pid !== pid || pid === undefined) note(['the server process was replaced'])
-    if (/"status":500|"level":50/.test(target.server.log))
-      note([`the log has an error: ${/.*("status":500|"level":50).*/.exec(target.server.log)?.[0] ?? ''}`])
+    if (server.pid !== pid || pid === undefined) note(['the server process was replaced'])
+    if (/"status":500|"level":50/.test(server.log))
+      note([`the log has an error: ${/.*("status":500|"level":50).*/.exec(server.log)?.[0] ?? ''}`])
     const line = `descriptors ${before.descriptors} before, ${after.descriptors} after; memory ${before.rssMib.toFixed(0)} MiB before, ${after.rssMib.toFixed(0)} after, ${after.privateMib.toFixed(0)} of it without pages of files, ${peak.rssPeakMib.toFixed(0)} at most`
     figures.push(line)
     print(line)
-    if ((await target.server.kill('SIGTERM')) !== 0) note(['the server exited with an error'])
+    if ((await server.kill('SIGTERM')) !== 0) note(['the server exited with an error'])
   } finally {
-    await target.dispose()
+    await server.dispose()
   }
   return { violations, figures, health }
 }

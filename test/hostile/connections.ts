@@ -4,7 +4,8 @@
  */
 import type { Socket } from 'node:net'
 import { cycleIdOf, formatInstant } from '../../src/contract/time.js'
-import { statuses, type Target } from './target.js'
+import { head, open, sendRaw, statuses } from '../harness/http.js'
+import type { ServerProcess } from '../harness/server.js'
 
 /** Between two bytes of a slow client. */
 const byteIntervalMs = 400
@@ -19,24 +20,24 @@ export interface SlowFigures {
 
 /** Half of the connections send a head byte by byte, half a body, until the server has closed all of them. */
 export async function slowConnections(
-  target: Target,
+  server: ServerProcess,
   count: number,
   secondsMax: number,
 ): Promise<SlowFigures> {
   const startedAt = performance.now()
-  const before = target.resources().descriptors
+  const before = server.resources().descriptors
   let cut = 0
   const sockets = Array.from({ length: count }, (_, index) => {
-    const socket = target.open()
+    const socket = open(server)
     socket.once('close', () => cut++)
-    const bodyHead = target.head('POST /v1/cycles', 'Content-Length: 1000000')
+    const bodyHead = head(server, 'POST /v1/cycles', 'Content-Length: 1000000')
     socket.write(index % 2 === 0 ? 'GET /v1/weights HTTP/1.1\r\nX-Slow: ' : bodyHead)
     return socket
   })
   let acceptedCount = 0
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => {
-      acceptedCount = Math.max(acceptedCount, target.resources().descriptors - before)
+      acceptedCount = Math.max(acceptedCount, server.resources().descriptors - before)
       for (const socket of sockets) if (!socket.destroyed) socket.write('x')
       if (cut < count && performance.now() - startedAt < secondsMax * 1000) return
       clearInterval(timer)
@@ -50,15 +51,15 @@ export async function slowConnections(
 }
 
 /** Uploads of images and cycles that break off in the middle, a few at a time. */
-export async function abortedUploads(target: Target, count: number): Promise<void> {
+export async function abortedUploads(server: ServerProcess, count: number): Promise<void> {
   const piece = Buffer.alloc(48 * 1024, 0xff)
   const abort = (number: number): Promise<void> =>
     new Promise((resolve) => {
-      const socket = target.open()
+      const socket = open(server)
       const line = number % 2 === 0 ? 'POST /v1/cycles' : `PUT /v1/images/aborted/${number}/01`
       const type = number % 2 === 0 ? 'application/json' : 'image/jpeg'
       socket.once('close', () => resolve())
-      socket.write(target.head(line, `Content-Type: ${type}`, 'Content-Length: 4000000'))
+      socket.write(head(server, line, `Content-Type: ${type}`, 'Content-Length: 4000000'))
       socket.write(piece, () => (number % 3 === 0 ? socket.resetAndDestroy() : socket.destroy()))
     })
   for (let sent = 0; sent < count; sent += 16)
@@ -66,11 +67,11 @@ export async function abortedUploads(target: Target, count: number): Promise<voi
 }
 
 /** Chunks without end: resolves with the statuses of the responses when the server has closed every connection. */
-export async function endlessBodies(target: Target, count: number): Promise<number[]> {
+export async function endlessBodies(server: ServerProcess, count: number): Promise<number[]> {
   const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, ' '), Buffer.from('\r\n')])
   const endless = (path: string): Promise<number[]> =>
     new Promise((resolve) => {
-      const socket = target.open()
+      const socket = open(server)
       let received = ''
       const sendMore = (): void => {
         while (!socket.destroyed && socket.write(chunk));
@@ -87,7 +88,7 @@ export async function endlessBodies(target: Target, count: number): Promise<numb
         end()
       })
       socket.on('close', end)
-      socket.write(target.head(path, 'Content-Type: image/jpeg', 'Transfer-Encoding: chunked'))
+      socket.write(head(server, path, 'Content-Type: image/jpeg', 'Transfer-Encoding: chunked'))
       sendMore()
     })
   const paths = ['PUT /v1/images/endless/1/01', 'PUT /v1/images/endless/2/01']
@@ -96,19 +97,23 @@ export async function endlessBodies(target: Target, count: number): Promise<numb
 }
 
 /** Requests sent in advance, on several connections; resolves with the number of responses on each. */
-export async function pipelined(target: Target, connections: number, requests: number): Promise<number[]> {
-  const bytes = target.head('GET /v1/health').repeat(requests)
+export async function pipelined(
+  server: ServerProcess,
+  connections: number,
+  requests: number,
+): Promise<number[]> {
+  const bytes = head(server, 'GET /v1/health').repeat(requests)
   const answers = (received: string): number => received.split('HTTP/1.1 200 ').length - 1
   const all = await Promise.all(
     Array.from({ length: connections }, () =>
-      target.sendRaw(bytes, (received) => received.endsWith('}') && answers(received) >= requests),
+      sendRaw(server, bytes, { done: (received) => received.endsWith('}') && answers(received) >= requests }),
     ),
   )
   return all.map(answers)
 }
 
 /** Requests a response of about 8 MB on several connections and does not read it. */
-export async function unreadResponses(target: Target, count: number): Promise<void> {
+export async function unreadResponses(server: ServerProcess, count: number): Promise<void> {
   // Earlier than the cycles of all other attacks, so a late cycle does not change them.
   const ms = Date.UTC(2024, 1, 1, 15)
   const at = formatInstant(ms - 20_000)
@@ -125,11 +130,11 @@ export async function unreadResponses(target: Target, count: number): Promise<vo
   }))
   const none = { candidates: [], candidate_scores: [], removals: [] }
   const cycle = { cycle_id: cycleIdOf(ms), cycle_time: formatInstant(ms), engagement: rows, ...none }
-  const stored = await target.server.postCycle(cycle)
+  const stored = await server.postCycle(cycle)
   if (stored.status !== 200) throw new Error(`the large cycle got ${stored.status}`)
   const sockets = Array.from({ length: count }, () => {
-    const socket = target.open()
-    socket.write(target.head(`GET /v1/scores/${cycle.cycle_id}`))
+    const socket = open(server)
+    socket.write(head(server, `GET /v1/scores/${cycle.cycle_id}`))
     return socket
   })
   await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('readable', resolve))))
@@ -138,11 +143,11 @@ export async function unreadResponses(target: Target, count: number): Promise<vo
 
 /** Connections that are opened and left, for as long as `during` takes. */
 export async function withIdleConnections(
-  target: Target,
+  server: ServerProcess,
   count: number,
   during: () => Promise<void>,
 ): Promise<void> {
-  const sockets: Socket[] = Array.from({ length: count }, () => target.open())
+  const sockets: Socket[] = Array.from({ length: count }, () => open(server))
   try {
     await during()
   } finally {

@@ -4,14 +4,15 @@
  */
 import { gzipSync } from 'node:zlib'
 import { mebibyte } from '../../src/base/index.js'
-import type { Call } from '../helpers/called-server.js'
+import type { ApiCall } from '../harness/called-server.js'
 import { cycleOf } from './bodies.js'
 import { smallJpeg } from '../harness/jpeg.js'
-import { isCompleteResponse, statuses, type Target } from './target.js'
+import { head, isCompleteResponse, sendRaw, statuses } from '../harness/http.js'
+import type { ServerProcess } from '../harness/server.js'
 
 export interface HostileCall {
   readonly name: string
-  readonly call: Call
+  readonly call: ApiCall
   readonly allowed: readonly number[]
 }
 
@@ -127,11 +128,11 @@ export const galleryTricks: readonly (readonly [segment: string, allowed: readon
 ]
 
 /** Sends an image to every path. Returns the responses that are not allowed; a 409 means that two paths have one key. */
-export async function galleryViolations(target: Target, round: number): Promise<string[]> {
+export async function galleryViolations(server: ServerProcess, round: number): Promise<string[]> {
   const violations: string[] = []
   for (const [number, [segment, allowed]] of galleryTricks.entries()) {
     const body = await smallJpeg(number)
-    const reply = await target.server.call({
+    const reply = await server.call({
       method: 'PUT',
       path: `/v1/images/${segment}/${round}/01`,
       body,
@@ -143,7 +144,7 @@ export async function galleryViolations(target: Target, round: number): Promise<
   const escapes = ['\\ud800', '\\udc00a', '\\u0000', '\\u202e', '\\uffff', '__proto__', '\\u0041']
   for (const [number, escape] of escapes.entries()) {
     const body = JSON.stringify(cycleOf(10 + number, 'GALLERY')).replaceAll('GALLERY', escape)
-    const { status } = await target.server.call({ method: 'POST', path: '/v1/cycles', body, headers: json })
+    const { status } = await server.call({ method: 'POST', path: '/v1/cycles', body, headers: json })
     const allowed = /^\\u(d800|dc00)/.test(escape) ? [400] : [200]
     if (!allowed.includes(status)) violations.push(`gallery ${escape} in JSON: ${status}`)
   }
@@ -151,21 +152,21 @@ export async function galleryViolations(target: Target, round: number): Promise<
 }
 
 /** Sends heads that are too large. Returns those that were served or got no response. */
-export async function headFloodViolations(target: Target): Promise<string[]> {
+export async function headFloodViolations(server: ServerProcess): Promise<string[]> {
   const floods: readonly (readonly [name: string, head: string])[] = [
     [
       'ten thousand headers',
-      target.head('GET /v1/weights', ...Array.from({ length: 10_000 }, (_, n) => `X-${n}: a`)),
+      head(server, 'GET /v1/weights', ...Array.from({ length: 10_000 }, (_, n) => `X-${n}: a`)),
     ],
-    ['a header of a megabyte', target.head('GET /v1/weights', `X-Long: ${'a'.repeat(mebibyte)}`)],
-    ['a path of a megabyte', target.head(`GET /v1/scores/${'a'.repeat(mebibyte)}`)],
-    ['a method of a megabyte', target.head(`${'G'.repeat(mebibyte)} /v1/health`)],
+    ['a header of a megabyte', head(server, 'GET /v1/weights', `X-Long: ${'a'.repeat(mebibyte)}`)],
+    ['a path of a megabyte', head(server, `GET /v1/scores/${'a'.repeat(mebibyte)}`)],
+    ['a method of a megabyte', head(server, `${'G'.repeat(mebibyte)} /v1/health`)],
     ['a head without end', `GET /v1/weights HTTP/1.1\r\n${'X: a\r\n'.repeat(200_000)}`],
     ['a name without end', `GET /v1/weights HTTP/1.1\r\n${'X'.repeat(mebibyte)}`],
   ]
   const violations: string[] = []
   for (const [name, head] of floods) {
-    const received = await target.sendRaw(head, isCompleteResponse)
+    const received = await sendRaw(server, head, { done: isCompleteResponse })
     if (statuses(received).some((status) => status < 400 || status === 500))
       violations.push(`${name}: ${received.slice(0, 60)}`)
   }
@@ -173,10 +174,13 @@ export async function headFloodViolations(target: Target): Promise<string[]> {
 }
 
 /** Sends calls in parallel. Returns those with a response that is not allowed. */
-export async function callViolations(target: Target, calls: readonly HostileCall[]): Promise<string[]> {
+export async function callViolations(
+  server: ServerProcess,
+  calls: readonly HostileCall[],
+): Promise<string[]> {
   const violations = await Promise.all(
     calls.map(async ({ name, call, allowed }) => {
-      const reply = await target.server.call(call).catch((error: unknown) => String(error))
+      const reply = await server.call(call).catch((error: unknown) => String(error))
       if (typeof reply === 'string') return [`${name}: ${reply}`]
       const isWellFormed =
         reply.status < 400 || (reply.json as { error?: unknown } | undefined)?.error !== undefined

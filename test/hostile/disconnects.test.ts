@@ -7,10 +7,10 @@ import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { memoryMib } from '../harness/proc.js'
 import { heldBytesKinds, heldCallsKinds } from '../../src/server/held-resources.js'
-import { adminTokenOf, callAdmin } from '../helpers/admin-calls.js'
+import { send } from '../harness/http.js'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { smallJpeg } from '../harness/jpeg.js'
-import { freePort, type ServerProcess } from '../helpers/server-process.js'
+import { freePort, type ServerProcess } from '../harness/server.js'
 import { started } from '../helpers/servers.js'
 
 const bodiesBytesMax = 64 * 1024 * 1024
@@ -22,9 +22,9 @@ async function startedWithGauges(): Promise<{ server: ServerProcess; gauges: () 
     UNDERSTUDY_ADMIN_PORT: String(port),
     UNDERSTUDY_BODIES_BYTES_MAX: String(bodiesBytesMax),
   })
-  const headers = { authorization: `Bearer ${adminTokenOf(server)}` }
+  const headers = { authorization: `Bearer ${server.adminToken}` }
   const gauges = async (): Promise<string[]> => {
-    const { text } = await callAdmin({ port, path: '/metrics', headers })
+    const { text } = await send({ port, path: '/metrics', headers })
     return text.match(/^understudy_(body_bytes|calls)_held\{.*$/gm) ?? []
   }
   return { server, gauges }

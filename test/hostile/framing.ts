@@ -2,18 +2,19 @@
  * Requests with an ambiguous end (request smuggling), and heads that no client sends. After
  * each follows another request, which must not be served.
  */
-import type { Target } from './target.js'
+import { head, open } from '../harness/http.js'
+import type { ServerProcess } from '../harness/server.js'
 
 /** Shapes: head lines after the request line, and the bytes after the head up to the smuggled request. */
 interface Shape {
   readonly name: string
-  readonly bytes: (target: Target, smuggled: string) => string
+  readonly bytes: (server: ServerProcess, smuggled: string) => string
 }
 
 const chunkedEnd = '0\r\n\r\n'
 
 function post(name: string, headers: readonly string[], body: (smuggled: string) => string): Shape {
-  return { name, bytes: (target, smuggled) => target.head('POST /v1/cycles', ...headers) + body(smuggled) }
+  return { name, bytes: (server, smuggled) => head(server, 'POST /v1/cycles', ...headers) + body(smuggled) }
 }
 
 /** Ambiguous: what follows must not become a request. */
@@ -56,62 +57,65 @@ export const ambiguousShapes: readonly Shape[] = [
   post('a chunk size that is not a number', ['Transfer-Encoding: chunked'], (inner) => `zz\r\n\r\n${inner}`),
   {
     name: 'bare line feeds',
-    bytes: (target, inner) =>
-      target.head('POST /v1/cycles', 'Content-Length: 0').replaceAll('\r\n', '\n') + inner,
+    bytes: (server, inner) =>
+      head(server, 'POST /v1/cycles', 'Content-Length: 0').replaceAll('\r\n', '\n') + inner,
   },
   {
     name: 'a bare carriage return in a header',
-    bytes: (target, inner) => target.head('POST /v1/cycles', 'X-A: a\rContent-Length: 0') + inner,
+    bytes: (server, inner) => head(server, 'POST /v1/cycles', 'X-A: a\rContent-Length: 0') + inner,
   },
   {
     name: 'a zero byte in a header',
-    bytes: (target, inner) => target.head('POST /v1/cycles', 'X-A: a\0b', 'Content-Length: 0') + inner,
+    bytes: (server, inner) => head(server, 'POST /v1/cycles', 'X-A: a\0b', 'Content-Length: 0') + inner,
   },
   {
     name: 'a header without a colon',
-    bytes: (target, inner) => target.head('POST /v1/cycles', 'Content-Length 0') + inner,
+    bytes: (server, inner) => head(server, 'POST /v1/cycles', 'Content-Length 0') + inner,
   },
   {
     name: 'a name with a space',
-    bytes: (target, inner) => target.head('POST /v1/cycles', 'Content Length: 0') + inner,
+    bytes: (server, inner) => head(server, 'POST /v1/cycles', 'Content Length: 0') + inner,
   },
   {
     name: 'HTTP/1.0 with chunks',
-    bytes: (target, inner) =>
-      target.head('POST /v1/cycles', 'Transfer-Encoding: chunked').replace('HTTP/1.1', 'HTTP/1.0') +
+    bytes: (server, inner) =>
+      head(server, 'POST /v1/cycles', 'Transfer-Encoding: chunked').replace('HTTP/1.1', 'HTTP/1.0') +
       chunkedEnd +
       inner,
   },
-  { name: 'HTTP/9.9', bytes: (target, inner) => target.head('GET /v1/health').replace('1.1', '9.9') + inner },
+  {
+    name: 'HTTP/9.9',
+    bytes: (server, inner) => head(server, 'GET /v1/health').replace('1.1', '9.9') + inner,
+  },
   {
     name: 'HEAD with two lengths',
-    bytes: (target, inner) =>
-      target.head('HEAD /v1/health', 'Content-Length: 0', 'Content-Length: 5') + inner,
+    bytes: (server, inner) =>
+      head(server, 'HEAD /v1/health', 'Content-Length: 0', 'Content-Length: 5') + inner,
   },
-  { name: 'no host', bytes: (_target, inner) => `GET /v1/health HTTP/1.1\r\n\r\n${inner}` },
+  { name: 'no host', bytes: (_server, inner) => `GET /v1/health HTTP/1.1\r\n\r\n${inner}` },
   {
     name: 'HTTP/2 without an upgrade',
-    bytes: (_target, inner) => `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${inner}`,
+    bytes: (_server, inner) => `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${inner}`,
   },
-  { name: 'TLS to a plain port', bytes: (_target, inner) => `\x16\x03\x01\x02\x00\x01\x00${inner}` },
+  { name: 'TLS to a plain port', bytes: (_server, inner) => `\x16\x03\x01\x02\x00\x01\x00${inner}` },
 ]
 
 /** Sends every shape; returns those after which the smuggled request was served. */
-export async function servedAfter(target: Target, round: number): Promise<string[]> {
+export async function servedAfter(server: ServerProcess, round: number): Promise<string[]> {
   const sockets = await Promise.all(
     ambiguousShapes.map(
       ({ bytes }, index) =>
         new Promise<{ destroy(): void }>((resolve) => {
-          const socket = target.open()
-          const inner = target.head(`GET /v1/smuggled-${round}-${index}-end`)
+          const socket = open(server)
+          const inner = head(server, `GET /v1/smuggled-${round}-${index}-end`)
           socket.once('error', () => resolve(socket))
-          socket.write(Buffer.from(bytes(target, inner), 'latin1'), () => resolve(socket))
+          socket.write(Buffer.from(bytes(server, inner), 'latin1'), () => resolve(socket))
         }),
     ),
   )
-  await target.settle()
+  await server.settle()
   for (const socket of sockets) socket.destroy()
   return ambiguousShapes
-    .filter((_, index) => target.server.log.includes(`/v1/smuggled-${round}-${index}-end`))
+    .filter((_, index) => server.log.includes(`/v1/smuggled-${round}-${index}-end`))
     .map(({ name }) => name)
 }

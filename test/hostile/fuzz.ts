@@ -6,11 +6,14 @@ import fc from 'fast-check'
 import { gzipSync } from 'node:zlib'
 import { cycleOf } from './bodies.js'
 import { validImages } from './images.js'
-import { isCompleteResponse, statuses, type Target } from './target.js'
+import { head, isCompleteResponse, sendRaw, statuses } from '../harness/http.js'
+import type { ServerProcess } from '../harness/server.js'
 
 const allowed = new Set([200, 201, 400, 401, 404, 405, 409, 413, 414, 415, 422, 431, 501, 503, 505])
 
 /** Requests that are sent concurrently. */
+/** Time limit for the response to an incomplete request. */
+const responseMsMax = 200
 const batchMax = 24
 
 /** A change of a JSON value at the place that `path` leads to. Each step is an index modulo the number of members. */
@@ -185,7 +188,7 @@ interface Attempt {
   readonly line: string
 }
 
-function attempts(target: Target, jpegs: readonly Buffer[]): fc.Arbitrary<Attempt> {
+function attempts(server: ServerProcess, jpegs: readonly Buffer[]): fc.Arbitrary<Attempt> {
   const operation = fc.oneof(
     {
       weight: 4,
@@ -221,33 +224,36 @@ function attempts(target: Target, jpegs: readonly Buffer[]): fc.Arbitrary<Attemp
         long: [`Content-Length: ${body.length + 3}`],
       }[kind]
       const coding = packed === plain ? [] : ['Content-Encoding: gzip']
-      const head = target.head(line, `Content-Type: ${type}`, ...coding, ...lengths, ...extra)
+      const requestHead = head(server, line, `Content-Type: ${type}`, ...coding, ...lengths, ...extra)
       const isChunked = kind === 'chunks' || kind === 'both'
       const sent = isChunked
         ? Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')])
         : body
-      return { line: `${line} (${kind})`, bytes: Buffer.concat([Buffer.from(head, 'latin1'), sent]) }
+      return { line: `${line} (${kind})`, bytes: Buffer.concat([Buffer.from(requestHead, 'latin1'), sent]) }
     })
 }
 
 /** Sends requests up to a time or number of runs; throws, with seed and counterexample, at the first wrong response. */
 export async function fuzzHttp(
-  target: Target,
+  server: ServerProcess,
   limits: { seconds: number; runs: number; seed?: number },
 ): Promise<number> {
   let tried = 0
   const jpegs = await validImages()
-  const batch = fc.array(attempts(target, jpegs), { minLength: 1, maxLength: batchMax, size: 'max' })
+  const batch = fc.array(attempts(server, jpegs), { minLength: 1, maxLength: batchMax, size: 'max' })
   const property = fc.asyncProperty(batch, async (requests) => {
     tried += requests.length
     await Promise.all(
       requests.map(async ({ bytes, line }) => {
-        const received = await target.sendRawAndEnd(bytes, isCompleteResponse)
+        const received = await sendRaw(server, bytes, {
+          done: isCompleteResponse,
+          halfCloseMs: responseMsMax,
+        })
         for (const status of statuses(received))
           if (status !== 100 && !allowed.has(status)) throw new Error(`${line} got ${status}`)
       }),
     )
-    const { status } = await target.server.call({ path: '/v1/health' })
+    const { status } = await server.call({ path: '/v1/health' })
     if (status !== 200) throw new Error(`health responded ${status}`)
   })
   await fc.assert(property, {

@@ -2,8 +2,9 @@
  * A client in a separate process, so that the attack does not slow it down: it requests health at a constant rate and
  * returns the durations at the end. `watchHealth` forks it, sends the port, and later the message to stop.
  */
-import http from 'node:http'
+import { Agent } from 'node:http'
 import { constants, setPriority } from 'node:os'
+import { send } from '../harness/http.js'
 
 const everyMs = 20
 const responseMsMax = 10_000
@@ -16,30 +17,21 @@ try {
 }
 
 process.once('message', (port: number) => {
-  const agent = new http.Agent({ keepAlive: true })
+  const agent = new Agent({ keepAlive: true })
   const samplesMs: number[] = []
   let failureCount = 0
   let open = 0
   const requestHealth = (): void => {
-    const startedAt = performance.now()
     open++
-    const request = http.get(
-      { host: '127.0.0.1', port, path: '/v1/health', agent, timeout: responseMsMax },
-      (response) => {
-        response.resume()
-        response.on('end', () => {
-          if (samplesMs.length === 0) process.send?.('ready')
-          if (response.statusCode === 200) samplesMs.push(performance.now() - startedAt)
-          else failureCount++
-          open--
-        })
-      },
-    )
-    request.on('timeout', () => request.destroy(new Error('timeout')))
-    request.on('error', () => {
-      failureCount++
-      open--
-    })
+    const signal = AbortSignal.timeout(responseMsMax)
+    void send({ port, path: '/v1/health', agent, signal })
+      .then(({ status, tookMs }) => {
+        if (samplesMs.length === 0) process.send?.('ready')
+        if (status === 200) samplesMs.push(tookMs)
+        else failureCount++
+      })
+      .catch(() => failureCount++)
+      .finally(() => open--)
   }
   const timer = setInterval(requestHealth, everyMs)
   process.once('message', () => {

@@ -5,7 +5,7 @@ import { imageBytesMax } from '../../src/contract/limits.js'
 import { Random } from '../harness/rng.js'
 import { mutatedImage } from './mutated-images.js'
 import { validImages } from './images.js'
-import type { Target } from './target.js'
+import type { ServerProcess } from '../harness/server.js'
 
 const allowed = new Set([200, 201, 400, 413, 415])
 /** Requests at a time. */
@@ -21,7 +21,7 @@ export interface ImageFuzzFigures {
 
 /** `firstSeed`: of the first image; the others follow. A violation names the seed of its image. */
 export async function fuzzImages(
-  target: Target,
+  server: ServerProcess,
   count: number,
   firstSeed: number,
 ): Promise<ImageFuzzFigures> {
@@ -36,7 +36,7 @@ export async function fuzzImages(
       const seed = next++
       const { mutation, bytes } = mutatedImage(new Random(seed), jpegs)
       const startedAt = performance.now()
-      const reply = await target.server
+      const reply = await server
         .call({
           method: 'PUT',
           path: `/v1/images/mutated/${seed}/01`,

@@ -5,7 +5,7 @@
 import { fuzzHttp } from './fuzz.js'
 import { fuzzImages } from './image-fuzz.js'
 import { runAttacks, rssGrowthMibMax } from './attacks.js'
-import { Target } from './target.js'
+import { ServerProcess } from '../harness/server.js'
 
 /** Limit of the latency of health for other clients during the attacks. */
 const healthP99MsMax = 100
@@ -36,21 +36,21 @@ const imageCount = Number(process.env.HOSTILE_IMAGES ?? 5000)
 const imageSeed = Number(process.env.HOSTILE_IMAGE_SEED ?? 1)
 
 /** Fuzzes a server of its own. Returns the violations; prints the descriptors and memory before and after. */
-async function fuzz(name: string, run: (target: Target) => Promise<string>): Promise<string[]> {
+async function fuzz(name: string, run: (server: ServerProcess) => Promise<string>): Promise<string[]> {
   const violations: string[] = []
-  const target = await new Target().start()
+  const server = await new ServerProcess({}, { preloads: ['loopDelay'] }).start()
   try {
-    const before = target.resources()
+    const before = server.resources()
     const startedAt = performance.now()
-    const figure = await run(target).catch((error: unknown) => {
+    const figure = await run(server).catch((error: unknown) => {
       violations.push(`${name}: ${String(error)}`)
       return 'aborted'
     })
     const seconds = (performance.now() - startedAt) / 1000
-    if (!(await target.waitForDescriptors(before.descriptors + 3)))
+    if (!(await server.waitForDescriptors(before.descriptors + 3)))
       violations.push(`${name}: descriptors leak`)
-    if (/"status":500|"level":50/.test(target.server.log)) violations.push(`${name}: the log has an error`)
-    const after = target.resources()
+    if (/"status":500|"level":50/.test(server.log)) violations.push(`${name}: the log has an error`)
+    const after = server.resources()
     if (after.rssPeakMib > before.rssMib + rssGrowthMibMax) violations.push(`${name}: memory grows`)
     print(
       [
@@ -60,7 +60,7 @@ async function fuzz(name: string, run: (target: Target) => Promise<string>): Pro
       ].join('; '),
     )
   } finally {
-    await target.dispose()
+    await server.dispose()
   }
   return violations
 }
@@ -69,12 +69,12 @@ const fuzzViolations =
   only !== undefined
     ? []
     : [
-        ...(await fuzz('requests', async (target) => {
-          const tried = await fuzzHttp(target, { seconds: fuzzSeconds, runs: 100_000_000 })
+        ...(await fuzz('requests', async (server) => {
+          const tried = await fuzzHttp(server, { seconds: fuzzSeconds, runs: 100_000_000 })
           return `${tried} requests`
         })),
-        ...(await fuzz('images', async (target) => {
-          const { violations, tried, statuses, slowestMs } = await fuzzImages(target, imageCount, imageSeed)
+        ...(await fuzz('images', async (server) => {
+          const { violations, tried, statuses, slowestMs } = await fuzzImages(server, imageCount, imageSeed)
           if (violations.length > 0) throw new Error(violations.join('; '))
           const responses = [...statuses]
             .sort(([a], [b]) => a - b)

@@ -5,7 +5,7 @@
 import { chownSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { executable, projectDir } from '../helpers/server-process.js'
+import { executable, projectDir } from '../harness/server.js'
 import type { Check } from './checks.js'
 import { Container, type ImageConfig } from './container.js'
 import { commandsBelow } from './documents.js'

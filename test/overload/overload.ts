@@ -2,10 +2,10 @@
  * Overload on a real server: its peak rate, and its rate under three times that load, measured alternately, so that other
  * load of the machine affects both; reads run at the same time. Read `overload` first.
  */
-import type { Target } from '../hostile/target.js'
 import { closedLoop, openLoop, quantile, recovery, type Load } from './load.js'
 import { RawClient, type Reply, type RawRequest } from './raw-client.js'
 import { reading, type Traffic } from './traffic.js'
+import type { ServerProcess } from '../harness/server.js'
 
 export interface OverloadSize {
   readonly rounds: number
@@ -51,24 +51,24 @@ const usualExtraMs = 20
 
 /** `reads`: paths of read-only calls, made in turn under overload. */
 export async function overload(
-  target: Target,
+  server: ServerProcess,
   traffic: Traffic,
   size: OverloadSize,
   reads: readonly string[],
 ): Promise<OverloadFigures> {
-  const client = new RawClient(target.port)
+  const client = new RawClient(server.port)
   let next = 0
   const one = (): Promise<Reply> => client.send(traffic.request(next++))
   try {
     for (const request of traffic.first) await expectAccepted(client, request)
     await closedLoop(peakClients, Math.min(warmUpSeconds, size.peakSeconds), one)
-    const before = target.resources().rssMib
+    const before = server.resources().rssMib
     const rounds: Round[] = []
     const replies: Reply[] = []
     const readReplies: Reply[] = []
     let peak = await closedLoop(peakClients, size.peakSeconds, one)
     for (let round = 0; round < size.rounds; round++) {
-      const stop = readContinuously(client, target.server.key, reads, readReplies)
+      const stop = readContinuously(client, server.key, reads, readReplies)
       const { load, ...figures } = await oneOverload(peak, size, one)
       await stop()
       peak = await closedLoop(peakClients, size.peakSeconds, one)
@@ -84,7 +84,7 @@ export async function overload(
       reads: readReplies,
       connections: client.connectionCount,
       sentCount: next,
-      rssMib: { before, after: target.resources().rssMib },
+      rssMib: { before, after: server.resources().rssMib },
     }
   } finally {
     client.destroy()

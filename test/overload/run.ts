@@ -6,12 +6,12 @@
 import { spawnSync } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { childrenOf } from '../harness/proc.js'
-import { Target } from '../hostile/target.js'
 import { sendUntilAccepted, sendAtRate } from './retrying-clients.js'
 import { quantile } from './load.js'
 import { overload, type OverloadFigures } from './overload.js'
 import { RawClient, type Reply } from './raw-client.js'
 import { cycleIdOfNumber, cycleTraffic, imageTraffic, type Traffic } from './traffic.js'
+import { ServerProcess } from '../harness/server.js'
 
 const size = {
   rounds: Number(process.env['OVERLOAD_ROUNDS'] ?? 11),
@@ -27,13 +27,13 @@ const recoveryMsMax = 1000
 const readMsMax = 250
 
 const violations: string[] = []
-const target = await new Target().start()
-pin(target.server.pid ?? 0)
+const server = await new ServerProcess().start()
+pin(server.pid ?? 0)
 try {
-  const cycles = cycleTraffic(target.server.key, pendingCount)
+  const cycles = cycleTraffic(server.key, pendingCount)
   const reads = ['/v1/health', `/v1/scores/${cycleIdOfNumber(0)}`]
-  for (const traffic of [cycles, await imageTraffic(target.server.key)]) {
-    const figures = await overload(target, traffic, size, reads)
+  for (const traffic of [cycles, await imageTraffic(server.key)]) {
+    const figures = await overload(server, traffic, size, reads)
     checkRules(figures)
     await checkRetries(
       traffic,
@@ -45,7 +45,7 @@ try {
     )
   }
 } finally {
-  await target.dispose()
+  await server.dispose()
 }
 for (const violation of violations) console.log(`VIOLATION ${violation}`)
 console.log(violations.length === 0 ? 'no violations' : `${violations.length} violations`)
@@ -120,7 +120,7 @@ function checkRules({
 }
 
 async function checkRetries(traffic: Traffic, peak: number, firstNumber: number): Promise<void> {
-  const client = new RawClient(target.port)
+  const client = new RawClient(server.port)
   let next = firstNumber
   try {
     const { factor, seconds } = retrying

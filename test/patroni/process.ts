@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path'
 import { JournalProcess, type Role } from '../failover/journal-process.js'
-import { executable } from '../helpers/server-process.js'
+import { executable } from '../harness/server.js'
 import { Machine } from './machine.js'
 
 export class Process extends JournalProcess {
@@ -39,6 +39,6 @@ export class Process extends JournalProcess {
 
   async dispose(): Promise<void> {
     await this.kill()
-    this.closeClock()
+    await this.server.dispose()
   }
 }

@@ -72,7 +72,7 @@ export class SoakClient {
 
   /** `startAtMs`: start of the simulated time, a cycle boundary. */
   constructor(target: SoakTarget, options: SoakOptions, baseImages: BaseImages, startAtMs: number) {
-    const url = `http://127.0.0.1:${target.port}`
+    const url = `http://127.0.0.1:${target.server.port}`
     this.#target = target
     this.#options = options
     this.#api = new Api({ url, apiKey: target.server.key, retryTimeoutMs })

@@ -44,9 +44,9 @@ export async function blockCosts(
 ): Promise<BlockCost[]> {
   const block = async (name: string, count: number): Promise<BlockCost> => {
     client.postMs.length = 0
-    await target.loopDelay()
+    await target.server.loopDelay()
     for (let cycle = 0; cycle < count; cycle++) await client.step()
-    const { ownP99Ms, ownMaxMs } = await target.loopDelay()
+    const { ownP99Ms, ownMaxMs } = await target.server.loopDelay()
     const sorted = client.postMs.splice(0).sort((a, b) => a - b)
     const at = (part: number): number => sorted[Math.ceil(part * sorted.length) - 1] ?? 0
     const [p50Ms, p99Ms, maxMs] = [at(0.5), at(0.99), at(1)]

@@ -41,9 +41,9 @@ export async function takeSample(target: SoakTarget, client: SoakClient): Promis
   await delay(settleMs)
   const pid = target.server.pid!
   const children = childrenOf(pid)
-  const { rssMib, descriptors } = target.resources()
-  const { ownP99Ms, ownMaxMs } = await target.loopDelay()
-  const later = target.resources()
+  const { rssMib, descriptors } = target.server.resources()
+  const { ownP99Ms, ownMaxMs } = await target.server.loopDelay()
+  const later = target.server.resources()
   const posts = client.postMs.splice(0).sort((a, b) => a - b)
   return {
     cycle: client.totals.cycles,

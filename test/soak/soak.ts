@@ -3,7 +3,7 @@
  * warm-up until as many records expire as arrive, then the measured cycles; at the end all retained data is read again.
  */
 import { spawnSync } from 'node:child_process'
-import { executable } from '../helpers/server-process.js'
+import { executable } from '../harness/server.js'
 import { SoakClient, type SoakOptions } from './client.js'
 import { blockCosts, removalCosts, type BlockCost, type RemovalCost } from './cost.js'
 import { recordRules, levelRules, type Held, type Verdict } from './rules.js'

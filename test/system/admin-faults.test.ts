@@ -7,9 +7,9 @@ import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { memoryMib } from '../harness/proc.js'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
-import { adminTokenOf, callAdmin } from '../helpers/admin-calls.js'
+import { send } from '../harness/http.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import { freePort, ServerProcess } from '../helpers/server-process.js'
+import { freePort, ServerProcess } from '../harness/server.js'
 
 const posts = Array.from({ length: 50 }, (_, index) => index + 1)
 /** Cause warnings, so that the event of a call has 6 kB. */
@@ -59,7 +59,7 @@ function timeless(text = ''): Partial<CycleResponse> {
 }
 
 function get(path: string) {
-  return callAdmin({ port: adminPort, path, headers: { authorization: `Bearer ${adminTokenOf(server)}` } })
+  return send({ port: adminPort, path, headers: { authorization: `Bearer ${server.adminToken}` } })
 }
 
 /** Streams that were closed because nobody read them; up to a second old. */
@@ -78,14 +78,14 @@ function openUnread(): Promise<string> {
       socket.pause()
       resolve(data.toString().slice(9, 12))
     })
-    const token = adminTokenOf(server)
+    const token = server.adminToken
     socket.write(`GET /api/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`)
   })
 }
 
 /** Opens an event stream. The function that it resolves with gives what has arrived. */
 function openRead(): Promise<() => string> {
-  const headers = { authorization: `Bearer ${adminTokenOf(server)}` }
+  const headers = { authorization: `Bearer ${server.adminToken}` }
   return new Promise((resolve) => {
     const request = http.get({ port: adminPort, path: '/api/events', headers, agent: false }, (response) => {
       let text = ''

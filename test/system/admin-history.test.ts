@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { childrenOf, commandOf, environmentOf, isRunning } from '../harness/proc.js'
-import { adminTokenOf, callAdmin, type AdminReply } from '../helpers/admin-calls.js'
+import { send, type Reply } from '../harness/http.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
-import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
+import { executable, freePort, ServerProcess } from '../harness/server.js'
 
 let server: ServerProcess
 let adminPort: number
@@ -33,9 +33,9 @@ beforeAll(async () => {
 })
 afterAll(() => server.dispose())
 
-function get(path: string): Promise<AdminReply> {
-  const headers = { authorization: `Bearer ${adminTokenOf(server)}` }
-  return callAdmin({ port: adminPort, path: `/api/${path}`, headers })
+function get(path: string): Promise<Reply> {
+  const headers = { authorization: `Bearer ${server.adminToken}` }
+  return send({ port: adminPort, path: `/api/${path}`, headers })
 }
 
 function printed(...args: string[]): unknown {

@@ -5,8 +5,7 @@ import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync 
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { adminTokenOf } from '../helpers/admin-calls.js'
-import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
+import { executable, freePort, ServerProcess } from '../harness/server.js'
 import { ended, scratchDir, started } from '../helpers/servers.js'
 
 describe('the port', () => {
@@ -109,7 +108,7 @@ test('a key file that contains the admin token is not reloaded, and the token st
     UNDERSTUDY_ADMIN_PORT: String(adminPort),
   }
   const one = await started(env)
-  const token = adminTokenOf(one)
+  const token = one.adminToken
   writeFileSync(keyFile, `key-of-the-first-client\n${token}\n`)
   process.kill(one.pid ?? 0, 'SIGHUP')
   await one.logged('the admin token must not be an API key')

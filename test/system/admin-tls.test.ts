@@ -5,8 +5,8 @@ import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { adminTokenOf, callAdmin } from '../helpers/admin-calls.js'
-import { executable, freePort, type ServerProcess } from '../helpers/server-process.js'
+import { send } from '../harness/http.js'
+import { executable, freePort, type ServerProcess } from '../harness/server.js'
 import { scratchDir, started } from '../helpers/servers.js'
 import {
   authority,
@@ -53,26 +53,26 @@ describe.skipIf(opensslMissing)('under TLS', () => {
   }
 
   test('the cookie is host-only and Secure, and the printed URL uses https', async () => {
-    const token = adminTokenOf(server)
+    const token = server.adminToken
     expect(server.log).toContain(`understudy: admin: https://0.0.0.0:${port}/?token=${token}\n`)
     expect(server.log).not.toContain('unencrypted')
     const ca = authority(live)
-    const login = await callAdmin({ port, ca, path: `/?token=${token}` })
+    const login = await send({ port, ca, path: `/?token=${token}` })
     const [cookie = ''] = login.headers['set-cookie'] ?? []
     expect(login.status).toBe(303)
     expect(cookie).toMatch(
       /^__Host-understudy_admin_\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
     )
     const [pair = ''] = cookie.split(';')
-    expect((await callAdmin({ port, ca, path: '/api/now', headers: { cookie: pair } })).status).toBe(200)
+    expect((await send({ port, ca, path: '/api/now', headers: { cookie: pair } })).status).toBe(200)
     const insecure = pair.replace('__Host-', '')
-    expect((await callAdmin({ port, ca, path: '/api/now', headers: { cookie: insecure } })).status).toBe(401)
+    expect((await send({ port, ca, path: '/api/now', headers: { cookie: insecure } })).status).toBe(401)
   })
 
   test('plain HTTP and old versions of TLS get no response, and the listener continues', async () => {
-    await expect(callAdmin({ port, path: '/livez' })).rejects.toThrow()
+    await expect(send({ port, path: '/livez' })).rejects.toThrow()
     await expect(tlsHandshake(port, { maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' })).rejects.toThrow()
-    expect((await callAdmin({ port, ca: authority(live), path: '/livez' })).status).toBe(200)
+    expect((await send({ port, ca: authority(live), path: '/livez' })).status).toBe(200)
   })
 
   test('SIGHUP renews the certificate', async () => {

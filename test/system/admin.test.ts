@@ -11,9 +11,9 @@ import {
   type CycleResponse,
   type Warning,
 } from '../../src/contract/index.js'
-import { adminTokenOf, callAdmin, type AdminReply } from '../helpers/admin-calls.js'
+import { send as sendTo, type Reply } from '../harness/http.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
-import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
+import { executable, freePort, ServerProcess } from '../harness/server.js'
 
 const hostileTitle = '<script>alert(1)</script>\u001b[31m'
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
     UNDERSTUDY_ADMIN_PORT: String(adminPort),
     UNDERSTUDY_LOG_LEVEL: 'debug',
   }).start()
-  token = adminTokenOf(server)
+  token = server.adminToken
   const posts = [1, 2, 3].map((n) =>
     candidate('g', n, {
       title: n === 1 ? hostileTitle : `title ${n}`,
@@ -56,8 +56,8 @@ interface Call {
   readonly headers?: http.OutgoingHttpHeaders
 }
 
-function send(path: string, call: Call = {}): Promise<AdminReply> {
-  return callAdmin({ port: adminPort, path, ...call })
+function send(path: string, call: Call = {}): Promise<Reply> {
+  return sendTo({ port: adminPort, path, ...call })
 }
 
 const bearer = (): Call => ({ headers: { authorization: `Bearer ${token}` } })

@@ -6,12 +6,10 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { adminTokenOf } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, epochMs, reading } from '../helpers/bodies.js'
 import { Monitoring, prometheusMissing } from '../helpers/prometheus.js'
-import { freePort, projectDir, ServerProcess } from '../helpers/server-process.js'
+import { freePort, projectDir, ServerProcess } from '../harness/server.js'
 import { ended, scratchDir, started } from '../helpers/servers.js'
 
 if (prometheusMissing)
@@ -61,11 +59,7 @@ describe.skipIf(prometheusMissing)('a real Prometheus with the files of deploy/p
   test('the queries of the dashboard return data with the labels of their legends', async () => {
     const adminPort = await freePort()
     const server = await started({ UNDERSTUDY_ADMIN_PORT: String(adminPort) })
-    const prometheus = await Monitoring.start(
-      join(scratchDir(), 'monitoring'),
-      adminPort,
-      adminTokenOf(server),
-    )
+    const prometheus = await Monitoring.start(join(scratchDir(), 'monitoring'), adminPort, server.adminToken)
     monitoring = prometheus
     const scrapes = async (): Promise<number> =>
       Number((await prometheus.query('count_over_time(up[1h])'))[0]?.value[1] ?? 0)
@@ -99,16 +93,9 @@ async function alertsFireAndResolve(scratch: string, dataDir: string, growDisk: 
   const env = { UNDERSTUDY_MODELS_DIR: modelsDir, UNDERSTUDY_ADMIN_PORT: String(adminPort) }
 
   // A server receives a cycle twenty minutes ago: its clock is late, and nothing else.
-  const clockFile = join(scratch, 'clock')
   const earlierMs = Date.now() - 20 * 60_000
-  const bytes = Buffer.alloc(8)
-  bytes.writeDoubleLE(earlierMs)
-  writeFileSync(clockFile, bytes)
-  const clock = pathToFileURL(join(projectDir, 'test/soak/server-clock.ts')).href
-  const nodeOptions = `${process.env['NODE_OPTIONS'] ?? ''} --import ${clock}`
-  const earlier = ended(
-    new ServerProcess({ ...env, SOAK_CLOCK_FILE: clockFile, NODE_OPTIONS: nodeOptions }, dataDir),
-  )
+  const earlier = ended(new ServerProcess(env, { dataDir, preloads: ['clock'] }))
+  earlier.setClock(earlierMs)
   await earlier.start()
   const first = await earlier.postCycle(cycleAt(earlierMs))
   expect(first.status, first.text).toBe(200)
@@ -116,9 +103,9 @@ async function alertsFireAndResolve(scratch: string, dataDir: string, growDisk: 
 
   // It starts again without its model.
   renameSync(join(modelsDir, model), join(scratch, model))
-  const server = ended(new ServerProcess(env, dataDir))
+  const server = ended(new ServerProcess(env, { dataDir }))
   await server.start()
-  monitoring = await Monitoring.start(join(scratch, 'monitoring'), adminPort, adminTokenOf(server))
+  monitoring = await Monitoring.start(join(scratch, 'monitoring'), adminPort, server.adminToken)
   const { delivered } = monitoring
   const isInState = (state: 'firing' | 'resolved'): boolean =>
     ['UnderstudyNoCycles', 'UnderstudyNotReady', 'UnderstudyDiskLow'].every(

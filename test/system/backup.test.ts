@@ -23,7 +23,7 @@ import { databasePath, openLmdbStore } from '../../src/store/index.js'
 import { pageBytes } from '../../src/store/lmdb/environment.js'
 import { cycleSample } from '../helpers/store-samples.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
-import { executable, ServerProcess } from '../helpers/server-process.js'
+import { executable, ServerProcess } from '../harness/server.js'
 import { smallJpeg } from '../harness/jpeg.js'
 import { scratchDir } from '../helpers/servers.js'
 
@@ -113,7 +113,7 @@ describe('a backup', () => {
     const { counts } = JSON.parse(verified.stdout) as { counts: { cycles: number; images: number } }
     expect(counts.cycles).toBeGreaterThanOrEqual(10)
     expect(counts.images).toBe(1)
-    const again = await new ServerProcess({}, target).start()
+    const again = await new ServerProcess({}, { dataDir: target }).start()
     try {
       for (let at = 0; at < counts.cycles; at++) {
         const path = `/v1/scores/${bodyOf(at).cycle_id}`

@@ -6,10 +6,10 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSy
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { childrenOf } from '../harness/proc.js'
-import { callAdmin } from '../helpers/admin-calls.js'
+import { send } from '../harness/http.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { modelsDir as shippedDir } from '../helpers/model-packages.js'
-import { freePort, type ServerProcess } from '../helpers/server-process.js'
+import { freePort, type ServerProcess } from '../harness/server.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 const adminToken = 'token-for-the-tests-0123456789'
@@ -141,8 +141,8 @@ describe.runIf(process.platform === 'linux')('a process that the service starts'
     const headers = { authorization: `Bearer ${adminToken}` }
     // 202: the command takes longer than a request may wait.
     const finished = async () => {
-      let reply = await callAdmin({ port: adminPort, path: '/api/report', headers })
-      while (reply.status === 202) reply = await callAdmin({ port: adminPort, path: '/api/report', headers })
+      let reply = await send({ port: adminPort, path: '/api/report', headers })
+      while (reply.status === 202) reply = await send({ port: adminPort, path: '/api/report', headers })
       return reply
     }
     const reply = finished()

@@ -14,7 +14,7 @@ import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { linkClient } from '../helpers/client-package.js'
 import { FaultyServer } from '../helpers/faulty-server.js'
 import { smallJpeg } from '../harness/jpeg.js'
-import type { ServerProcess } from '../helpers/server-process.js'
+import type { ServerProcess } from '../harness/server.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 const children: ChildProcess[] = []

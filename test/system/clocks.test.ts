@@ -1,15 +1,15 @@
 /** A client whose clock is ahead: what the service reports. */
 import { expect, test } from 'vitest'
 import { cycleIdOf } from '../../src/contract/index.js'
-import { callAdmin } from '../helpers/admin-calls.js'
+import { send } from '../harness/http.js'
 import { cycleBody } from '../helpers/bodies.js'
-import { freePort } from '../helpers/server-process.js'
+import { freePort } from '../harness/server.js'
 import { started } from '../helpers/servers.js'
 
 test('a cycle refused for the future is a warning in readiness, metrics and log, and the service stays ready', async () => {
   const port = await freePort()
   const server = await started({ UNDERSTUDY_ADMIN_PORT: String(port) })
-  const get = async (path: string): Promise<string> => (await callAdmin({ port, path })).text
+  const get = async (path: string): Promise<string> => (await send({ port, path })).text
   expect(await get('/metrics')).toMatch(/^understudy_clock_difference_seconds Nan$/m)
   expect(await get('/readyz')).not.toContain('"clock"')
   const boundaryMs = 5 * 60_000

@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { firstBytes, head } from '../harness/http.js'
-import type { ServerProcess } from '../helpers/server-process.js'
+import type { ServerProcess } from '../harness/server.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 const run = promisify(execFile)

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { executable as understudy, freePort } from '../helpers/server-process.js'
+import { executable as understudy, freePort } from '../harness/server.js'
 
 const root = mkdtempSync(join(tmpdir(), 'understudy-demo-'))
 afterAll(() => rmSync(root, { recursive: true }))

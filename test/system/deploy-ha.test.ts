@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { haproxyMissing, HaProxy } from '../failover/haproxy.js'
-import { freePort, projectDir } from '../helpers/server-process.js'
+import { freePort, projectDir } from '../harness/server.js'
 import { scratchDir } from '../helpers/servers.js'
 import { makeTlsFiles, opensslMissing } from '../helpers/tls-files.js'
 

@@ -13,8 +13,8 @@ import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { cluster, journalUrl, newEnvironment, postgresBin } from '../helpers/journals.js'
 import { smallJpeg } from '../harness/jpeg.js'
-import type { Reply } from '../helpers/called-server.js'
-import { freePort, ServerProcess } from '../helpers/server-process.js'
+import type { Reply } from '../harness/http.js'
+import { freePort, ServerProcess } from '../harness/server.js'
 
 const bodyOf = (index: number): CycleRequest =>
   cycleBody(index, {

@@ -7,11 +7,11 @@ import { join } from 'node:path'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { makePackage } from '../../models/make-transport-test.js'
 import type { CycleRequest, CycleResponse, Health } from '../../src/contract/index.js'
-import { adminTokenOf, callAdmin } from '../helpers/admin-calls.js'
+import { send } from '../harness/http.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { sigmoidGraph, smallGraph, writePackage } from '../helpers/model-packages.js'
 import { models } from '../helpers/models-command.js'
-import { freePort, type ServerProcess } from '../helpers/server-process.js'
+import { freePort, type ServerProcess } from '../harness/server.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 vi.setConfig({ testTimeout: 300_000 })
@@ -86,8 +86,8 @@ const servedBy = (version: string): Promise<boolean> =>
   vi.waitUntil(async () => (await health()).model_version === version, patience)
 
 async function admin(path: string): Promise<string> {
-  const headers = { authorization: `Bearer ${adminTokenOf(server)}` }
-  return (await callAdmin({ port: adminPort, path, headers })).text
+  const headers = { authorization: `Bearer ${server.adminToken}` }
+  return (await send({ port: adminPort, path, headers })).text
 }
 
 test('a version that fails its cycles is replaced by the one that served before, until another one is activated', async () => {

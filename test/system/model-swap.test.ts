@@ -14,9 +14,9 @@ import { replayCycles, replayedInputs } from '../../src/history/index.js'
 import { loadModel, type LoadedModel } from '../../src/model/index.js'
 import { scoreRows } from '../../src/pool/index.js'
 import { databasePath, openSnapshot, type Store } from '../../src/store/index.js'
-import { adminTokenOf, callAdmin } from '../helpers/admin-calls.js'
+import { send } from '../harness/http.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import { executable, freePort, projectDir, type ServerProcess } from '../helpers/server-process.js'
+import { executable, freePort, projectDir, type ServerProcess } from '../harness/server.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 // A swap starts processes, which takes long on a busy machine.
@@ -401,8 +401,8 @@ test.runIf(process.platform === 'linux')(
     for (const file of files) rmSync(file)
     // Reads of them do not end, as those of files on a volume that does not respond.
     expect(spawnSync('mkfifo', files).status).toBe(0)
-    const headers = { authorization: `Bearer ${adminTokenOf(server)}` }
-    const page = await callAdmin({ port, path: '/api/models', headers })
+    const headers = { authorization: `Bearer ${server.adminToken}` }
+    const page = await send({ port, path: '/api/models', headers })
     const noResponse = /its volume has not responded for 5 s/
     expect((JSON.parse(page.text) as Models).models).toMatchObject([
       { version: 'a', problem: null },

@@ -10,12 +10,11 @@ import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Client } from '../../src/client/index.js'
 import { imageBytesMax, jsonBodyBytesMax, type CycleRequest } from '../../src/contract/index.js'
-import { adminTokenOf } from '../helpers/admin-calls.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { browserMissing, launch, leave, startedAdmin, visit, type Admin } from '../helpers/browser.js'
 import { smallJpeg } from '../harness/jpeg.js'
 import { nginxMissing, startAdminNginx, startNginx, type Nginx } from '../helpers/nginx.js'
-import type { ServerProcess } from '../helpers/server-process.js'
+import type { ServerProcess } from '../harness/server.js'
 import { started } from '../helpers/servers.js'
 
 if (nginxMissing) console.log('skipped: test/system/nginx-clients.test.ts needs nginx and openssl')
@@ -187,7 +186,7 @@ describe.skipIf(nginxMissing)('behind deploy/nginx-admin.conf', () => {
 
   test('passes an event on when it is sent', async () => {
     const response = await fetch(`${url}/api/events`, {
-      headers: { Authorization: `Bearer ${adminTokenOf(admin.server)}` },
+      headers: { Authorization: `Bearer ${admin.server.adminToken}` },
     })
     const events = response.body!.pipeThrough(new TextDecoderStream()).getReader()
     expect((await events.read()).value).toContain('event: heartbeat')

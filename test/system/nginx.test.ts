@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { gzipBodyBytesMax, jsonBodyBytesMax } from '../../src/contract/index.js'
 import { cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { nginxMissing, startNginx, type Nginx } from '../helpers/nginx.js'
-import { ServerProcess } from '../helpers/server-process.js'
+import { ServerProcess } from '../harness/server.js'
 
 if (nginxMissing) console.log('skipped: test/system/nginx.test.ts needs nginx and openssl')
 

@@ -7,7 +7,8 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { bodyExamples, errorTable, jsonBodyBytesMax, type ErrorKind } from '../../src/contract/index.js'
 import { errorExamples } from '../../src/contract/openapi/examples.js'
-import type { Call, Reply } from '../helpers/called-server.js'
+import type { ApiCall } from '../harness/called-server.js'
+import type { Reply } from '../harness/http.js'
 import { document } from '../helpers/openapi-responses.js'
 import { projectDir } from '../helpers/project.js'
 import { scratchDir, started } from '../helpers/servers.js'
@@ -16,7 +17,7 @@ interface Content {
   readonly content: { readonly 'application/json': { readonly example: unknown } }
 }
 
-const json = (value: unknown): Pick<Call, 'body'> => ({ body: JSON.stringify(value) })
+const json = (value: unknown): Pick<ApiCall, 'body'> => ({ body: JSON.stringify(value) })
 const { CycleRequest: cycle, OutcomesRequest, WeightsRequest } = bodyExamples
 const post = { method: 'POST', path: '/v1/cycles' }
 const jpeg = readFileSync(join(projectDir, 'models/example-1/golden/ball.jpg'))
@@ -34,7 +35,7 @@ const tooLarge = {
 }
 
 /** Five rows, of which one has these views: the example names `engagement[3].views`. */
-function withViews(views: number): Pick<Call, 'body'> {
+function withViews(views: number): Pick<ApiCall, 'body'> {
   const [row] = cycle.engagement
   const rows = [0, 1, 2, 3, 4].map((index) => ({
     ...row,
@@ -58,7 +59,7 @@ function withoutClocks(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (name, member: unknown) => (clocks.has(name) ? 'a time' : member)))
 }
 
-const calls: readonly [operation: string, call: Call, status: number][] = [
+const calls: readonly [operation: string, call: ApiCall, status: number][] = [
   ['post /v1/cycles', { ...post, ...json(cycle) }, 200],
   ['get /v1/scores/{cycle_id}', { path: `/v1/scores/${cycle.cycle_id}` }, 200],
   ['put /v1/images/{gall_id}/{post_no}/{NN}', image, 201],

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { executable, freePort } from '../helpers/server-process.js'
+import { executable, freePort } from '../harness/server.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 test('a port that is in use is refused with the flag to change', async () => {

@@ -8,7 +8,7 @@ import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { cycleBoundaryMs } from '../../src/contract/index.js'
 import { cycleBody, cycleMs } from '../helpers/bodies.js'
-import type { ServerProcess } from '../helpers/server-process.js'
+import type { ServerProcess } from '../harness/server.js'
 import { scratchDir, started } from '../helpers/servers.js'
 import { expire, makeTlsFiles, opensslMissing, tlsHandshake } from '../helpers/tls-files.js'
 

@@ -10,7 +10,7 @@ import { expect, test } from 'vitest'
 import type { CycleResponse, ErrorRecord } from '../../src/contract/index.js'
 import { stageNames } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
-import { executable, projectDir } from '../helpers/server-process.js'
+import { executable, projectDir } from '../harness/server.js'
 import { smallJpeg } from '../harness/jpeg.js'
 import { scratchDir, started } from '../helpers/servers.js'
 

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest'
 import { makePackage } from '../../models/make-transport-test.js'
 import { databasePath, openSnapshot } from '../../src/store/index.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import { executable } from '../helpers/server-process.js'
+import { executable } from '../harness/server.js'
 import { scratchDir, started } from '../helpers/servers.js'
 
 /** Far beyond the time limit of a test: a server that waits for the stopped process fails it. */

@@ -9,7 +9,7 @@ import type { CycleResponse } from '../../src/contract/index.js'
 import { databasePath, openDatabases } from '../../src/store/lmdb/environment.js'
 import type { Databases } from '../../src/store/records/databases.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import { executable, freePort, projectDir, ServerProcess } from '../helpers/server-process.js'
+import { executable, freePort, projectDir, ServerProcess } from '../harness/server.js'
 import { ended, scratchDir, started } from '../helpers/servers.js'
 
 test('startup on a port in use leaves no handle open that keeps the process alive', async () => {
@@ -102,7 +102,7 @@ test('startup under a low address-space limit prints one error line and writes n
 
 test('startup that cannot read the stored pool names the file and the remedy', async () => {
   const dataDir = scratchDir()
-  const server = new ServerProcess({}, dataDir)
+  const server = new ServerProcess({}, { dataDir })
   ended(server)
   await server.start()
   expect((await server.postCycle(cycleBody(0, { candidates: [candidate('g', 1)] }))).status).toBe(200)
@@ -126,7 +126,7 @@ test('startup that cannot read the stored pool names the file and the remedy', a
 
 test('the log states that a database is new, and warns of an empty file in its place', async () => {
   const dataDir = scratchDir()
-  const server = new ServerProcess({}, dataDir)
+  const server = new ServerProcess({}, { dataDir })
   ended(server)
   const start = async (): Promise<string[]> => {
     await server.start()

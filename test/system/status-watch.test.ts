@@ -1,7 +1,7 @@
 /** `understudy status --watch`: it shows the state again and again, and survives a restart of the service. */
 import { spawn } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { executable, freePort, ServerProcess } from '../helpers/server-process.js'
+import { executable, freePort, ServerProcess } from '../harness/server.js'
 import { ended } from '../helpers/servers.js'
 
 test('status --watch shows the service, an outage and its end, until a signal', async () => {

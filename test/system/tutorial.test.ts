@@ -6,7 +6,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePort, projectDir } from '../helpers/server-process.js'
+import { freePort, projectDir } from '../harness/server.js'
 import { scratchDir } from '../helpers/servers.js'
 
 /** A PATH on which `python3` has the libraries. Debian's packages belong to /usr/bin/python3. */

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openLmdbStore } from '../../src/store/index.js'
-import { executable } from '../helpers/server-process.js'
+import { executable } from '../harness/server.js'
 import { scratchDir } from '../helpers/servers.js'
 
 test('serve on a directory that is in use writes nothing into it', async () => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { CycleResponse } from '../../src/contract/index.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
-import type { ServerProcess } from '../helpers/server-process.js'
+import type { ServerProcess } from '../harness/server.js'
 import { started } from '../helpers/servers.js'
 
 /** In every thread and process of the service. */

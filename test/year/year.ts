@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mebibyte } from '../../src/base/index.js'
 import type { CycleRequest, CycleResponse } from '../../src/contract/index.js'
-import { executable } from '../helpers/server-process.js'
+import { executable } from '../harness/server.js'
 import { SoakClient } from '../soak/client.js'
 import type { KeptDays } from '../soak/expected-records.js'
 import { recordRules, type Verdict } from '../soak/rules.js'
@@ -198,7 +198,7 @@ async function restore(
     const startS = secondsSince(startAt)
     const different: string[] = []
     for (const { request, response } of after) {
-      target.setClock(Date.parse(response.received_at))
+      server.setClock(Date.parse(response.received_at))
       const { status, json } = await server.postCycle(request)
       const difference =
         status === 200 ? differenceOf(resultsOf(response), resultsOf(json)) : `status ${status}`
@@ -210,7 +210,7 @@ async function restore(
     })
     return { restoreS, startS, cyclesSentAgain: after.length }
   } finally {
-    await server.kill('SIGKILL')
+    await server.dispose()
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Loaded into the server of a soak test (`--import`): replaces `Date` in this process by a clock whose time is a number in
- * a file, which the client sets in each cycle. Timers are not changed.
+ * Loaded into a server whose clock a test sets (`--import`): replaces `Date` in this process by a clock whose time is a number in
+ * a file, which the test sets. Timers are not changed.
  */
 import { openSync, readSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
@@ -21,6 +21,6 @@ function follow(file: string): void {
   })
 }
 
-const file = process.env['SOAK_CLOCK_FILE']
+const file = process.env['SERVER_CLOCK_FILE']
 // Not in worker threads, and not in child processes.
 if (file !== undefined && isMainThread && process.argv[2] === 'serve') follow(file)

@@ -1,5 +1,5 @@
 /**
- * Loaded into the attacked server (`--import`): measures the delay of its event loop, and how much of it the machine
+ * Loaded into a server (`--import`): measures the delay of its event loop, and how much of it the machine
  * causes: the thread was runnable without a core, or waited for another thread that was. On SIGUSR2 it
  * writes the delays since the last signal.
  */
@@ -89,6 +89,6 @@ function watch(file: string): void {
   })
 }
 
-const file = process.env['HOSTILE_LOOP_DELAY_FILE']
+const file = process.env['LOOP_DELAY_FILE']
 // Not in worker threads, and not in child processes.
 if (file !== undefined && isMainThread && process.argv[2] === 'serve') watch(file)
