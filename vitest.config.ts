@@ -12,10 +12,9 @@ import { hashFiles, withImports } from './scripts/source-hash.mjs'
 /** Whole servers, models whose processes crash or hang, PostgreSQL, kills, faults, load, and what takes many seconds. */
 const system = [
   'test/system/**/*.test.ts',
-  'test/{crash,faults}/**/*.test.ts',
-  'test/failover/failover.test.ts',
-  'test/patroni/patroni.test.ts',
-  'test/year/year.test.ts',
+  'test/crash/**/*.test.ts',
+  'test/failover/{failover,patroni}.test.ts',
+  'test/soak/year.test.ts',
   'bench/{bench,difference}.test.ts',
   'test/{build,deploy-containers,package}.test.ts',
   'src/cli/models/{activate,embed,history,init,packages}.test.ts',
@@ -29,7 +28,7 @@ const system = [
 ]
 
 /** They load the machine, or compare what work costs: no other file runs beside one of them. */
-const alone = ['test/{hostile,overload,soak}/**/*.test.ts']
+const alone = ['test/hostile/**/*.test.ts', 'test/soak/{growth,soak}.test.ts']
 
 /**
  * Their files share a process, which loads the sources once. No test of these rooms replaces a module, or leaves something in
@@ -39,7 +38,7 @@ const pure = ['src/{base,cli,codec,contract,history,images,model,pool,records,si
 
 /** Started first, so that none of them runs on alone at the end. */
 const longest = [
-  'test/patroni/patroni.test.ts',
+  'test/failover/patroni.test.ts',
   'test/failover/failover.test.ts',
   'bench/bench.test.ts',
   'test/system/tutorial.test.ts',

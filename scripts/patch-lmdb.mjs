@@ -6,7 +6,7 @@
  *
  * Nothing else prevents it: 3.5.6 is the newest release and the line is in it; every commit goes through it, except with
  * `useWritemap`, where a full disk ends the process with SIGBUS; and the addon cannot replace `sprintf` of a library that
- * is loaded already. Delete this script when a release has `snprintf` there. test/faults/disk.test.ts needs it.
+ * is loaded already. Delete this script when a release has `snprintf` there. test/crash/disk.test.ts needs it.
  */
 import { Buffer } from 'node:buffer'
 import {

@@ -7,6 +7,7 @@ import { findPostgres } from '../helpers/postgres.js'
 import { failover } from './failover.js'
 import { lostCommit, shortFaults } from './faults.js'
 import { haproxyMissing } from './haproxy.js'
+import { Site } from './site.js'
 
 const bin = findPostgres()
 const isMissing = bin === null || haproxyMissing
@@ -19,7 +20,8 @@ const print = (line: string): void => console.log(`failover: ${line}`)
 test.skipIf(isMissing)(
   `${rounds} rounds of faults lose nothing that was acknowledged`,
   async () => {
-    const plan = { bin: bin!, seed, rounds, faults: shortFaults, isOrdered: true, print }
+    const openSite = (): Promise<Site> => Site.start(bin!, { isSynchronous: true, hasClocks: false })
+    const plan = { openSite, seed, rounds, faults: shortFaults, isOrdered: true, print }
     const { violations, counts } = await failover(plan)
     print(`seed ${seed}, ${JSON.stringify(counts)}`)
     expect(violations, `FAILOVER_SEED=${seed}`).toEqual([])
@@ -32,7 +34,9 @@ test.skipIf(isMissing)(
 test.skipIf(isMissing)(
   'the checker finds commits that were acknowledged without a standby and lost with the primary',
   async () => {
-    const plan = { bin: bin!, seed, rounds: 1, faults: [lostCommit], isSynchronous: false, print }
+    // Commits do not wait for a standby.
+    const openSite = (): Promise<Site> => Site.start(bin!, { isSynchronous: false, hasClocks: false })
+    const plan = { openSite, seed, rounds: 1, faults: [lostCommit], print }
     const { violations } = await failover(plan)
     // The last one if copies of a call arrived before and after the loss.
     expect(violations.join('\n')).toMatch(/was acknowledged|those of the oracle|two different responses/)

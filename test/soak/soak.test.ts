@@ -1,5 +1,5 @@
 /**
- * A short soak: half a day, nine days without cycles, half a day. `npm run soak` checks the levels.
+ * A short soak: half a day, nine days without cycles, half a day. `npm run test:soak` checks the levels.
  */
 import { expect, test } from 'vitest'
 import { dayMs } from '../../src/base/index.js'

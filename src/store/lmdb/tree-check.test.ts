@@ -1,4 +1,4 @@
-/** What is whole is never called damaged; flipped bits are for test/faults/pages.test.ts. */
+/** What is whole is never called damaged; flipped bits are for test/crash/pages.test.ts. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * `npm run test:overload`: three times the cycles and images that the server can process. Queues stay bounded, requests
+ * `npm run test:hostile`: three times the cycles and images that the server can process. Queues stay bounded, requests
  * beyond them get an early 503 with a Retry-After that suffices, goodput stays high, the server recovers within a second,
  * and reads are served. Server and client have one core each. Prints figures; exits with 1 if a rule is violated.
  */

@@ -1,5 +1,5 @@
 /**
- * A short overload: the rules that hold on a machine of any speed. `npm run test:overload` checks rates.
+ * A short overload: the rules that hold on a machine of any speed. `npm run test:hostile` checks rates.
  */
 import { expect, onTestFinished, test } from 'vitest'
 import { sendUntilAccepted } from './retrying-clients.js'

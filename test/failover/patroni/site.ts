@@ -1,7 +1,7 @@
 /**
  * The deployment of docs/high-availability.md on seven machines: three members of a Patroni cluster with etcd, three service
  * processes, and the load balancer, on which the client runs too. Addresses and files are those of deploy/. It must have a
- * network, mounts and process ids of its own, in which nothing else runs (run.sh).
+ * network, mounts and process ids of its own, in which nothing else runs (patroni.sh).
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,10 +9,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import type { ServedSite } from '../failover/environment-run.js'
-import { HaProxy, shippedConfiguration } from '../failover/haproxy.js'
-import type { StoredJournal } from '../failover/history.js'
-import { executable } from '../harness/server.js'
+import { cycleMs } from '../../helpers/bodies.js'
+import { projectDir } from '../../helpers/project.js'
+import type { FailoverSite } from '../failover.js'
+import { HaProxy, shippedConfiguration } from '../haproxy.js'
+import type { StoredJournal } from '../history.js'
+import { executable } from '../../harness/server.js'
 import { bridge } from './machine.js'
 import { Member } from './member.js'
 import { Process } from './process.js'
@@ -29,6 +31,8 @@ const environment = 'rehearsal'
 const superuserPassword = 'replace-this'
 const password = 'password-of-understudy'
 
+const logsDir = join(projectDir, 'build/patroni-logs')
+
 /** As Patroni's REST API lists a member. */
 interface MemberState {
   readonly name: string
@@ -36,7 +40,10 @@ interface MemberState {
   readonly state: string
 }
 
-export class Site implements ServedSite {
+export { faults } from './faults.js'
+export const openSite = (): Promise<Site> => Site.start(cycleMs(0))
+
+export class Site implements FailoverSite {
   readonly members: readonly Member[]
   readonly services: readonly Process[]
   readonly port = 9000
@@ -208,7 +215,11 @@ export class Site implements ServedSite {
     }
   }
 
-  /** Copies the journal to a data directory, and verifies it. Rejects with what is wrong. */
+  /** It has the environment of its start. */
+  useNewEnvironment(): Promise<void> {
+    return Promise.resolve()
+  }
+
   async verifyExport(): Promise<void> {
     const target = join(this.#dir, 'export')
     await this.command('journal', 'export', target, '--environment', environment)
@@ -224,8 +235,9 @@ export class Site implements ServedSite {
     })
   }
 
-  /** The end of each log. */
+  /** Writes all logs to `logsDir`, too. */
   logs(): string {
+    this.#saveLogs()
     const isMeant = (line: string): boolean => !/"msg":"(request|cycle (scored|repeated))"/.test(line)
     const end = (text: string): string => text.split('\n').filter(isMeant).slice(-25).join('\n')
     const all = [
@@ -235,12 +247,11 @@ export class Site implements ServedSite {
     return all.map(([name, text]) => `---- ${name}\n${end(text)}`).join('\n')
   }
 
-  /** Writes all logs to a directory, for debugging. */
-  saveLogs(directory: string): void {
-    mkdirSync(directory, { recursive: true })
-    for (const { name, server } of this.services) writeFileSync(join(directory, `${name}.log`), server.log)
+  #saveLogs(): void {
+    mkdirSync(logsDir, { recursive: true })
+    for (const { name, server } of this.services) writeFileSync(join(logsDir, `${name}.log`), server.log)
     for (const { name, logFile } of this.members)
-      writeFileSync(join(directory, `${name}.log`), readFileSync(logFile))
+      writeFileSync(join(logsDir, `${name}.log`), readFileSync(logFile))
   }
 
   async dispose(): Promise<void> {

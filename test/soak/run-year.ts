@@ -1,5 +1,5 @@
 /**
- * `npm run test:year`: YEAR_DAYS simulated days (400) with about 600 pending posts (YEAR_POSTS_PER_DAY) and default retention,
+ * `npm run test:soak -- year`: YEAR_DAYS simulated days (400) with about 600 pending posts (YEAR_POSTS_PER_DAY) and default retention,
  * at most YEAR_MINUTES. Prints a line for every ten days and a table that compares days; exits with 1 if a rule is violated.
  */
 import { year, type Checkpoint } from './year.js'

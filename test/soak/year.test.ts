@@ -1,6 +1,6 @@
 /**
  * A year of one day, with a shadow, images and swaps between a model with encoders and one without, while released memory is
- * overwritten. `npm run test:year` compares months.
+ * overwritten. `npm run test:soak -- year` compares months.
  */
 import { expect, test } from 'vitest'
 import { year } from './year.js'

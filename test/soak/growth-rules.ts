@@ -2,8 +2,8 @@
  * What may grow over a year: nothing, from the day on which all records have begun to expire, but the list of cycle ids, and the
  * free part of the file up to a limit. Times are printed and not judged, since they depend on what else the machine does.
  */
-import type { KeptDays } from '../soak/expected-records.js'
-import type { Verdict } from '../soak/rules.js'
+import type { KeptDays } from './expected-records.js'
+import type { Verdict } from './rules.js'
 import type { Checkpoint } from './year.js'
 
 /** Shares by which memory, and the pages with records, may grow. */

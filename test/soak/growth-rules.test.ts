@@ -1,6 +1,6 @@
-/** What `npm run test:year` calls growth. */
+/** What `npm run test:soak -- year` calls growth. */
 import { expect, test } from 'vitest'
-import { growthRules } from './growth.js'
+import { growthRules } from './growth-rules.js'
 import type { Checkpoint } from './year.js'
 
 const keptDays = { cycles: 14, images: 7, outcomes: 90 }

@@ -6,7 +6,7 @@ import { execFile, execFileSync, type ChildProcess } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { projectDir } from '../helpers/project.js'
+import { projectDir } from '../../helpers/project.js'
 import { Machine } from './machine.js'
 
 const execute = promisify(execFile)

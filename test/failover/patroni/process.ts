@@ -2,8 +2,8 @@
  * One service process of the site: a real `understudy serve` on a machine of its own, with the addresses of deploy/haproxy.cfg.
  */
 import { join } from 'node:path'
-import { JournalProcess, type Role } from '../failover/journal-process.js'
-import { executable } from '../harness/server.js'
+import { JournalProcess, type Role } from '../journal-process.js'
+import { executable } from '../../harness/server.js'
 import { Machine } from './machine.js'
 
 export class Process extends JournalProcess {

@@ -3,6 +3,7 @@
 # deploy/ are free. Needs root and Linux.
 set -eu
 cd "$(dirname "$0")/../.."
+export FAILOVER_SITE=patroni
 for program in patroni etcd haproxy ip unshare setpriv psql; do
   command -v "$program" >/dev/null || {
     echo "needs $program: apt-get install patroni etcd-server haproxy postgresql iproute2 util-linux"
@@ -15,4 +16,4 @@ done
 }
 # bash as process 1 reaps the processes whose parent has ended.
 exec scripts/pinned unshare --net --mount --pid --fork --kill-child --mount-proc \
-  bash -c 'node --import ./test/sim/sources.mjs test/patroni/run.ts; exit $?'
+  bash -c 'node --import ./test/sim/sources.mjs test/failover/run.ts; exit $?'

@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { compileShim, shimImpossible } from '../crash/shim.js'
+import { compileShim, shimImpossible } from './shim.js'
 import { cycleBody } from '../helpers/bodies.js'
 import { executable, projectDir, ServerProcess } from '../harness/server.js'
 import { ended, scratchDir } from '../helpers/servers.js'
@@ -17,7 +17,7 @@ type ErrorName = 'EINVAL' | 'EPERM' | 'EOPNOTSUPP' | 'EIO'
 /** Variables of a process whose directories cannot be flushed. */
 function fault(name: ErrorName): Record<string, string> {
   return {
-    LD_PRELOAD: compileShim('faults/native/unflushable_directories.cc', scratchDir()),
+    LD_PRELOAD: compileShim('crash/native/unflushable_directories.cc', scratchDir()),
     DIRECTORY_SYNC_ERROR: String(constants.errno[name]),
   }
 }

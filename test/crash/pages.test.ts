@@ -1,6 +1,6 @@
 /**
  * Flipped bits in the pages of the data file itself: first pages, branches, leaves, headers of large records, the list of
- * free pages. `PAGE_FLIPS` is the number of files (`npm run test:faults`), `PAGE_SEED` repeats a run. No flip ends or hangs
+ * free pages. `PAGE_FLIPS` is the number of files (`npm run test:crash`), `PAGE_SEED` repeats a run. No flip ends or hangs
  * the process or makes it return data that was not stored; if a record cannot be found, `verify` reports it.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -28,7 +28,7 @@ class Inspector {
   #stderr = ''
 
   constructor() {
-    const args = ['--import', './test/sim/sources.mjs', 'test/faults/damaged-file.ts']
+    const args = ['--import', './test/sim/sources.mjs', 'test/crash/damaged-file.ts']
     this.#child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
     this.#child.stderr?.on('data', (text) => (this.#stderr = `${this.#stderr}${String(text)}`.slice(-2000)))
     if (this.#child.stdout === null) throw new Error('no output')

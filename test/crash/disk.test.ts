@@ -1,7 +1,7 @@
 /**
  * A disk that fails: each fault causes a 503 and a clear log line and changes neither memory nor disk; when it is
  * over, the same call works. Faults come from a preloaded library and from a file system without room.
- * `FAULT_ROUNDS` faults in a row at random instants (`npm run test:faults`), `FAULT_SEED` repeats them.
+ * `FAULT_ROUNDS` faults in a row at random instants (`npm run test:crash`), `FAULT_SEED` repeats them.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
@@ -14,9 +14,9 @@ import { openLmdbStore, openStoreOnPostgres } from '../../src/store/index.js'
 import { PostgresJournal } from '../../src/store/journal/postgres-journal.js'
 import { cycleIdAt, largeCycleSample } from '../helpers/store-samples.js'
 import { CrashClient } from '../harness/http.js'
-import { Load } from '../crash/load.js'
-import { compileShim, shimImpossible } from '../crash/shim.js'
-import { verifyOnDisk, verifyOverHttp } from '../crash/verify.js'
+import { Load } from './load.js'
+import { compileShim, shimImpossible } from './shim.js'
+import { verifyOnDisk, verifyOverHttp } from './verify.js'
 import { Random } from '../harness/rng.js'
 import { candidate, cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import type { Reply } from '../harness/http.js'
@@ -54,7 +54,7 @@ async function startFaulty(): Promise<FaultyServer> {
   writeFileSync(faultFile, '')
   const server = new ServerProcess(
     {
-      LD_PRELOAD: compileShim('faults/native/failing_writes.cc', dir),
+      LD_PRELOAD: compileShim('crash/native/failing_writes.cc', dir),
       WATCHED_FILE: join(dataDir, 'understudy.mdb'),
       FAULT_FILE: faultFile,
     },

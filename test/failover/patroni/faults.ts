@@ -3,7 +3,7 @@
  * broken.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Fault as AnyFault, Round } from '../failover/faults.js'
+import type { Fault as AnyFault, Round } from '../faults.js'
 import type { Member } from './member.js'
 import type { Site } from './site.js'
 
