@@ -19,10 +19,12 @@ vi.mock(import('../model/index.js'), async (importOriginal) => {
 
 const waitMsMax = 20_000
 const repeatMsMax = 90_000
+const checkMs = 5000
 
 const open: HistoryReplies[] = []
 // Those of processes, and of `expect.poll`, stay real.
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
+const timers = ['setTimeout', 'clearTimeout', 'performance'] as const
+beforeEach(() => void vi.useFakeTimers({ toFake: [...timers] }))
 afterEach(() => {
   open.splice(0).forEach((replies) => replies.close())
   vi.useRealTimers()
@@ -217,14 +219,19 @@ test('a waiting command whose client has disconnected does not start, and anothe
   expect(children[1]?.spawnargs.at(-1)).toMatch(/last$/)
 })
 
-test('a worker goes on while a client that received 202 may repeat its request', async () => {
+test('clients that received 202 and repeat their request have the same worker', async () => {
   const { replies, children } = opened()
   const statuses = await Promise.all([1, 2].map(() => statusAfterWait(replies, waiting)))
   expect(statuses).toEqual([202, 202])
-  const repeated = new AbortController()
-  repeated.abort()
-  await replies.reply(running(waiting), repeated.signal)
+  const repeated = replies.reply(running(waiting), stays)
+  const left = new AbortController()
+  const leaving = replies.reply(running(waiting), left.signal)
+  left.abort()
+  await leaving
   expect(children[0]?.killed).toBe(false)
+  vi.advanceTimersByTime(waitMsMax)
+  expect((await repeated).status).toBe(202)
+  expect(children).toHaveLength(1)
 })
 
 test('a worker ends when the only client repeats its request after 202 and disconnects', async () => {
@@ -237,16 +244,24 @@ test('a worker ends when the only client repeats its request after 202 and disco
   expect(children[0]?.killed).toBe(true)
 })
 
+/** For a test without a limit of memory, whose interval is real otherwise. */
+function fakeIntervals(): void {
+  vi.useRealTimers()
+  vi.useFakeTimers({ toFake: [...timers, 'setInterval', 'clearInterval'] })
+}
+
 test('a worker ends when the clients that received 202 do not repeat their requests', async () => {
+  fakeIntervals()
   const { replies, children } = opened()
   expect(await statusAfterWait(replies, waiting)).toBe(202)
   vi.advanceTimersByTime(repeatMsMax - 1)
   expect(children[0]?.killed).toBe(false)
-  vi.advanceTimersByTime(1)
+  vi.advanceTimersByTime(checkMs)
   expect(children[0]?.killed).toBe(true)
 })
 
 test('a worker goes on while its client repeats the request after each 202, counted from the last one', async () => {
+  fakeIntervals()
   const { replies, children } = opened()
   expect(await statusAfterWait(replies, waiting)).toBe(202)
   // The second 202 comes just before the time after the first one ends.

@@ -3,7 +3,7 @@
  * `src/history` computes each, one at a time and at the lowest priority, within limits of time and memory. Read `reply` first.
  */
 import { constants, setPriority } from 'node:os'
-import { gibibyte, mebibyte, minuteMs, type ChildProcess, type Log } from '../base/index.js'
+import { gibibyte, mebibyte, minuteMs, Semaphore, type ChildProcess, type Log } from '../base/index.js'
 import { assert, ServiceError, type Refusal } from '../contract/index.js'
 import type { HistoryRequest, StartWorker, WorkerEnd } from '../history/index.js'
 import { watchMemory } from '../model/index.js'
@@ -19,10 +19,11 @@ export interface HistoryRepliesOptions {
 /** The time that a request waits for a worker: below that after which the listener closes an idle connection. */
 const waitMsMax = 20_000
 /**
- * The time after a 202 within which a client repeats its request: a browser runs the timers of a tab in the background once
- * a minute. Then nobody waits for the worker, and it is ended.
+ * The time after which a client that has received 202 does not come back, and the worker is ended: a browser runs the timers
+ * of a tab in the background once a minute.
  */
 const repeatMsMax = 90_000
+const checkMs = 5000
 /** The time after which a worker is ended. */
 const runMsMax = 10 * minuteMs
 /** The memory of a worker, without the pages of the database. One that holds more is ended. */
@@ -30,21 +31,21 @@ const memoryBytesMax = 3 * gibibyte
 /** A result is reused for this long, unless a cycle has been stored meanwhile. */
 const freshMsMax = 60_000
 const resultCountMax = 8
-/** Requests that wait for their turn. */
+/** Workers that wait for the one that runs. */
 const waitingCountMax = 4
 /** An explanation has the body of a post, which may be almost a whole cycle of 16 MiB. */
 const outputBytesMax = 24 * mebibyte
 
-interface Result {
+/** The work for one request, or its result. */
+interface Job {
   /** Rejects with a `ServiceError`. */
   readonly json: Promise<Uint8Array>
   /** Ends the worker: nobody waits for its result. */
   readonly abandoned: AbortController
-  /** Requests that wait for the result. */
+  /** Requests that wait for the result now. */
   waitingCount: number
-  /** Clients that have received 202 and may repeat their request, until the timer ends. */
-  repeatingCount: number
-  repeatTimer: NodeJS.Timeout | undefined
+  /** The time at which the last of them came, or received 202. */
+  askedAt: number
   /** null: the worker waits or runs. */
   ended: { readonly at: number; readonly lastCycleId: string | null } | null
 }
@@ -52,13 +53,15 @@ interface Result {
 export class HistoryReplies {
   readonly #options: HistoryRepliesOptions
   /** Keys are requests, oldest first. */
-  readonly #results = new Map<string, Result>()
-  #turn: Promise<unknown> = Promise.resolve()
+  readonly #jobs = new Map<string, Job>()
+  readonly #workers = new Semaphore(1)
+  readonly #check: NodeJS.Timeout
   #running: ChildProcess | null = null
   #isClosed = false
 
   constructor(options: HistoryRepliesOptions) {
     this.#options = options
+    this.#check = setInterval(() => this.#endUnasked(), checkMs).unref()
   }
 
   /**
@@ -67,96 +70,70 @@ export class HistoryReplies {
    * with a `ServiceError`.
    */
   async reply(request: HistoryRequest, gone: AbortSignal): Promise<Reply> {
-    const result = this.#resultOf(request)
+    const key = JSON.stringify(request)
+    const job = this.#jobOf(key, request)
     const late = Promise.withResolvers<null>()
     const stop = (): void => late.resolve(null)
     const timer = setTimeout(stop, waitMsMax).unref()
     gone.addEventListener('abort', stop)
     if (gone.aborted) stop()
-    this.#enter(result)
+    job.waitingCount++
     try {
-      const body = await Promise.race([result.json, late.promise])
+      const body = await Promise.race([job.json, late.promise])
       if (body !== null) return { ...json({}), body }
       return json({ state: 'in progress' }, 202, { 'Retry-After': '2' })
     } finally {
       clearTimeout(timer)
       gone.removeEventListener('abort', stop)
-      this.#leave(result, gone)
+      job.waitingCount--
+      assert(job.waitingCount >= 0, 'a request leaves its job once')
+      job.askedAt = performance.now()
+      if (gone.aborted && job.waitingCount === 0) this.#abandon(key, job)
     }
   }
 
   /** Ends the worker that runs. */
   close(): void {
     this.#isClosed = true
+    clearInterval(this.#check)
     this.#running?.kill('SIGKILL')
   }
 
-  /** A request that comes after a 202 counts as its repetition. */
-  #enter(result: Result): void {
-    result.waitingCount++
-    if (result.repeatingCount > 0) result.repeatingCount--
+  #endUnasked(): void {
+    const before = performance.now() - repeatMsMax
+    for (const [key, job] of this.#jobs)
+      if (job.waitingCount === 0 && job.askedAt <= before) this.#abandon(key, job)
   }
 
-  #leave(result: Result, gone: AbortSignal): void {
-    result.waitingCount--
-    assert(result.waitingCount >= 0, 'a request leaves the result once')
-    if (result.ended !== null) return
-    if (!gone.aborted) {
-      result.repeatingCount++
-      clearTimeout(result.repeatTimer)
-      const end = (): void => {
-        result.repeatingCount = 0
-        this.#abandonIfUnwanted(result)
-      }
-      result.repeatTimer = setTimeout(end, repeatMsMax).unref()
-    }
-    this.#abandonIfUnwanted(result)
+  /**
+   * Ends the worker; the next equal request starts a new one. So does that of a client that received 202 and repeats its
+   * request after the only other client has disconnected.
+   */
+  #abandon(key: string, job: Job): void {
+    if (job.ended !== null) return
+    this.#jobs.delete(key)
+    job.abandoned.abort(new ServiceError({ code: 'abandoned' }))
   }
 
-  /** The next equal request starts a new worker. */
-  #abandonIfUnwanted(result: Result): void {
-    if (result.waitingCount + result.repeatingCount > 0) return
-    clearTimeout(result.repeatTimer)
-    for (const [key, known] of this.#results) if (known === result) this.#results.delete(key)
-    result.abandoned.abort(new ServiceError({ code: 'abandoned' }))
-  }
-
-  #resultOf(request: HistoryRequest): Result {
-    const key = JSON.stringify(request)
-    const known = this.#results.get(key)
+  #jobOf(key: string, request: HistoryRequest): Job {
+    const known = this.#jobs.get(key)
     if (known !== undefined && this.#isFresh(known)) return known
-    const unfinished = [...this.#results.values()].filter(({ ended }) => ended === null)
-    if (unfinished.length > waitingCountMax) throw new ServiceError({ code: 'too_many_reports' })
+    if (this.#workers.waitingCount >= waitingCountMax) throw new ServiceError({ code: 'too_many_reports' })
     const abandoned = new AbortController()
-    const result: Result = {
-      json: this.#runNext(request, abandoned.signal, () => this.#end(result)),
-      abandoned,
-      waitingCount: 0,
-      repeatingCount: 0,
-      repeatTimer: undefined,
-      ended: null,
-    }
+    const { signal } = abandoned
+    const run = (): Promise<Uint8Array> => this.#run(request, signal).finally(() => this.#end(job))
+    const json = this.#workers.run(run, signal)
+    const job: Job = { json, abandoned, waitingCount: 0, askedAt: performance.now(), ended: null }
     // A failure is kept like a result: a client that repeats the request after 202 must get it.
-    this.#turn = result.json.catch(() => undefined)
-    this.#results.delete(key)
-    this.#results.set(key, result)
-    for (const [oldKey, { ended }] of this.#results)
-      if (ended !== null && this.#results.size > resultCountMax) this.#results.delete(oldKey)
-    return result
+    json.catch(() => undefined)
+    this.#jobs.delete(key)
+    this.#jobs.set(key, job)
+    for (const [oldKey, { ended }] of this.#jobs)
+      if (ended !== null && this.#jobs.size > resultCountMax) this.#jobs.delete(oldKey)
+    return job
   }
 
-  /** Runs after those before it, and calls `ended` before the result, or failure, is known. */
-  async #runNext(request: HistoryRequest, abandoned: AbortSignal, ended: () => void): Promise<Uint8Array> {
-    try {
-      await this.#turn
-      return await this.#run(request, abandoned)
-    } finally {
-      ended()
-    }
-  }
-
-  #end(result: Result): void {
-    clearTimeout(result.repeatTimer)
+  #end(job: Job): void {
     let lastCycleId: string | null = null
     try {
       lastCycleId = this.#options.lastCycleId()
@@ -164,14 +141,14 @@ export class HistoryReplies {
       // The result is valid, whether or not it can be reused.
       this.#options.log.warn({ err }, 'the last cycle cannot be read')
     }
-    result.ended = { at: performance.now(), lastCycleId }
+    job.ended = { at: performance.now(), lastCycleId }
   }
 
   /**
    * A cycle that is stored while the worker runs does not make its result stale: with frequent cycles a long report
    * would never be shown.
    */
-  #isFresh({ ended }: Result): boolean {
+  #isFresh({ ended }: Job): boolean {
     if (ended === null) return true
     return ended.lastCycleId === this.#options.lastCycleId() && performance.now() - ended.at < freshMsMax
   }
