@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { Access } from './access.js'
-import { JobLimiter, json, Router, type Reply, type Route } from './routes.js'
+import { json, Router, type Route } from './routes.js'
 
 const options = { token: 'token-of-the-tests', host: 'admin.example', isTls: false }
 const port = 8081
@@ -66,43 +66,4 @@ test('a route matches whole paths, and its parameters are decoded', () => {
   expect(router.find('/b/1/c/2')?.parameters).toEqual(['1', '2'])
   for (const path of ['/aXjson', '/a.json/', '/b/', '/b/%', '/x/b/1', ''])
     expect(router.find(path), path).toBeNull()
-})
-
-test('work beyond a limit waits, and beyond a second one it is refused', async () => {
-  const limiter = new JobLimiter(2, 1)
-  const stays = (): AbortSignal => new AbortController().signal
-  const ends: ((reply: Reply) => void)[] = []
-  const work = () => new Promise<Reply>((resolve) => ends.push(resolve))
-  const replies = [limiter.run(stays(), work), limiter.run(stays(), work), limiter.run(stays(), work)]
-  const refusal = { status: 503, retryAfterS: 5, reason: { code: 'too_many_requests' } }
-  await expect(limiter.run(stays(), work)).rejects.toMatchObject(refusal)
-  expect([ends.length, limiter.count]).toEqual([2, 3])
-  ends[0]?.(json({}))
-  await replies[0]
-  await expect.poll(() => ends.length).toBe(3)
-  for (const end of ends) end(json({}))
-  await Promise.all(replies)
-  expect(limiter.count).toBe(0)
-})
-
-test('work whose client has disconnected leaves the queue and does not start', async () => {
-  const limiter = new JobLimiter(1, 1)
-  const clients = [0, 1, 2].map(() => new AbortController())
-  const started: number[] = []
-  let end = (): void => undefined
-  const work = (client: number) => () =>
-    new Promise<Reply>((resolve) => {
-      started.push(client)
-      end = () => resolve(json({}))
-    })
-  const [first, second] = [0, 1].map((n) => limiter.run(clients[n]!.signal, work(n)))
-  clients[1]?.abort()
-  const third = limiter.run(clients[2]!.signal, work(2))
-  await expect(second).rejects.toBe(clients[1]?.signal.reason)
-  end()
-  await first
-  await expect.poll(() => started).toEqual([0, 2])
-  end()
-  await third
-  expect(started).toEqual([0, 2])
 })

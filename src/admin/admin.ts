@@ -1,12 +1,12 @@
 /**
  * Assembles the observer and the admin listener of a server. Read `routesOf` for all routes.
  */
-import { inBackground } from '../base/index.js'
-import { openApiDocument, reasonsText, type Series } from '../contract/index.js'
+import { inBackground, Semaphore } from '../base/index.js'
+import { openApiDocument, reasonsText, ServiceError, type Series } from '../contract/index.js'
 import { lastCycleOf, type AdminSide, type ServerSources } from '../server/index.js'
 import { Access } from './access.js'
 import { HealthChecks } from './checks.js'
-import { EventStreams } from './event-streams.js'
+import { EventStreams, statusEvents } from './event-streams.js'
 import type { StartWorker } from '../history/index.js'
 import { HistoryReplies } from './history-replies.js'
 import { AdminListener, connectionsMax, type TlsFiles } from './listener.js'
@@ -22,8 +22,7 @@ import { explainRequest, numberOfPath, post } from './page-data/post.js'
 import { Titles } from './page-data/titles.js'
 import { pageRoutes } from './page-files.js'
 import { loginStyle } from './login-page.js'
-import { JobLimiter, json, type Route } from './routes.js'
-import { statusEvents } from './status-events.js'
+import { json, type Route } from './routes.js'
 import { Tracing } from './tracing.js'
 
 export interface AdminOptions {
@@ -56,7 +55,10 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
   const checks = new HealthChecks(sources)
   const tracing = new Tracing(version)
   const observer = new Observer(sources)
-  const limiter = new JobLimiter(unpackCountMax, unpackWaitingMax)
+  const limiter = new Semaphore(unpackCountMax, {
+    waitingMax: unpackWaitingMax,
+    refusal: () => new ServiceError({ code: 'too_many_requests' }),
+  })
   const metrics = new ServiceMetrics({ sources, observer, checks, streams, limiter, version })
   const history = new HistoryReplies({
     start: options.startWorker,
@@ -127,7 +129,7 @@ export async function startAdmin(sources: ServerSources, options: AdminOptions):
 
 interface Parts extends NowParts {
   readonly streams: EventStreams
-  readonly limiter: JobLimiter
+  readonly limiter: Semaphore
   readonly metrics: ServiceMetrics
   readonly titles: Titles
   readonly leftPosts: LeftPostLists
@@ -166,13 +168,13 @@ function routesOf(parts: Parts): Route[] {
     route('token', '/api/now', async () => json(await now(parts))),
     route('token', '/api/series', () => json({ points: observer.points.items } satisfies Series)),
     route('token', '/api/picks', ({ query, gone }) =>
-      limiter.run(gone, () => picks(parts, picksQuery(query), gone).then(json)),
+      limiter.run(() => picks(parts, picksQuery(query), gone).then(json), gone),
     ),
     route('token', '/api/left', ({ query, gone }) =>
-      limiter.run(gone, () => parts.leftPosts.find(leftQuery(query), gone).then(json)),
+      limiter.run(() => parts.leftPosts.find(leftQuery(query), gone).then(json), gone),
     ),
     route('token', '/api/posts/{gall_id}/{post_no}', ({ parameters: [gallId = '', postNo = ''], gone }) =>
-      limiter.run(gone, () => post(parts, gallId, numberOfPath(postNo)).then(json)),
+      limiter.run(() => post(parts, gallId, numberOfPath(postNo)).then(json), gone),
     ),
     route(
       'token',
@@ -198,13 +200,13 @@ function routesOf(parts: Parts): Route[] {
     ),
     route('token', '/api/cycles', ({ query }) => json(cycleLists(sources, observer, query))),
     route('token', '/api/cycles/{cycle_id}', ({ parameters: [cycleId = ''], gone }) =>
-      limiter.run(gone, () => Promise.resolve(json(storedCycle(sources, cycleId)))),
+      limiter.run(() => Promise.resolve(json(storedCycle(sources, cycleId))), gone),
     ),
     route('token', '/api/cycles/{cycle_id}/request', ({ parameters: [cycleId = ''], gone }) =>
-      limiter.run(gone, () => requestOf(sources, cycleId)),
+      limiter.run(() => requestOf(sources, cycleId), gone),
     ),
     route('token', '/api/cycles/{cycle_id}/response', ({ parameters: [cycleId = ''], gone }) =>
-      limiter.run(gone, () => Promise.resolve(responseOf(sources, cycleId))),
+      limiter.run(() => Promise.resolve(responseOf(sources, cycleId)), gone),
     ),
     route('token', '/api/events', () => streams.open()),
   ]

@@ -4,9 +4,9 @@
  * would never send it the next one.
  */
 import { gibibyte, minuteMs } from '../base/index.js'
-import type { Check, HealthReason } from '../contract/index.js'
+import type { Check, FailedVersion, HealthReason } from '../contract/index.js'
+import type { ModelLifecycle } from '../model/index.js'
 import { diskReason, lastCycleOf, type DiskFigures, type ServerSources } from '../server/index.js'
-import { failedVersions } from './failed-versions.js'
 
 /** Ordered as in `/readyz`. */
 export const checkNames = [
@@ -117,3 +117,16 @@ export class HealthChecks {
 }
 
 const okCodes = { service: 'accepts_cycles', model: 'model_serves', storage: 'storage_writable' } as const
+
+/**
+ * Versions that `ACTIVE` or `SHADOW` names and that could not be loaded, or that failed their cycles: another version serves, so
+ * nothing else of the service shows it. Includes those that are tried again.
+ */
+export function failedVersions({ versions, status }: ModelLifecycle): FailedVersion[] {
+  return versions.flatMap(({ version, role, state }) => {
+    const failure = status.failures.find((one) => one.version === version && one.role === role)
+    if (failure === undefined || state === 'serving' || state === 'shadow') return []
+    const { kind = 'load', problem, atMs } = failure
+    return { version, kind, role, problem, at: new Date(atMs).toISOString() }
+  })
+}

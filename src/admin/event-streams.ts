@@ -1,11 +1,14 @@
 /**
  * Server-sent events for the page. A stream costs a bounded amount of memory: one whose reader is too slow is closed, and
- * the page connects again and reads everything again. Events are written once per turn of the event loop.
+ * the page connects again and reads everything again. Events are written once per turn of the event loop. Most are
+ * sent by what happens; `statusEvents` sends those of status and models by comparison with what was sent before.
  */
 import type { ServerResponse } from 'node:http'
 import { kibibyte } from '../base/index.js'
-import { ServiceError, type AdminEvents } from '../contract/index.js'
+import { ServiceError, type AdminEvents, type Check } from '../contract/index.js'
+import type { ServerSources } from '../server/index.js'
 import { securityHeaders } from './access.js'
+import type { HealthChecks } from './checks.js'
 import type { Stream } from './routes.js'
 
 const streamCountMax = 100
@@ -92,4 +95,32 @@ export class EventStreams {
 
 function eventText(name: keyof AdminEvents, data: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+interface StatusSources {
+  readonly sources: Pick<ServerSources, 'models'>
+  readonly streams: Pick<EventStreams, 'count' | 'send'>
+  readonly checks: Pick<HealthChecks, 'run'>
+}
+
+/** A function that sends each of the two events if its content has changed. It does nothing while no stream is open. */
+export function statusEvents({ sources, streams, checks }: StatusSources): () => Promise<void> {
+  const sent = new Map<string, string>()
+  const sendIfChanged = (name: 'status' | 'models', data: object, content: string): void => {
+    if (sent.get(name) === content) return
+    sent.set(name, content)
+    streams.send(name, data)
+  }
+  return async () => {
+    if (streams.count === 0) return
+    const versions = { models: sources.models.versions, failures: sources.models.status.failures }
+    sendIfChanged('models', versions, JSON.stringify(versions))
+    const lines = await checks.run()
+    sendIfChanged('status', { checks: lines }, lines.map(contentOf).join())
+  }
+}
+
+/** Omits the figures of the reasons, some of which grow each second. */
+function contentOf({ check, status, reasons }: Check): string {
+  return [check, status, ...reasons.map(({ code }) => code)].join(' ')
 }

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test, vi } from 'vitest'
 import { callFixture, pointFixture } from '../../test/helpers/page-fixtures.js'
-import { backgroundFailureChannel } from '../base/index.js'
+import { backgroundFailureChannel, type Semaphore } from '../base/index.js'
 import type { CallRecord, Check, CyclePoint, Now } from '../contract/index.js'
 import { encodingChannel } from '../cycle/index.js'
 import { outputDroppedChannel } from '../model/index.js'
@@ -12,7 +12,6 @@ import type { EndedRequest, ServerSources } from '../server/index.js'
 import { commitChannel } from '../store/index.js'
 import { HealthChecks } from './checks.js'
 import type { EventStreams } from './event-streams.js'
-import type { JobLimiter } from './routes.js'
 import { ServiceMetrics } from './metrics/metrics.js'
 import type { Observer, ObserverEvents } from './observer.js'
 import { nextCycle, now } from './page-data/now.js'
@@ -110,7 +109,7 @@ function partsOf(problems: readonly object[] = [], givenChecks?: readonly Check[
       if (event.call !== undefined) onRequest?.(endedRequest(event.call), event.call.result)
     }
   }
-  const limiter = { count: 97 } as unknown as JobLimiter
+  const limiter = { count: 97 } as unknown as Semaphore
   return { sources, observer, checks, streams, limiter, version: '0.9.1', emit }
 }
 

@@ -121,7 +121,13 @@ export class HistoryReplies {
     if (this.#workers.waitingCount >= waitingCountMax) throw new ServiceError({ code: 'too_many_reports' })
     const abandoned = new AbortController()
     const { signal } = abandoned
-    const run = (): Promise<Uint8Array> => this.#run(request, signal).finally(() => this.#end(job))
+    const run = async (): Promise<Uint8Array> => {
+      try {
+        return await this.#run(request, signal)
+      } finally {
+        this.#end(job)
+      }
+    }
     const json = this.#workers.run(run, signal)
     const job: Job = { json, abandoned, waitingCount: 0, askedAt: performance.now(), ended: null }
     // A failure is kept like a result: a client that repeats the request after 202 must get it.

@@ -24,7 +24,6 @@ import type { CycleStored, StageClock } from '../cycle/index.js'
 import { roundedMs, stagesMs, type EndedRequest, type ServerSources } from '../server/index.js'
 import { FirstScoreWatch } from './first-scores.js'
 import { entryOf, type Entry } from './page-data/titles.js'
-import { Ring } from './ring.js'
 import { ScoreTracks, trackOf, trackOfResponse } from './score-tracks.js'
 
 /** A save that is ranked when somebody looks: not the track is kept for it, only the scores. */
@@ -206,6 +205,36 @@ export class Observer {
     } catch (error) {
       this.#sources.log.error({ err: error }, 'the admin listener failed to process an event')
     }
+  }
+}
+
+/** A list that holds the newest items up to a bound. */
+class Ring<Item> {
+  readonly #countMax: number
+  readonly #items: Item[] = []
+
+  constructor(countMax: number) {
+    this.#countMax = countMax
+  }
+
+  add(item: Item): void {
+    this.#items.push(item)
+    if (this.#items.length > this.#countMax) this.#items.shift()
+  }
+
+  /** Drops the oldest items as long as `isOld` is true. */
+  dropWhile(isOld: (item: Item) => boolean): void {
+    const kept = this.#items.findIndex((item) => !isOld(item))
+    this.#items.splice(0, kept < 0 ? this.#items.length : kept)
+  }
+
+  /** Oldest first. */
+  get items(): readonly Item[] {
+    return this.#items
+  }
+
+  get last(): Item | undefined {
+    return this.#items.at(-1)
   }
 }
 

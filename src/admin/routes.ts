@@ -2,8 +2,7 @@
  * A route of the admin listener, and how it is found. `admin.ts` has the table of all routes.
  */
 import type { ServerResponse } from 'node:http'
-import { PathTable, Semaphore } from '../base/index.js'
-import { ServiceError } from '../contract/index.js'
+import { PathTable } from '../base/index.js'
 import { decodeSegment, type OutgoingResponse } from '../server/index.js'
 
 export interface Call {
@@ -51,24 +50,5 @@ export function json(value: unknown, status = 200, headers: Reply['headers'] = {
     status,
     headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
     body: Buffer.from(`${JSON.stringify(value)}\n`),
-  }
-}
-
-/** Limits how many jobs run at a time; refuses a job while `waitingMax` are waiting. A job whose client has gone does not start. */
-export class JobLimiter {
-  readonly #semaphore: Semaphore
-
-  constructor(activeMax: number, waitingMax: number) {
-    const refusal = (): ServiceError => new ServiceError({ code: 'too_many_requests' })
-    this.#semaphore = new Semaphore(activeMax, { waitingMax, refusal })
-  }
-
-  /** Jobs that run and that wait. */
-  get count(): number {
-    return this.#semaphore.count
-  }
-
-  run(gone: AbortSignal, work: () => Promise<Reply>): Promise<Reply> {
-    return this.#semaphore.run(work, gone)
   }
 }

@@ -2,23 +2,21 @@
  * The values of the metrics. Counters and histograms are updated after each request and cycle; the others are read when
  * Prometheus scrapes them, at most once a second.
  */
-import { backgroundFailureChannel, type BackgroundFailure } from '../../base/index.js'
-import type { CallRecord, CyclePoint } from '../../contract/index.js'
+import { backgroundFailureChannel, type BackgroundFailure, type Semaphore } from '../../base/index.js'
+import type { CallRecord, CyclePoint, Now } from '../../contract/index.js'
 import { encodingChannel, type EncodingMessage } from '../../cycle/index.js'
 import type { EndedRequest } from '../../server/index.js'
 import { outputDroppedChannel, type OutputDropped } from '../../model/index.js'
 import { commitChannel, type CommitMessage } from '../../store/index.js'
 import type { EventStreams } from '../event-streams.js'
-import type { JobLimiter } from '../routes.js'
 import { isCycleCall } from '../observer.js'
 import { now, type NowParts } from '../page-data/now.js'
-import { gaugeValues } from './gauge-values.js'
-import { createMetrics, setGaugeValues, type Metrics } from './registry.js'
-import { rowKinds, statusLabel } from './table.js'
+import { createMetrics, setGaugeValues, type GaugeValue, type Metrics, type ReadName } from './registry.js'
+import { processRoles, rowKinds, statusLabel } from './table.js'
 
 export interface ServiceMetricsParts extends NowParts {
   readonly streams: EventStreams
-  readonly limiter: JobLimiter
+  readonly limiter: Semaphore
 }
 
 /** A scrape that comes sooner gets the text of the last one: many scrapers cost no more than one. */
@@ -106,8 +104,73 @@ export class ServiceMetrics {
   }
 
   async #collect(): Promise<string> {
-    const { sources, streams, limiter } = this.#parts
-    setGaugeValues(this.#metrics, gaugeValues({ now: await now(this.#parts), sources, streams, limiter }))
+    setGaugeValues(this.#metrics, gaugeValues(this.#parts, await now(this.#parts)))
     return this.#registry.metrics()
   }
+}
+
+const checkValues = { ok: 1, warn: 0.5, fail: 0 } as const
+const noScores = { p10: NaN, p50: NaN, p90: NaN, p99: NaN }
+
+/** All gauges, and the counts that other parts of the service keep. */
+function gaugeValues(
+  { sources, streams, limiter }: ServiceMetricsParts,
+  now: Now,
+): Record<ReadName, GaugeValue> {
+  const { cycles, models, store } = sources
+  const held = sources.held()
+  const { replication } = store
+  const processes = models.versions.flatMap((version) => version.processes)
+  const countOf = (role: string): number => processes.filter((one) => one.role === role).length
+  return {
+    firstScoreRatio: now.first_scores.share,
+    missingFeatures: now.last_cycle?.missing_feature_share ?? null,
+    scores: now.last_cycle?.score_quantiles ?? noScores,
+    pending: now.pending,
+    poolAge: secondsOrNull(Date.parse(now.time) - cycles.pool.newestCycleMs),
+    lastCycle: secondsOrNull(Date.parse(now.last_cycle_received_at ?? '')),
+    clockDifference: secondsOrNull(cycles.clocks.smallestMs(sources.clock()) ?? NaN),
+    queue: now.queue.cycles,
+    queueMax: now.queue.cycles_max,
+    heldBytes: held.bytes,
+    heldCalls: held.calls,
+    ready: Number(now.checks.every(({ status }) => status !== 'fail')),
+    owner: Number(store.role === 'owner'),
+    journalUsable: replication && Number(replication.problem === null),
+    journalSynchronous: replication && Number(replication.isSynchronous),
+    journalEpoch: replication && replication.epoch,
+    journalEntry: replication && replication.entry,
+    checks: {
+      clock: checkValues.ok,
+      ...Object.fromEntries(now.checks.map(({ check, status }) => [check, checkValues[status]])),
+    },
+    build: [{ version: now.version, node: process.versions.node }],
+    models: models.versions.map(({ version, role, state, kind, provider }) => ({
+      version,
+      role,
+      state,
+      kind: kind ?? 'none',
+      provider: provider ?? 'none',
+    })),
+    weights: [{ version: now.weights_version }],
+    loadFailures: models.loadFailureCounts,
+    failedCycles: cycles.failures.current?.cycleCount ?? 0,
+    fallback: Number(models.fallback !== null),
+    processes: Object.fromEntries(processRoles.map((role) => [role, countOf(role)])),
+    shadowSkips: cycles.models.shadows.skippedCount,
+    textsInProgress: now.queue.texts,
+    imagesQueued: now.queue.images,
+    quarantined: cycles.embeddingBacklog.quarantined,
+    writesQueued: store.queuedWrites,
+    adminQueued: limiter.count,
+    storageBytes: now.storage.size_bytes,
+    freeBytes: now.storage.free_bytes,
+    streams: streams.count,
+    streamsDropped: streams.droppedCount,
+  }
+}
+
+/** null for an unknown time. */
+function secondsOrNull(ms: number): number | null {
+  return Number.isFinite(ms) ? ms / 1000 : null
 }

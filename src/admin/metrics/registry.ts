@@ -3,7 +3,6 @@
  * of prom-client for the process.
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { GaugeValue, ReadName } from './gauge-values.js'
 import { metricTable, resultLabels, type MetricName } from './table.js'
 
 type TypeOf<Name extends MetricName> = (typeof metricTable)[Name]['type']
@@ -15,6 +14,18 @@ export type Metrics = {
       ? Gauge
       : Histogram
 }
+
+type GaugeName = {
+  [Name in MetricName]: (typeof metricTable)[Name]['type'] extends 'gauge' ? Name : never
+}[MetricName]
+export type ReadName = GaugeName | 'loadFailures' | 'shadowSkips' | 'streamsDropped'
+
+/**
+ * A record has the values by the only label of the metric; a list has the labels of an info metric, whose value is 1.
+ * null: there is no value.
+ */
+export type GaugeValue =
+  number | null | Readonly<Record<string, number>> | readonly Readonly<Record<string, string>>[]
 
 export function createMetrics(): { readonly registry: Registry; readonly metrics: Metrics } {
   const registry = new Registry()

@@ -1,8 +1,8 @@
 /**
  * All metrics, one table: names, help, types, labels with all their values. The registry, the documentation and the tests
  * derive from it. Names follow the rules of Prometheus: base units, `_total` for counters. Labels are bounded, except
- * those of the info metrics, which are bounded by the versions in use. `gauge-values.ts` reads the gauges, `metrics.ts` counts
- * the rest.
+ * those of the info metrics, which are bounded by the versions in use. `metrics.ts` reads the gauges and
+ * counts the rest.
  */
 import { backgroundWorkNames } from '../../base/index.js'
 import { operations, outcomeCodes, stageNames, warningCodes } from '../../contract/index.js'

@@ -9,8 +9,8 @@ import { scoredBefore } from '../../cycle/index.js'
 import type { HistoryRequest } from '../../history/index.js'
 import { featureNames, headsOf, listModels, readManifest, residentBytes } from '../../model/index.js'
 import type { ServerSources } from '../../server/index.js'
-import { failedVersions } from '../failed-versions.js'
-import { modelCommands } from '../model-commands.js'
+import { shellWord, type Settings } from '../../settings/index.js'
+import { failedVersions } from '../checks.js'
 import type { Observer } from '../observer.js'
 
 /** A day. */
@@ -54,6 +54,28 @@ export async function models({ sources, observer }: ModelParts): Promise<Models>
         }
       }),
     ),
+  }
+}
+
+/**
+ * Command lines for the operator, which the page shows to be copied. The shell of the operator has different settings from the service: each command names the directories. Both are absolute.
+ * `shadows`: the versions that shadow now. `models shadow` replaces them all, so the command for a further one names them too,
+ * and the command for one of them names the others.
+ */
+export function modelCommands(
+  { dataDir, modelsDir }: Pick<Settings, 'dataDir' | 'modelsDir'>,
+  version: string,
+  shadows: readonly string[],
+): ModelFacts['commands'] {
+  const models = `--models-dir ${shellWord(modelsDir)}`
+  const others = shadows.filter((shadow) => shadow !== version)
+  const wanted = shadows.includes(version) ? others : [...others, version]
+  const both = `${models} --data-dir ${shellWord(dataDir)}`
+  return {
+    verify: `understudy models verify ${version} ${models}`,
+    inspect: `understudy models inspect ${version} ${models}`,
+    shadow: `understudy models shadow ${wanted.join(' ') || '--none'} ${both}`,
+    activate: `understudy models activate ${version} ${both}`,
   }
 }
 

@@ -10,11 +10,10 @@ import {
   type Now,
 } from '../../contract/index.js'
 import { lastCycleOf, type ServerSources } from '../../server/index.js'
-import type { Settings } from '../../settings/index.js'
-import type { HealthChecks } from '../checks.js'
-import { failedVersions } from '../failed-versions.js'
-import { modelCommands, simulateCommand } from '../model-commands.js'
+import { localUrl, shellWord, type Settings } from '../../settings/index.js'
+import { failedVersions, type HealthChecks } from '../checks.js'
 import type { Observer } from '../observer.js'
+import { modelCommands } from './models.js'
 
 /** A cycle may take a moment to arrive after it is due. */
 const graceMs = minuteMs
@@ -91,4 +90,15 @@ function commandsAfter(
   const { verify } = modelCommands(directories, version, [])
   if (role === 'shadow' || serving === undefined) return [verify]
   return [verify, modelCommands(directories, serving, []).activate]
+}
+
+/** The data directory has the key that the service has generated. */
+export function simulateCommand({
+  dataDir,
+  host,
+  port,
+  tlsCertFile,
+}: Pick<Settings, 'dataDir' | 'host' | 'port' | 'tlsCertFile'>): string {
+  const url = localUrl(host, port, tlsCertFile !== undefined)
+  return `understudy simulate --hours 1 --data-dir ${shellWord(dataDir)} --url ${url}`
 }

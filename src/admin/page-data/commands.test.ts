@@ -1,6 +1,7 @@
 /** The commands that the page shows to be copied do what their place says, and nothing else. */
 import { expect, test } from 'vitest'
-import { modelCommands, simulateCommand } from './model-commands.js'
+import { modelCommands } from './models.js'
+import { simulateCommand } from './now.js'
 
 const directories = { dataDir: '/srv/my data', modelsDir: '/srv/models' }
 const suffix = "--models-dir /srv/models --data-dir '/srv/my data'"
