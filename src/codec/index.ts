@@ -20,4 +20,3 @@ export {
   type WeightedMeans,
 } from './native-addon.js'
 export { packTable, unpackTable, type PackedTable } from './pack.js'
-export { WorkerRunner, type WorkerTask } from './worker.js'

@@ -132,7 +132,6 @@ const byKind = {
     storage_failed: () => 'the storage failed',
     storage_unreadable: () => 'the storage cannot be read',
     body_failed: () => 'the body could not be processed',
-    image_failed: () => 'the image could not be examined',
     image_timeout: () => 'image decoding timed out',
     too_many_bytes: () => 'too many bytes of bodies are held',
     too_many_large_arriving: () => 'too many large bodies are arriving',

@@ -2,7 +2,6 @@
  * JPEGs with defects that change no pixel are accepted and give the copy of the intact image; no such defect hides damage.
  */
 import { createHash } from 'node:crypto'
-import { Worker } from 'node:worker_threads'
 import sharp from 'sharp'
 import { beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -16,11 +15,9 @@ import {
   severalPictures,
   withSpectralSelection,
 } from '../../test/harness/jpeg.js'
-import { WorkerRunner } from '../codec/index.js'
 import { imageSegmentsMax, ServiceError } from '../contract/index.js'
 import { normaliseImage } from './index.js'
 import { repairedJpeg } from './jpeg-repair.js'
-import { repairJpeg } from './repair-thread.js'
 
 const endOfImage = Buffer.from([0xff, 0xd9])
 /** A JFIF segment of revision 2.1, about which libjpeg warns. */
@@ -39,7 +36,6 @@ async function refused(bytes: Uint8Array): Promise<void> {
   expect(outcome).toBe('bad_request')
 }
 
-/** Below and above the size that is repaired in a worker thread. */
 let small: Buffer
 let large: Buffer
 let drawn: Buffer
@@ -265,16 +261,6 @@ test('the images of this file are such that libvips has another loader for them'
   } finally {
     sharp.block({ operation: ['VipsForeignLoadUhdr'] })
   }
-})
-
-test('a large image is repaired in a thread, and one that this thread cannot repair is no bad request', async () => {
-  const here = repairedJpeg(large, 'scans')
-  expect(Buffer.from(await repairJpeg(large, 'scans'))).toEqual(Buffer.from(here ?? []))
-  const failing = new WorkerRunner(() => new Worker('process.exit(3)', { eval: true, execArgv: [] }))
-  await expect(repairJpeg(large, 'scans', failing)).rejects.toMatchObject({ kind: 'unavailable' })
-  expect(Buffer.from(await repairJpeg(small, 'scans', failing))).toEqual(
-    Buffer.from(repairedJpeg(small, 'scans') ?? []),
-  )
 })
 
 describe('segments', () => {

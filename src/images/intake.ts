@@ -1,13 +1,14 @@
 /**
  * Validates an uploaded image, computes its identity, and makes the normalised copy for models, as docs/contract.md states
- * under `PUT /v1/images`. Decoding runs on libuv's threads, hashing on the event loop, in pieces.
+ * under `PUT /v1/images`. Decoding runs on libuv's threads, hashing on the event loop, in pieces; repairing a copy of 5 MiB takes a
+ * few milliseconds at most.
  */
 import sharp from 'sharp'
 import { messageOf, sha256Of } from '../base/index.js'
-import { imageEdgePixelsMax, imagePixelsMax, ServiceError } from '../contract/index.js'
-import { hasZeros } from './jpeg-measure.js'
+import { imageEdgePixelsMax, imagePixelsMax, imageSegmentsMax, ServiceError } from '../contract/index.js'
+import { hasZeros, measuringJpeg } from './jpeg-measure.js'
+import { repairedJpeg, type Repair } from './jpeg-repair.js'
 import { readHead, type ImageSize } from './jpeg-segments.js'
-import { measureJpeg, repairJpeg, tooManySegments } from './repair-thread.js'
 
 /** An accepted image. */
 export interface NormalisedImage {
@@ -103,15 +104,25 @@ async function normalise(bytes: Uint8Array): Promise<Uint8Array> {
     } catch (error) {
       if (!isHarmless(error)) throw error
     }
-    repaired = await repairJpeg(repaired, repair)
+    repaired = repairOnce(repaired, repair)
   }
   return decodeWhole(repaired, true)
+}
+
+function repairOnce(bytes: Uint8Array, repair: Repair): Uint8Array {
+  const repaired = repairedJpeg(bytes, repair)
+  if (repaired === null) throw tooManySegments()
+  return repaired
+}
+
+function tooManySegments(): ServiceError {
+  return new ServiceError({ code: 'too_many_segments', segments_max: imageSegmentsMax })
 }
 
 /** As `decode`. Rejects, too, if zeros have replaced coded data, or if the last ones of a repaired copy are missing. */
 async function decodeWhole(bytes: Uint8Array, isRepaired: boolean): Promise<Uint8Array> {
   const normalised = await decode(bytes)
-  const measuring = isRepaired || hasZeros(bytes) ? await measureJpeg(bytes) : null
+  const measuring = isRepaired || hasZeros(bytes) ? measuringJpeg(bytes) : null
   if (measuring !== null) await decode(measuring)
   return normalised
 }

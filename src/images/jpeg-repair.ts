@@ -105,12 +105,17 @@ function keepScan(
   repair: Repair,
   keep: (start: number, end: number) => void,
 ): number {
+  let keepFrom = from
   for (let start = from; ;) {
     const end = nextMarker(bytes, start)
-    keep(start, repair === 'scans' ? withoutPadding(bytes, start, end) : end)
+    const dataEnd = repair === 'scans' ? withoutPadding(bytes, start, end) : end
     const code = bytes[end + 1]
-    if (code === undefined || code < 0xd0 || code > 0xd7) return end
-    keep(end, end + 2)
+    const isLast = code === undefined || code < 0xd0 || code > 0xd7
+    if (isLast || dataEnd < end) {
+      keep(keepFrom, dataEnd)
+      keepFrom = end
+    }
+    if (isLast) return end
     start = end + 2
   }
 }

@@ -45,11 +45,22 @@ export function readHead(bytes: Uint8Array): JpegHead {
   return { hasTooManySegments: true, size }
 }
 
+/** Longest run that is scanned byte by byte: a native call costs as much. */
+const shortRunBytes = 24
+
 /** Offset of the next marker: 0xff and neither the zero of coded data nor another 0xff. Without one, the length. */
 export function nextMarker(bytes: Uint8Array, from: number): number {
-  for (let at = from; at + 1 < bytes.length; at++) {
-    const code = bytes[at + 1]!
-    if (bytes[at] === 0xff && code !== 0 && code !== 0xff) return at
+  for (let at = from, searchFrom = from + shortRunBytes; at + 1 < bytes.length; at++) {
+    if (bytes[at] === 0xff) {
+      const code = bytes[at + 1]!
+      if (code !== 0 && code !== 0xff) return at
+      if (code === 0) at++
+      searchFrom = at + shortRunBytes
+    } else if (at >= searchFrom) {
+      const next = bytes.indexOf(0xff, at)
+      if (next < 0) break
+      at = next - 1
+    }
   }
   return bytes.length
 }

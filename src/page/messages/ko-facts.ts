@@ -131,7 +131,6 @@ export const refusals: typeof refusalSentences = {
   storage_failed: () => '저장소 오류입니다',
   storage_unreadable: () => '저장소를 읽을 수 없습니다',
   body_failed: () => '본문을 처리하지 못했습니다',
-  image_failed: () => '이미지를 검사하지 못했습니다',
   image_timeout: () => '이미지 디코딩 시간이 초과되었습니다',
   too_many_bytes: () => '메모리에 있는 본문이 너무 많습니다',
   too_many_large_arriving: () => '큰 본문이 너무 많이 들어오고 있습니다',
