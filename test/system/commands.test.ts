@@ -11,13 +11,12 @@ import {
   openSync,
   readFileSync,
   rmSync,
-  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
-import { createServer, type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -65,25 +64,11 @@ function start(args: string[], env: NodeJS.ProcessEnv = {}): Running {
   return { child, output: text(child.stdout), stderr: text(child.stderr), ended }
 }
 
-/** Resolves when a server responds; rejects when its process ends before. */
-async function up(port: number, { ended, stderr }: Running): Promise<void> {
-  const early = ended.then(async (how) => {
-    throw new Error(`ended with ${how}: ${await stderr}`)
-  })
-  const responded = (async () => {
-    while (!(await fetch(`http://127.0.0.1:${port}/v1/health`).catch(() => null))?.ok)
-      await new Promise(setImmediate)
-  })()
-  await Promise.race([responded, early])
-}
-
 describe('wrong usage', () => {
   test.each([
     [[], 2, ''],
     [['perform'], 2, "understudy: unknown command 'perform'\n"],
-    [['serve', '--prot', '1'], 2, "understudy: unknown option '--prot'"],
     [['sql', '-- a\nSELECT 1'], 2, 'understudy: an argument that begins with - needs the argument --'],
-    [['serve', '--port', 'x'], 2, 'understudy: port (from --port) must be an integer'],
     [['simulate', '--hours', 'x'], 2, "understudy: option '--hours <number>' argument 'x' is invalid"],
     [['serv'], 2, "understudy: unknown command 'serv' (Did you mean serve?)\n"],
     [['simulate', '--data-dir', 'nowhere'], 2, 'understudy: no API key: set UNDERSTUDY_API_KEYS'],
@@ -93,16 +78,6 @@ describe('wrong usage', () => {
       ['config', '--api-keys-file', '/none'],
       2,
       'understudy: apiKeysFile (from --api-keys-file): /none cannot',
-    ],
-    [
-      ['serve', '--port', '0', '--data-dir', '/dev/null'],
-      2,
-      '/dev/null (from --data-dir) is not a directory\n',
-    ],
-    [
-      ['serve', '--port', '0', '--data-dir', '/dev/null/x'],
-      2,
-      ' cannot be created: /dev/null is not a directory\n',
     ],
   ])('%j ends with %i and prints the reason to stderr', (args, code, message) => {
     const { status, stdout, stderr } = call(args)
@@ -158,23 +133,6 @@ describe('wrong usage', () => {
     expect(stdout).toBe('')
     expect(status).toBe(2)
     expect(readFileSync(data, 'utf8')).toBe('of the last demo')
-  })
-
-  test.runIf(process.platform === 'linux')(
-    'a data directory that cannot be created ends with 2 immediately',
-    () => {
-      const { status, stderr } = call(['serve', '--port', '0', '--data-dir', '/proc/understudy'])
-      expect(stderr).toMatch(
-        /^understudy: the data directory \/proc\/understudy \(from --data-dir\) cannot be created or written: .*\n$/,
-      )
-      expect(status).toBe(2)
-    },
-  )
-
-  test('a failure prints one line, and with UNDERSTUDY_DEBUG a stack trace', () => {
-    const args = ['serve', '--log-level', 'loud']
-    expect(call(args).stderr.split('\n')).toHaveLength(2)
-    expect(call(args, { UNDERSTUDY_DEBUG: '1' }).stderr).toMatch(/\n\s+at /)
   })
 })
 
@@ -262,78 +220,6 @@ test.each(['plain', 'sp ace', "owner's $HOME `x`"])(
     expect(verified.stdout).toContain(target)
   },
 )
-
-describe('serve', () => {
-  test('without a key generates one that only the owner can read, keeps it across restarts and never prints it', async () => {
-    const dataDir = join(root, 'made key')
-    const port = await freePort()
-    const keys: string[] = []
-    for (const message of ['generated one', 'using the keys']) {
-      const server = start(['serve', '--port', String(port), '--data-dir', dataDir])
-      await up(port, server)
-      const key = readFileSync(join(dataDir, 'api-key'), 'utf8').trim()
-      const weights = await fetch(`http://127.0.0.1:${port}/v1/weights`, { headers: { authorization: key } })
-      expect(weights.status).toBe(200)
-      server.child.kill('SIGTERM')
-      expect(await server.ended).toBe(0)
-      expect(await server.stderr).toContain(message)
-      expect((await server.output) + (await server.stderr)).not.toContain(key)
-      keys.push(key)
-    }
-    expect(keys[0]).toBe(keys[1])
-    expect(statSync(join(dataDir, 'api-key')).mode & 0o777).toBe(0o600)
-  })
-
-  test('exits with 0 on Ctrl-C, even when it is pressed twice', async () => {
-    const port = await freePort()
-    const server = start(['serve', '--port', String(port), '--data-dir', join(root, 'interrupted')])
-    await up(port, server)
-    server.child.kill('SIGINT')
-    server.child.kill('SIGINT')
-    expect(await server.ended).toBe(0)
-  })
-
-  test('logs a model that does not load in one line without a stack trace, and starts', async () => {
-    const port = await freePort()
-    const dirs = ['--models-dir', '/nowhere', '--data-dir', join(root, 'no model')]
-    const server = start(['serve', '--port', String(port), ...dirs])
-    await up(port, server)
-    server.child.kill('SIGTERM')
-    expect(await server.ended).toBe(0)
-    const output = await server.output
-    expect(output).toContain('"problem":"the models directory /nowhere does not exist"')
-    expect(output).not.toContain('stack')
-  })
-
-  test('exits on a signal during startup', async () => {
-    const server = start(['serve', '--port', '0', '--data-dir', join(root, 'early')])
-    server.child.kill('SIGTERM')
-    expect([0, 'SIGTERM']).toContain(await server.ended)
-  })
-
-  test('reports a port in use in one line', async () => {
-    const other = createServer()
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-    const { port } = other.address() as AddressInfo
-    const line = `understudy: cannot listen on 127.0.0.1:${port}: the port is in use; choose another one with --port\n`
-    for (const args of [['serve', '--data-dir', join(root, 'taken')], ['demo']]) {
-      const command = start([...args, '--port', String(port)])
-      expect(await command.ended).toBe(1)
-      expect(await command.stderr).toBe(line)
-      expect(await command.output).toBe('')
-    }
-    expect(existsSync(join(root, 'taken'))).toBe(false)
-    await new Promise((resolve) => other.close(resolve))
-  })
-})
-
-test('an address of another machine is reported as such', async () => {
-  const server = start(['serve', '--port', '0', '--host', '192.0.2.1', '--data-dir', join(root, 'elsewhere')])
-  expect(await server.ended).toBe(1)
-  expect(await server.stderr).toMatch(
-    /cannot listen on 192\.0\.2\.1:0: the host is not an address of this machine; .*--host\n$/,
-  )
-})
 
 test('simulate exits with 1 at the first response that violates the contract, and names it', async () => {
   const server = createHttpServer((_, response) => response.end('{"status":"fine"}'))

@@ -8,7 +8,7 @@ import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 import { cycleBoundaryMs } from '../../src/contract/index.js'
 import { cycleBody, cycleMs } from '../helpers/bodies.js'
-import type { ServerProcess } from '../harness/server.js'
+import { freePort, type ServerProcess } from '../harness/server.js'
 import { scratchDir, started } from '../helpers/servers.js'
 import { expire, makeTlsFiles, opensslMissing, tlsHandshake } from '../helpers/tls-files.js'
 
@@ -97,6 +97,22 @@ test('limits and the log level change; changes that need a restart are named in 
   )
   expect(await post()).toBe(200)
   await server.logged('"level":20')
+})
+
+test('a key file that contains the admin token is not reloaded, and the token stays no key', async () => {
+  const file = join(scratchDir(), 'keys')
+  writeFileSync(file, 'key-of-the-first-client\n', { mode: 0o600 })
+  const server = await started({
+    UNDERSTUDY_API_KEYS: '',
+    UNDERSTUDY_API_KEYS_FILE: file,
+    UNDERSTUDY_ADMIN_PORT: String(await freePort()),
+  })
+  const token = server.adminToken
+  appendFileSync(file, `${token}\n`)
+  expect(await hangUp(server)).toContain('the settings were not reloaded')
+  expect(server.log).toContain('the admin token must not be an API key')
+  expect(await statusOf(server, token)).toBe(401)
+  expect(await statusOf(server, 'key-of-the-first-client')).toBe(200)
 })
 
 test('settings with an error change nothing, and one log line names the reason', async () => {
