@@ -62,6 +62,14 @@ describe('a query', () => {
     ['an explained function', "explain select * from enable_logging(storage_path = 'FILE')"],
     ['a log file', "select * from enable_logging('QueryLog', storage = 'file', storage_path = 'FILE')"],
     ['a profile', "select * from enable_profiling(save_location = 'FILE', format = 'json')"],
+    [
+      'a profile with the name that it requires',
+      "from enable_profiling(save_location = 'FILE.json', format = 'json')",
+    ],
+    [
+      'a name in two parts',
+      "from query('from ena' || 'ble_profiling(save_location = ''FILE.json'', format = ''json'')')",
+    ],
     ['a quoted name', `select * from system.main."ENABLE_PROFILING"(save_location = 'FILE')`],
     ['a function in a subquery', "select 1 where 1 in (select 1 from enable_logging(storage_path = 'FILE'))"],
     ['a described function', "describe from enable_logging(storage_path = 'FILE')"],
