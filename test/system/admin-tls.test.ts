@@ -91,7 +91,7 @@ describe.skipIf(opensslMissing)('under TLS', () => {
     const other = makeTlsFiles(scratchDir(), 'other')
     expect(await status({ UNDERSTUDY_TLS_CERT: other.cert, UNDERSTUDY_TLS_KEY: other.key })).toEqual({
       status: 1,
-      text: `understudy: https://127.0.0.1:${port} presents a different certificate from ${other.cert}; if the file is new, send SIGHUP to the service\n`,
+      text: `understudy: https://127.0.0.1:${port} must present the certificate of ${other.cert}, valid now; after a renewal, send SIGHUP to the service: self-signed certificate\n`,
     })
   })
 
@@ -112,7 +112,7 @@ describe.skipIf(opensslMissing)('under TLS', () => {
       const port = String((impostor.address() as AddressInfo).port)
       const { status: code, text } = await status({ UNDERSTUDY_ADMIN_PORT: port })
       expect(code).toBe(1)
-      expect(text).toContain('presents a different certificate')
+      expect(text).toContain('must present the certificate of')
       expect(received).toEqual([])
     } finally {
       impostor.close()

@@ -1,45 +1,50 @@
-/** A scratch directory does not outlive its command, and a command removes what killed ones left behind. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+/** A scratch directory ends with its command. */
+import { existsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { directoryLockName } from '../../store/index.js'
+import { expect, test, vi } from 'vitest'
 import { withScratchDirectory } from './scratch-directory.js'
 
-let parent: string
-beforeEach(() => (parent = mkdtempSync(join(tmpdir(), 'understudy-scratch-'))))
-afterEach(() => rmSync(parent, { recursive: true }))
-
 test('the directory is removed when the work ends, and when it fails', async () => {
+  let used = ''
   const work = (directory: string): Promise<string> => {
+    used = directory
     writeFileSync(join(directory, 'file'), 'x')
-    return Promise.resolve(directory)
+    return Promise.resolve('result')
   }
-  const used = await withScratchDirectory('test-', work, parent)
-  expect(used.startsWith(join(parent, 'test-'))).toBe(true)
-  const failing = withScratchDirectory('test-', () => Promise.reject(new Error('failed')), parent)
+  expect(await withScratchDirectory('understudy-test-', work)).toBe('result')
+  expect(used.startsWith(join(tmpdir(), 'understudy-test-'))).toBe(true)
+  expect(existsSync(used)).toBe(false)
+  const failing = withScratchDirectory('understudy-test-', async (directory) => {
+    await work(directory)
+    throw new Error('failed')
+  })
   await expect(failing).rejects.toThrow('failed')
-  expect(readdirSync(parent)).toEqual([])
+  expect(existsSync(used)).toBe(false)
 })
 
-test('leftovers with a lock that nobody holds are removed, and nothing else', async () => {
-  for (const name of ['test-killed', 'test-new', 'other-killed']) {
-    mkdirSync(join(parent, name))
-    if (name !== 'test-new') writeFileSync(join(parent, name, directoryLockName), '')
-  }
-  await withScratchDirectory(
-    'test-',
-    async (held) => {
-      await withScratchDirectory('test-', () => Promise.resolve(), parent)
-      expect(existsSync(held)).toBe(true)
-    },
-    parent,
-  )
-  expect(readdirSync(parent).sort()).toEqual(['other-killed', 'test-new'])
-})
+// The process of the tests has handlers of its own, which would end it.
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s removes the directory and is sent again',
+  async (signal) => {
+    const kill = vi.spyOn(process, 'kill').mockReturnValue(true)
+    try {
+      await withScratchDirectory('understudy-test-', (directory) => {
+        const [handler] = process.listeners(signal).slice(-1)
+        handler?.(signal)
+        expect(existsSync(directory)).toBe(false)
+        expect(process.listeners(signal)).not.toContain(handler)
+        return Promise.resolve()
+      })
+      expect(kill.mock.calls).toEqual([[process.pid, signal]])
+    } finally {
+      kill.mockRestore()
+    }
+  },
+)
 
 test('signals have their default effect again after the work', async () => {
   const before = process.listenerCount('SIGTERM')
-  await withScratchDirectory('test-', () => Promise.resolve(), parent)
+  await withScratchDirectory('understudy-test-', () => Promise.resolve())
   expect(process.listenerCount('SIGTERM')).toBe(before)
 })

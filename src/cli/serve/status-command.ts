@@ -2,14 +2,12 @@
  * `understudy status`: the state of a running service on one screen, from its admin listener.
  */
 import { X509Certificate } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import http, { type RequestOptions } from 'node:http'
-import https from 'node:https'
+import http from 'node:http'
+import https, { type RequestOptions } from 'node:https'
 import { setTimeout as delay } from 'node:timers/promises'
-import { connect, type TLSSocket } from 'node:tls'
 import type { Command } from 'commander'
-import { inBackground, minuteMs, sizeText } from '../../base/index.js'
+import { codeOf, inBackground, minuteMs, sizeText } from '../../base/index.js'
 import { reasonOf } from '../../client/index.js'
 import { reasonsText, type Now } from '../../contract/index.js'
 import { adminTokenVariable, localUrl, type SettingName, type Settings } from '../../settings/index.js'
@@ -81,7 +79,7 @@ async function watch(
 
 interface Address {
   readonly url: string
-  /** The only certificate that is accepted, in place of the certificate authorities of Node. */
+  /** Its first certificate is the only one that is trusted, in place of the authorities of Node. */
   readonly certFile: string | null
 }
 
@@ -97,37 +95,12 @@ function addressOf(flags: Flags, settings: Settings): Address {
   return { url: localUrl(host, port, tls !== null), certFile: tls?.certFile ?? null }
 }
 
-/**
- * A connection whose certificate is that of the file, whatever its name and date. Other certificates of the same authority
- * are refused, before the token is sent.
- */
-async function pinnedConnection(url: string, certFile: string, signal: AbortSignal): Promise<TLSSocket> {
-  const pinned = new X509Certificate(readFileSync(certFile))
-  const { hostname, port } = new URL(url)
-  const host = hostname.replace(/^\[(.*)\]$/, '$1')
-  const socket = connect({ host, port: Number(port), rejectUnauthorized: false })
-  const isPinned = await once(socket, 'secureConnect', { signal }).then(
-    () => socket.getPeerX509Certificate()?.fingerprint256 === pinned.fingerprint256,
-    (error: unknown) => {
-      socket.destroy()
-      throw error
-    },
-  )
-  if (isPinned) return socket
-  socket.destroy()
-  throw new CommandError(
-    `${url} presents a different certificate from ${certFile}; if the file is new, send SIGHUP to the service`,
-  )
-}
-
 async function readNow({ url, certFile }: Address, token: string): Promise<Now> {
   const signal = AbortSignal.timeout(responseMsMax)
   const headers = { Authorization: `Bearer ${token}` }
   try {
-    const socket = certFile === null ? null : await pinnedConnection(url, certFile, signal)
-    // Without an agent, or Node would make a separate connection.
-    const connection = socket === null ? { agent: false } : { createConnection: () => socket }
-    const { status, text } = await get(`${url}/api/now`, { ...connection, headers, signal })
+    const trust = certFile === null ? {} : trustedOnly(certFile)
+    const { status, text } = await get(`${url}/api/now`, { ...trust, agent: false, headers, signal })
     if (status === 200) return JSON.parse(text) as Now
     if (status === 401)
       throw new CommandError(
@@ -136,11 +109,24 @@ async function readNow({ url, certFile }: Address, token: string): Promise<Now> 
     throw new CommandError(`${url} responds with status ${status}`)
   } catch (error) {
     if (error instanceof CommandError) throw error
-    throw new CommandError(`no admin listener responds at ${url}: ${reasonOf(error)}`, { cause: error })
+    const problem =
+      certFile !== null && /CERT|LEAF/.test(codeOf(error))
+        ? `${url} must present the certificate of ${certFile}, valid now; after a renewal, send SIGHUP to the service`
+        : `no admin listener responds at ${url}`
+    throw new CommandError(`${problem}: ${reasonOf(error)}`, { cause: error })
   }
 }
 
-/** Not `fetch`, which cannot use a given connection. */
+/** TLS with the first certificate of the file, whatever its name: no other of the same authority gets the token. */
+function trustedOnly(certFile: string): RequestOptions {
+  return {
+    ca: new X509Certificate(readFileSync(certFile)).toString(),
+    allowPartialTrustChain: true,
+    checkServerIdentity: () => undefined,
+  }
+}
+
+/** Not `fetch`, which takes no certificate authority. */
 function get(url: string, options: RequestOptions): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const { get } = url.startsWith('https:') ? https : http

@@ -6,8 +6,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf, writeFileDurably } from '../../base/index.js'
 import { createDataDirectory, pathError } from './data-directory.js'
-import { encodingProblem } from './encoding-problem.js'
-import { messageLine, UsageError } from '../failure.js'
+import { encodingProblem, messageLine, UsageError } from '../failure.js'
 import { apiKeyPattern, apiKeyRule } from '../../settings/index.js'
 
 const keyBytes = 32

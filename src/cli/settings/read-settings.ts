@@ -7,8 +7,7 @@ import { dirname, join, resolve } from 'node:path'
 import { isObject } from '../../base/index.js'
 import type { Settings } from '../../settings/index.js'
 import { readKeysFile } from './api-keys.js'
-import { encodingProblem } from './encoding-problem.js'
-import { messageLine, UsageError } from '../failure.js'
+import { encodingProblem, messageLine, UsageError } from '../failure.js'
 import { tlsProblem } from './tls-files.js'
 import {
   isLoopback,

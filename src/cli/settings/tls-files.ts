@@ -5,8 +5,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import { encodingProblem } from './encoding-problem.js'
-import { messageLine } from '../failure.js'
+import { encodingProblem, messageLine } from '../failure.js'
 
 type TlsSetting = 'tlsCert' | 'tlsKey'
 
