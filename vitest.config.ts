@@ -1,6 +1,6 @@
-// The tests in five projects: `quick` and `pure` (npm test), `system` and `alone` (npm run test:system), `gpu` (npm run
-// test:gpu). All run on the sources, with the typia transform that the build uses; threads and processes that they start run
-// `dist`, which is brought up to date when it is needed first.
+// The tests in six projects: `quick` and `pure` (npm test), `page` (npm run test:page), `system` and `alone` (together with `page`:
+// npm run test:system), `gpu` (npm run test:gpu). All run on the sources, with the typia transform that the build uses; threads
+// and processes that they start, and the browser, run `dist`, which is brought up to date when it is needed first.
 import { availableParallelism } from 'node:os'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -45,6 +45,9 @@ const longest = [
   'test/sim/simulation.test.ts',
 ]
 
+/** The built page in a Chromium that they share, without a service. */
+const page = ['test/page/**/*.test.ts']
+
 /** They need a Vulkan driver. */
 const gpu = ['test/gpu/**/*.test.ts']
 
@@ -88,7 +91,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       project('quick', ['src/**/*.test.{ts,tsx}', 'test/**/*.test.ts', 'bench/**/*.test.ts'], {
-        exclude: [...system, ...alone, ...gpu, ...pure],
+        exclude: [...system, ...alone, ...gpu, ...page, ...pure],
         maxWorkers: '100%',
         groupOrder: 0,
         startsPrograms: false,
@@ -99,6 +102,12 @@ export default defineConfig({
         groupOrder: 0,
         isolate: false,
         startsPrograms: false,
+      }),
+      project('page', page, {
+        maxWorkers: '100%',
+        groupOrder: 0,
+        isolate: false,
+        globalSetup: 'test/helpers/page-browser.ts',
       }),
       // Each of these files takes two thirds of a processor: the rest of its time it waits, for processes, disks, the next second.
       project('system', system, { maxWorkers: Math.ceil(availableParallelism() * 1.5), groupOrder: 1 }),
@@ -116,19 +125,27 @@ interface ProjectOptions {
   readonly isolate?: boolean
   /** Whether most of its files do, so that the build comes first. */
   readonly startsPrograms?: boolean
+  readonly globalSetup?: string
 }
 
 function project(
   name: string,
   include: string[],
-  { exclude = [], maxWorkers, groupOrder, isolate = true, startsPrograms = true }: ProjectOptions,
+  {
+    exclude = [],
+    maxWorkers,
+    groupOrder,
+    isolate = true,
+    startsPrograms = true,
+    globalSetup = startsPrograms ? 'test/helpers/build.ts' : 'test/helpers/build-once.ts',
+  }: ProjectOptions,
 ) {
   return {
     plugins: [UnpluginTypia(), validatorsByTypes, buildsFirst],
     test: {
       name,
       include,
-      globalSetup: [startsPrograms ? 'test/helpers/build.ts' : 'test/helpers/build-once.ts'],
+      globalSetup: [globalSetup],
       exclude: ['**/node_modules/**', ...exclude],
       maxWorkers,
       sequence: { groupOrder },

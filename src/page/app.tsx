@@ -69,7 +69,7 @@ function Frame() {
       </a>
       <header class="top">
         <a class="brand" href="#/now">
-          <Icon name="picks" /> Understudy
+          <Icon name="picks" /> <span>Understudy</span>
         </a>
         <ServiceState now={now} connectionState={connectionState} />
         <div class="tools">

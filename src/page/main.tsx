@@ -3,9 +3,9 @@ import { render } from 'preact'
 import { App } from './app.js'
 import { connection } from './service/connection.js'
 import { applyReadersLanguage } from './parts/language.js'
-import { applyTheme, savedTheme } from './parts/theme.js'
+import { applyReadersTheme } from './parts/theme.js'
 
-applyTheme(savedTheme())
+applyReadersTheme()
 applyReadersLanguage()
 connection.open()
 const root = document.getElementById('page')

@@ -33,9 +33,11 @@ export async function startedAdmin(env: Record<string, string> = {}): Promise<Ad
   return { server, url: `http://127.0.0.1:${port}`, token }
 }
 
+/** Chromium's sandbox does not work for root. */
+export const launchOptions = { executablePath, args: ['--no-sandbox', '--disable-gpu'] }
+
 export function launch(): Promise<Browser> {
-  // Chromium's sandbox does not work for root.
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  return chromium.launch(launchOptions)
 }
 
 export interface Visitor {
@@ -47,14 +49,22 @@ export interface Visitor {
   readonly expectProblems: (pattern: RegExp) => void
 }
 
-/** A page of its own, signed in. A time zone other than KST reveals code that depends on it. */
-export async function visit(
+export interface VisitorOptions {
+  readonly timezoneId?: string
+  readonly locale?: string
+}
+
+/** A page of its own. A time zone other than KST reveals code that depends on it. */
+export async function newVisitor(
   browser: Browser,
-  { url, token }: Admin,
-  { timezoneId = 'America/New_York', locale = 'en-US' } = {},
+  {
+    baseURL,
+    timezoneId = 'America/New_York',
+    locale = 'en-US',
+  }: VisitorOptions & { readonly baseURL: string },
 ): Promise<Visitor> {
   const context = await browser.newContext({
-    baseURL: url,
+    baseURL,
     timezoneId,
     locale,
     viewport: { width: 1440, height: 900 },
@@ -80,9 +90,19 @@ export async function visit(
     report(`dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
-  await page.goto(`/?token=${token}`)
-  await page.locator('main').waitFor()
   return { page, context, problems, expectProblems: (pattern) => void expected.push(pattern) }
+}
+
+/** A visitor who has signed in. */
+export async function visit(
+  browser: Browser,
+  { url, token }: Admin,
+  options: VisitorOptions = {},
+): Promise<Visitor> {
+  const visitor = await newVisitor(browser, { baseURL: url, ...options })
+  await visitor.page.goto(`/?token=${token}`)
+  await visitor.page.locator('main').waitFor()
+  return visitor
 }
 
 /** Ends a visit. Pending mock responses are dropped; they would fail outside the test. */

@@ -128,24 +128,6 @@ describe.skipIf(browserMissing)('the page', () => {
     await page.getByRole('region', { name: 'Last cycle' }).getByText(`03-01 00:${newest}`).waitFor()
   })
 
-  test('reads the state at once when an event reports another status, before its interval', async () => {
-    // No interval, and of the events of the service only heartbeats.
-    await open(`window.setInterval = () => 0
-      window.EventSource = class extends EventSource {
-        constructor(path) { super(path); window.stream = this }
-        addEventListener(name, listener) { super.addEventListener(name === 'heartbeat' ? name : 'test ' + name, listener) }
-      }
-      const real = fetch
-      window.reads = 0
-      window.fetch = (path, ...rest) => { if (path === '/api/now') reads++; return real(path, ...rest) }`)
-    const reads = () => page.evaluate<number>('reads')
-    // From then on it reads again only after an event.
-    await page.locator('.service-state .live').waitFor()
-    const before = await reads()
-    await page.evaluate(`stream.dispatchEvent(new MessageEvent('test status', { data: '{"checks":[]}' }))`)
-    await expect.poll(reads).toBeGreaterThan(before)
-  })
-
   test('computes ages with the clock of the service', async () => {
     await open('const real = Date.now; Date.now = () => real() + 7_200_000')
     await postCycle()

@@ -1,4 +1,4 @@
-/** Every text of the page exists in every language. `test/page/texts.test.ts`: it is used, and it is the only one. */
+/** Every text of the page exists in every language. `test/page-texts.test.ts`: it is used, and it is the only one. */
 import { afterEach, expect, test } from 'vitest'
 import { en, ko, languageOf, setLanguage, t, word } from './index.js'
 

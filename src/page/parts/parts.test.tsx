@@ -1,5 +1,4 @@
 /** What the page draws without text: lines, areas, and which rows of a long table exist. */
-import '../../../test/helpers/page-globals.js'
 import { renderToString } from 'preact-render-to-string'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { pointFixture } from '../../../test/helpers/page-fixtures.js'

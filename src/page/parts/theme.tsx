@@ -5,21 +5,26 @@ import { t } from '../messages/index.js'
 import { Topic, useWatched } from '../service/topic.js'
 import { Icon } from './icon.js'
 
-export type Theme = 'system' | 'light' | 'dark'
+type Theme = 'system' | 'light' | 'dark'
 
 const storageKey = 'understudy-theme'
 const order: readonly Theme[] = ['system', 'light', 'dark']
 const changed = new Topic<[]>()
 let version = 0
 changed.on(() => version++)
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => changed.emit())
 
-export function savedTheme(): Theme {
+/** Call it before the page is drawn. */
+export function applyReadersTheme(): void {
+  applyTheme(savedTheme())
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => changed.emit())
+}
+
+function savedTheme(): Theme {
   const saved = localStorage.getItem(storageKey)
   return order.find((theme) => theme === saved) ?? 'system'
 }
 
-export function applyTheme(theme: Theme): void {
+function applyTheme(theme: Theme): void {
   document.documentElement.dataset['theme'] = theme
   localStorage.setItem(storageKey, theme)
   changed.emit()

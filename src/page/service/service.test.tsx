@@ -1,5 +1,4 @@
 /** What the page knows of the service: its clock, its connection, its responses and calls, and what is read again when. */
-import '../../../test/helpers/page-globals.js'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { callFixture } from '../../../test/helpers/page-fixtures.js'
 import { ApiError, getJson } from './api.js'
@@ -14,6 +13,9 @@ const page = { hidden: false, addEventListener: vi.fn() }
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 })
   vi.stubGlobal('document', page)
+  vi.stubGlobal('reportError', (error: unknown) => {
+    throw error
+  })
   page.hidden = false
 })
 afterEach(() => {

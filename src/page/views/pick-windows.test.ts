@@ -1,11 +1,8 @@
 /** The window of picks: which one a screen needs, and what stays on the screen until it arrives. */
-import '../../../test/helpers/page-globals.js'
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Picks } from '../../contract/index.js'
 import { ApiError } from '../service/api.js'
 import { shownPicks, windowStart } from './pick-windows.js'
-
-vi.mock('../service/query.js', () => import('../../../test/helpers/page-queries.js'))
 
 const picks = { offset: 50, galleries: ['g'], picks: [{ post_no: 1 }, { post_no: 2 }] } as unknown as Picks
 const failure = new ApiError(500, 'down')

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
-import { projectDir } from '../helpers/project.js'
+import { projectDir } from './helpers/project.js'
 
 const pageDir = join(projectDir, 'src/page')
 
