@@ -12,7 +12,7 @@ import { hashFiles, withImports } from './scripts/source-hash.mjs'
 /** Whole servers, models whose processes crash or hang, PostgreSQL, kills, faults, load, and what takes many seconds. */
 const system = [
   'test/system/**/*.test.ts',
-  'test/crash/**/*.test.ts',
+  'test/{crash,upgrade}/**/*.test.ts',
   'test/failover/{failover,patroni}.test.ts',
   'test/soak/year.test.ts',
   'bench/{bench,difference}.test.ts',

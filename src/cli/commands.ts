@@ -18,6 +18,7 @@ import { addRestoreCommand } from './store/restore-command.js'
 import { addServeCommand } from './serve/serve-command.js'
 import { addSimulateCommand } from './simulate/simulate-command.js'
 import { addStatusCommand } from './serve/status-command.js'
+import { addUpgradeCommand } from './store/upgrade-command.js'
 import { addVerifyCommand } from './store/verify-command.js'
 
 type AddCommand = (program: Command, context: CommandContext) => void
@@ -40,6 +41,7 @@ const commandTable: readonly AddCommand[] = [
   addBackupCommand,
   addRestoreCommand,
   addVerifyCommand,
+  addUpgradeCommand,
   addJournalCommand,
 ]
 
@@ -88,6 +90,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   backup: ['/backups/understudy-2026-03-02', '--data-dir /var/lib/understudy /backups/today'],
   restore: ['/backups/understudy-2026-03-02 --data-dir /var/lib/understudy'],
   verify: ['', '--data-dir /var/lib/understudy --all-images'],
+  upgrade: ['--check', '--data-dir /var/lib/understudy --json'],
   journal: ['migrate', 'create rehearsal', 'status'],
   'journal migrate': ['', '--config /etc/understudy.json --json'],
   'journal create': ['rehearsal'],

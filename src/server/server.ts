@@ -25,6 +25,7 @@ import {
   StoreError,
   type DirectoryLock,
   type Store,
+  type UpgradeEvent,
 } from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
 import { logBackgroundFailures } from './background-log.js'
@@ -109,6 +110,12 @@ export async function startServer(
     if (from === 'missing') log.info({ file }, 'a new database was created')
     else log.warn({ file }, 'database file was empty; created a new database')
   }
+  const onUpgrade = (event: UpgradeEvent): void => {
+    if (event.kind === 'start') log.info({ ...event.plan }, 'the database is being upgraded')
+    if (event.kind === 'progress') log.info({ records: event.records }, 'the database is being upgraded')
+    if (event.kind === 'end')
+      log.info({ ...event.facts }, 'the database was upgraded; the old file is kept until a cycle is stored')
+  }
   const onStopped = (err: StoreError): void => log.error({ err }, 'the store refuses all further writes')
   const endLog = async (): Promise<void> => {
     endBackgroundLog()
@@ -116,7 +123,7 @@ export async function startServer(
   }
   const flushLog = (): void => output.flush()
   const { dataDir, journal, environment } = settings
-  const view = { dataDir, lock, onMade, onStopped }
+  const view = { dataDir, lock, onMade, onUpgrade, onStopped }
   let opened: ServedStore | null = null
   const openStore = async (hasModel: () => boolean): Promise<ServedStore> => {
     opened =

@@ -13,6 +13,7 @@ export { directoryLockName, lockDirectory, type DirectoryLock } from './lmdb/dir
 export { diskBytesFreeMin } from './lmdb/files.js'
 export { imageKeyBatch, inspectRecords, type RecordCounts } from './records/index.js'
 export { openLmdbStore, type LmdbStoreOptions } from './lmdb/open-lmdb-store.js'
+export { planUpgrade, upgradeDirectory, type UpgradeEvent, type UpgradePlan } from './lmdb/upgrade.js'
 export { openSnapshot, type StoreSnapshot } from './lmdb/snapshot.js'
 export { createMemoryStore } from './memory/memory-store.js'
 export { commitChannel, type CommitMessage } from './lmdb/writer.js'

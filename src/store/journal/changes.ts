@@ -50,15 +50,15 @@ function kindOf(number: number): Kind {
 }
 
 /** Numbers are four bytes, big endian: bytes sort as numbers. */
-function keyToBytes(key: number | Uint8Array): Uint8Array {
+export function keyToBytes(key: number | Uint8Array): Uint8Array {
   if (typeof key !== 'number') return key
   const bytes = new Uint8Array(4)
   viewOf(bytes).setUint32(0, key)
   return bytes
 }
 
-function keyFromBytes(kind: Kind, bytes: Uint8Array): number | Uint8Array {
-  return databaseTable[kind].keyEncoding === 'uint32' ? viewOf(bytes).getUint32(0) : bytes
+export function keyFromBytes(encoding: 'uint32' | 'binary', bytes: Uint8Array): number | Uint8Array {
+  return encoding === 'uint32' ? viewOf(bytes).getUint32(0) : bytes
 }
 
 /** Runs within a transaction. */
@@ -95,7 +95,7 @@ export function changeOf(row: RecordRow): Change {
   const kind = kindOf(row.kind)
   const value = row.value && plain(row.value)
   if (value !== null) checkIntact(kind, row, value)
-  return { kind, key: keyFromBytes(kind, plain(row.key)), value }
+  return { kind, key: keyFromBytes(databaseTable[kind].keyEncoding, plain(row.key)), value }
 }
 
 /** A damaged record must not reach a view: there it would look like damage of the data directory. */

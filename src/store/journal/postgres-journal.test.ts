@@ -14,12 +14,12 @@ import {
   postgresBin,
 } from '../../../test/helpers/journals.js'
 import { bytesOf } from '../../../test/helpers/store-samples.js'
-import { packRecord } from '../records/index.js'
+import { packRecord, schemaVersion } from '../records/index.js'
 import type { Change } from './changes.js'
 import { JournalConnection, UnknownOutcome } from './connection.js'
 import { leaseMs, Refusal } from './journal.js'
 import { PostgresJournal } from './postgres-journal.js'
-import { journalSchemaVersion, migrateSchema } from './schema.js'
+import { migrateSchema } from './schema.js'
 
 describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
   describe('schema', () => {
@@ -28,10 +28,10 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       const open = () => PostgresJournal.open({ url, environment: 'e', create: true })
       await expect(open()).rejects.toThrow('understudy journal migrate')
       const connection = await JournalConnection.open(url, connectionOptions)
-      expect(await migrateSchema(connection)).toEqual({ from: 0, to: journalSchemaVersion })
+      expect(await migrateSchema(connection)).toEqual({ from: 0, to: schemaVersion })
       expect(await migrateSchema(connection)).toEqual({
-        from: journalSchemaVersion,
-        to: journalSchemaVersion,
+        from: schemaVersion,
+        to: schemaVersion,
       })
       await (await open()).close()
     })
@@ -46,7 +46,7 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       await migrate()
       ;(await cluster()).sql(`update understudy.schema_version set version = ${version}`, undefined, database)
       const way = version === 4 ? 'A preview of 26 to 28 November 2026 wrote it' : 'A newer program wrote it'
-      const refusal = `the journal has schema version ${version}; this program supports ${journalSchemaVersion}. ${way}`
+      const refusal = `the journal has schema version ${version}; this program supports ${schemaVersion}. ${way}`
       await expect(PostgresJournal.open({ url, environment: 'e', create: true })).rejects.toThrow(refusal)
       await expect(migrate()).rejects.toThrow(refusal)
     })

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { assert } from '../../contract/index.js'
+import { schemaVersion } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import { changeOf, cyclesOf, packChanges, type RecordRow } from './changes.js'
 import { JournalConnection, UnknownOutcome, type Row } from './connection.js'
@@ -19,7 +20,7 @@ import {
   type Lease,
   type NewEntry,
 } from './journal.js'
-import { checkSchemaVersion } from './schema.js'
+import { checkSchemaVersion, checkVersion } from './schema.js'
 import {
   acquireStatement,
   appendStatement,
@@ -105,7 +106,7 @@ export class PostgresJournal implements Journal {
   acquire(node: string): Promise<Lease | null> {
     return this.#run(async (connection) => {
       try {
-        const [row] = await connection.query(acquireStatement, [this.environment, node])
+        const [row] = await connection.query(acquireStatement, [this.environment, node, schemaVersion])
         return row === undefined ? null : leaseOf(row)
       } catch (error) {
         if (error instanceof UnknownOutcome && error.state === lockNotAvailable) await this.#endStopped()
@@ -255,6 +256,7 @@ export class PostgresJournal implements Journal {
         'unusable',
         `the environment ${this.environment} was deleted and created again in the journal`,
       )
+    checkVersion(Number(row['schema_version']))
     // PgBouncer may have connected to another server since.
     if (row['is_standby'] === true) throw new StoreError('failed', 'the server of the journal is a standby')
     return row

@@ -1,5 +1,5 @@
 /**
- * The tables of the journal in PostgreSQL, as versioned migrations. All environments of a database share the tables.
+ * The tables of the journal in PostgreSQL, and their upgrade from version to version. All environments of a database share the tables.
  *
  *   environment  one row per environment: its newest entry (`head`, `token`), and its owner with the lease
  *   entry        one row per commit, numbered 1, 2, 3, … without gaps. The token is random: two commits of one number, one of
@@ -8,14 +8,23 @@
  *   record       the records of the store (src/store/records), each with the entry that wrote it last. A removed record stays
  *                without a value, as long as the entry that removed it
  */
-import { schemaProblem } from '../records/index.js'
+import {
+  canUpgrade,
+  layoutOf,
+  oldestSchema,
+  schemaProblem,
+  schemaVersion,
+  upgradedRecords,
+  upgradesFrom,
+  type LayoutRecord,
+} from '../records/index.js'
 import { StoreError } from '../store-error.js'
-import type { JournalConnection } from './connection.js'
+import { keyFromBytes, keyToBytes } from './changes.js'
+import type { JournalConnection, Row } from './connection.js'
 import { beginWriting } from './statements.js'
 
-/** Versions 1 to 5 were never released. Migration i leads to version i + 6. Migrations that were released never change. */
-const migrations: readonly string[] = [
-  `create table understudy.environment (
+/** The tables of version 6. Later versions change them by `journalTables` of src/store/records/upgrades.ts. */
+const tables = `create table understudy.environment (
      name text primary key,
      id uuid not null,
      head bigint not null,
@@ -51,11 +60,10 @@ const migrations: readonly string[] = [
    create index record_entry on understudy.record (environment, entry);
    create index record_removed on understudy.record (environment, entry) where value is null;
    -- Large values are already compressed.
-   alter table understudy.record alter column value set storage external;`,
-]
+   alter table understudy.record alter column value set storage external;`
 
-const schemaVersionMin = 6
-export const journalSchemaVersion = schemaVersionMin - 1 + migrations.length
+/** Records that are upgraded at a time. */
+const rowsPerFetch = 32
 
 /** The version of the schema; 0 if there is none. */
 async function readSchemaVersion(connection: JournalConnection): Promise<number> {
@@ -67,7 +75,10 @@ async function readSchemaVersion(connection: JournalConnection): Promise<number>
   return Number(row?.['version'] ?? 0)
 }
 
-/** Creates the schema or brings it to the version of this program. Returns both versions. */
+/**
+ * Creates the schema or upgrades it, with all records, in one transaction: until it is committed, the journal is as it was. A process
+ * of an older program stops being the owner then, and reads nothing more. Returns both versions.
+ */
 export async function migrateSchema(
   connection: JournalConnection,
 ): Promise<{ readonly from: number; readonly to: number }> {
@@ -80,27 +91,72 @@ export async function migrateSchema(
   // Of two concurrent migrations, the second waits here.
   const [row] = await connection.query('select version from understudy.schema_version for update')
   const from = Number(row?.['version'])
-  checkSupported(from)
-  for (const migration of migrations.slice(Math.max(0, from - schemaVersionMin + 1)))
-    await connection.query(migration)
-  await connection.query('update understudy.schema_version set version = $1', [journalSchemaVersion])
+  if (from > 0 && !canUpgrade(from)) checkVersion(from)
+  if (from === 0) await connection.query(tables)
+  const upgrades = upgradesFrom(from === 0 ? oldestSchema : from)
+  for (const { journalTables } of upgrades)
+    if (journalTables !== undefined) await connection.query(journalTables)
+  if (from > 0 && upgrades.length > 0) await upgradeRecords(connection, from)
+  await connection.query('update understudy.schema_version set version = $1', [schemaVersion])
   await connection.query('commit')
-  return { from, to: journalSchemaVersion }
+  return { from, to: schemaVersion }
+}
+
+/**
+ * Writes all records again. Removed records go, and the entries with them: a view that is not at the head reads everything again.
+ * The new epoch ends the lease of an owner.
+ */
+async function upgradeRecords(connection: JournalConnection, from: number): Promise<void> {
+  await connection.query(
+    `update understudy.environment set epoch = epoch + 1, owner = null, lease_until = clock_timestamp();
+     delete from understudy.entry;
+     create temporary table old_record on commit drop as select * from understudy.record where value is not null;
+     truncate understudy.record`,
+  )
+  await connection.query(
+    'declare old no scroll cursor for select environment, kind, key, entry, value from old_record',
+  )
+  for (;;) {
+    const rows = await connection.query(`fetch ${rowsPerFetch} from old`)
+    const upgraded = rows.flatMap((row) =>
+      upgradedRecords(recordOf(row, from), from).map((record) => ({ row, record })),
+    )
+    await connection.query(
+      `insert into understudy.record (environment, entry, kind, key, value)
+       select * from unnest($1::text[], $2::bigint[], $3::smallint[], $4::bytea[], $5::bytea[])`,
+      [
+        upgraded.map(({ row }) => row['environment']),
+        upgraded.map(({ row }) => row['entry']),
+        upgraded.map(({ record }) => layoutOf(schemaVersion)[record.database]!.kindNumber),
+        upgraded.map(({ record }) => Buffer.from(keyToBytes(record.key))),
+        upgraded.map(({ record }) => Buffer.from(record.value)),
+      ],
+    )
+    if (rows.length < rowsPerFetch) return
+  }
+}
+
+/** A record of the journal in the layout of a version. */
+function recordOf(row: Row, version: number): LayoutRecord {
+  const layout = layoutOf(version)
+  const [database] =
+    Object.entries(layout).find(([, { kindNumber }]) => kindNumber === Number(row['kind'])) ?? []
+  if (database === undefined)
+    throw new StoreError('unusable', `the journal has records of kind ${String(row['kind'])}`)
+  const key = keyFromBytes(layout[database]!.keyEncoding, row['key'] as Buffer)
+  return { database, key, value: row['value'] as Buffer }
 }
 
 /** Throws a StoreError `unusable` for a schema of another version. */
 export async function checkSchemaVersion(connection: JournalConnection): Promise<void> {
   const version = await readSchemaVersion(connection)
-  checkSupported(version)
-  if (version < journalSchemaVersion)
-    throw new StoreError(
-      'unusable',
-      `the journal has ${version === 0 ? 'no schema' : `schema version ${version}`}; run: understudy journal migrate`,
-    )
+  if (version === 0)
+    throw new StoreError('unusable', 'the journal has no schema; run: understudy journal migrate')
+  checkVersion(version)
 }
 
-/** 0: there is no schema yet. */
-function checkSupported(version: number): void {
-  if (version > journalSchemaVersion || (version > 0 && version < schemaVersionMin))
-    throw new StoreError('unusable', `the journal ${schemaProblem('journal', version, journalSchemaVersion)}`)
+/** Throws a StoreError `unusable` for another version than that of this program. */
+export function checkVersion(version: number): void {
+  const problem = schemaProblem('journal', version)
+  if (problem !== null) throw new StoreError('unusable', `the journal ${problem}`)
 }

@@ -68,9 +68,13 @@ update understudy.environment set lease_until = ${leaseEnd} from settings
 where in_force and name = $1 and epoch = $2
 returning epoch, head, token, ${isSynchronous}`
 
+const schemaVersionOfJournal = '(select version from understudy.schema_version)'
+
+/** A newer program may have upgraded the journal in the meantime. */
 export const acquireStatement = `${withSettings}
 update understudy.environment set owner = $2, epoch = epoch + 1, lease_until = ${leaseEnd} from settings
-where in_force and name = $1 and (owner = $2 or ${leaseIsFree}) returning epoch, head, token, ${isSynchronous}`
+where in_force and name = $1 and (owner = $2 or ${leaseIsFree}) and ${schemaVersionOfJournal} = $3
+returning epoch, head, token, ${isSynchronous}`
 
 export const releaseStatement = `${withSettings}
 update understudy.environment set owner = null, lease_until = clock_timestamp() from settings
@@ -81,6 +85,7 @@ const rights = {
   environment: ['SELECT', 'UPDATE'],
   entry: ['SELECT', 'INSERT', 'DELETE'],
   cycle: ['SELECT', 'INSERT'],
+  schema_version: ['SELECT'],
   record: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
 }
 const rightRows = Object.entries(rights).flatMap(([table, names]) =>
@@ -89,6 +94,7 @@ const rightRows = Object.entries(rights).flatMap(([table, names]) =>
 
 export const stateStatement = `
 select id, head, token, epoch, owner, ${leaseIsFree} as is_free, ${isSynchronous},
+  ${schemaVersionOfJournal} as schema_version,
   extract(epoch from lease_until - clock_timestamp()) * 1000 as lease_ms_left,
   pg_is_in_recovery() as is_standby, current_setting('transaction_read_only') = 'on' as is_read_only, current_user as user_name,
   (select string_agg(name || ' on ' || relation, ', ') from (values ${rightRows.join(', ')}) as needed (name, relation)

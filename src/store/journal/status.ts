@@ -1,9 +1,11 @@
 /**
  * The journal as its operators see it: environments with their owners, and the servers that confirm commits.
  */
+import { hourMs } from '../../base/index.js'
+import { schemaVersion } from '../records/index.js'
 import { JournalConnection, type JournalServer } from './connection.js'
 import { PostgresJournal } from './postgres-journal.js'
-import { checkSchemaVersion, journalSchemaVersion, migrateSchema } from './schema.js'
+import { checkSchemaVersion, migrateSchema } from './schema.js'
 
 export interface EnvironmentStatus {
   readonly environment: string
@@ -65,7 +67,7 @@ export async function journalStatus(url: string): Promise<JournalStatus> {
     )
     return {
       servers,
-      schemaVersion: journalSchemaVersion,
+      schemaVersion,
       synchronousStandbys: String(server?.['names']),
       standbys: standbys as unknown as readonly StandbyStatus[],
       environments: environments as unknown as readonly EnvironmentStatus[],
@@ -77,7 +79,8 @@ export async function journalStatus(url: string): Promise<JournalStatus> {
 
 /** Creates the schema, or brings it to the version of this program. Rejects with a StoreError. */
 export async function migrateJournal(url: string): Promise<{ readonly from: number; readonly to: number }> {
-  const connection = await JournalConnection.open(url, options)
+  // A statement may write every record again.
+  const connection = await JournalConnection.open(url, { ...options, msMax: hourMs })
   try {
     return await migrateSchema(connection)
   } finally {

@@ -2,7 +2,7 @@
  * Backup and restore of a data directory; a server may write to it during a backup. The new file has a temporary name
  * until it is complete and flushed, so `understudy.mdb` is complete or absent.
  */
-import { closeSync, constants, fchmodSync, fstatSync, fsyncSync, openSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, statSync } from 'node:fs'
 import { copyFile, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { firstLineOf, flushDirectory, withRelease } from '../../base/index.js'
@@ -11,8 +11,9 @@ import { databaseName, databasePath } from './environment.js'
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
-import { changeOwner } from './files.js'
+import { changeOwner, flushFile } from './files.js'
 import { openSnapshot } from './snapshot.js'
+import { upgradeCopy } from './upgrade.js'
 import { StoreError } from '../store-error.js'
 
 export interface BackupFacts {
@@ -79,7 +80,7 @@ function copyError(error: unknown, source: string, target: string): StoreError {
 
 /**
  * Copies the database of `backupDir` to `dataDir`, which is created if it is missing and must otherwise be empty. `verify`
- * receives the copy; when it rejects, so does this, and the files that it has created are deleted.
+ * receives the copy, in the layout of this program; when it rejects, so does this, and the files that it has created are deleted.
  */
 export async function restore<T>(
   backupDir: string,
@@ -88,7 +89,8 @@ export async function restore<T>(
 ): Promise<Restored<T>> {
   await checkDatabaseFile(databasePath(backupDir), 'read whole')
   return placeDatabase(dataDir, async (partial) => {
-    await copyFile(databasePath(backupDir), partial, constants.COPYFILE_EXCL)
+    if (!(await upgradeCopy(databasePath(backupDir), partial)))
+      await copyFile(databasePath(backupDir), partial, constants.COPYFILE_EXCL)
     // Before it is verified: LMDB opens it as its owner.
     const note = giveToDirectoryOwner(partial, dataDir)
     await checkDatabaseFile(partial, 'read whole')
@@ -163,16 +165,5 @@ async function removeEmpty(path: string, top: string): Promise<void> {
     for (let level = path; level.length >= top.length; level = dirname(level)) await rmdir(level)
   } catch {
     // What is not empty stays.
-  }
-}
-
-/** Flushes a complete copy, and makes it readable for its owner only. */
-function flushFile(path: string): void {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
-  try {
-    fchmodSync(fd, 0o600)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
   }
 }

@@ -3,15 +3,18 @@
  * understudy.mdb has everything; understudy.mdb-lock next to it is LMDB's own table of readers.
  */
 import { open, type RootDatabase } from 'lmdb'
+import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-import { firstLineOf, kibibyte, viewOf } from '../../base/index.js'
+import { firstLineOf, gibibyte, kibibyte } from '../../base/index.js'
 import {
+  canUpgrade,
   databaseTable,
-  packBytes,
   schemaKey,
-  schemaProblemOf,
+  schemaProblem,
+  schemaRecord,
   schemaVersion,
+  schemaVersionOf,
   type DatabaseName,
   type Databases,
 } from '../records/index.js'
@@ -31,8 +34,19 @@ export function databasePath(dataDir: string): string {
   return join(dataDir, databaseName)
 }
 
-/** Opens or creates the databases. Throws a StoreError `unusable` that names the problem of the file. */
-export async function openDatabases(dataDir: string, mapBytesMax: number): Promise<FileDatabases> {
+/** Where an upgrade keeps the database `path` as it was, which had this schema version. */
+export function keptPath(path: string, version: number | ''): string {
+  return `${path}.schema-${version}`
+}
+
+/** A file of an older version, which this program upgrades. */
+export class OlderSchema extends StoreError {}
+
+/**
+ * Opens or creates the databases. Throws a StoreError `unusable` that names the problem of the file: `OlderSchema` if it has to be
+ * upgraded first.
+ */
+export async function openDatabases(dataDir: string, mapBytesMax = mapBytesDefault): Promise<FileDatabases> {
   const path = databasePath(dataDir)
   let root: Root | undefined
   try {
@@ -81,7 +95,11 @@ export const environmentOptions = {
   cache: false,
 } as const
 
-function openEnvironment(path: string, mapBytesMax: number): Root {
+/** Enough for years at a few gigabytes a day. This is address space: the disk holds only what is written. */
+export const mapBytesDefault = 1024 * gibibyte
+
+/** Opens or creates a file for writing. */
+export function openEnvironment(path: string, mapBytesMax = mapBytesDefault): Root {
   return open<Uint8Array, Uint8Array>({
     path,
     ...environmentOptions,
@@ -105,19 +123,30 @@ function prepareMeta(root: Root, path: string): Databases['meta'] {
   if (meta.doesExist(schemaKey)) return meta
   if (names.some((name) => name !== 'meta')) throw new StoreError('unusable', `${path} has no schema version`)
   root.transactionSync(() => {
-    const value = new Uint8Array(4)
-    viewOf(value).setUint32(0, schemaVersion, true)
-    meta.putSync(schemaKey, packBytes(value))
+    meta.putSync(schemaKey, schemaRecord())
   })
   return meta
 }
 
-/** Throws a StoreError `unusable` for a file of another program or schema version. */
+/** Throws a StoreError `unusable` for a file of another program or schema version: `OlderSchema` if this program upgrades it. */
 export function checkSchema({ meta }: Pick<Databases, 'meta'>, path: string): void {
   const record = meta.getBinary(schemaKey)
   if (record === undefined) throw new StoreError('unusable', `${path} is a database of another program`)
-  const problem = schemaProblemOf(record)
-  if (problem !== null) throw new StoreError('unusable', `${path} ${problem}`)
+  const version = schemaVersionOf(record)
+  const problem = schemaProblem('data directory', version)
+  if (problem === null) return
+  const ErrorClass = canUpgrade(version) ? OlderSchema : StoreError
+  throw new ErrorClass('unusable', `${path} ${problem}${wayBack(path)}`)
+}
+
+/** How to return to this program after a newer one has upgraded a file. */
+function wayBack(path: string): string {
+  const kept = keptPath(path, schemaVersion)
+  if (!existsSync(kept)) return ''
+  return (
+    `. No cycle has been stored since the newer program upgraded the file: to return to this one, rename ${kept} ` +
+    `to ${path}, without what arrived since`
+  )
 }
 
 /**

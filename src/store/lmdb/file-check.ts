@@ -6,7 +6,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { builtFile, codeOf, mebibyte } from '../../base/index.js'
-import { databaseTable } from '../records/index.js'
 import { openPlainFile } from './files.js'
 import { metaBytes, readAt, readMeta, type Meta } from './page-layout.js'
 import { StoreError } from '../store-error.js'
@@ -18,7 +17,6 @@ import { checkTrees, type TreeCheck } from './tree-check.js'
  */
 const unwrittenBytesMax = 256 * mebibyte
 
-const names = Object.values(databaseTable).map(({ name }) => name)
 /** At startup, when nothing is in the page cache, the header of each large record is one read from the disk. */
 const headsMsMax = 1000
 /** The trees of a larger file are checked in a thread, which costs 40 ms, while the server loads its model. */
@@ -54,7 +52,6 @@ export async function checkDatabaseFile(
     const check = {
       file: file.fd,
       pageBytes: meta.pageBytes,
-      names,
       headsMsMax: isWriter ? headsMsMax : Infinity,
     }
     const problem = size > inlineBytesMax ? await checkInThread(check) : checkTrees(check)

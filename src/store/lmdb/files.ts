@@ -6,8 +6,10 @@
 import {
   closeSync,
   constants,
+  fchmodSync,
   fchownSync,
   fstatSync,
+  fsyncSync,
   lstatSync,
   openSync,
   statSync,
@@ -38,6 +40,17 @@ export async function openPlainFile(path: string, access: 'read' | 'write'): Pro
 
 export function notPlain(path: string): StoreError {
   return new StoreError('unusable', `${path} is not a regular file`)
+}
+
+/** Flushes a complete copy, and makes it readable for its owner only. */
+export function flushFile(path: string): void {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    fchmodSync(fd, 0o600)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
 }
 
 export function isSameFile(fd: number, path: string): boolean {

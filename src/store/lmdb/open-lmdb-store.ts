@@ -1,29 +1,28 @@
 /**
  * Opens the store of a data directory: creates the directory, locks it, checks its files, opens the database.
  */
-import { statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import {
-  firstLineOf,
-  flushDirectory,
-  gibibyte,
-  inBackground,
-  kibibyte,
-  withRelease,
-} from '../../base/index.js'
+import { firstLineOf, flushDirectory, inBackground, kibibyte, withRelease } from '../../base/index.js'
 import { createRecordStore, isViewOfJournal, type RecordStoreParts } from '../records/index.js'
-import { bytesInUse, databasePath, openDatabases, type FileDatabases } from './environment.js'
+import {
+  bytesInUse,
+  databasePath,
+  mapBytesDefault,
+  OlderSchema,
+  openDatabases,
+  type FileDatabases,
+} from './environment.js'
 import { makeDirectories } from './directories.js'
 import { directoryLockName, lockDirectory, type DirectoryLock } from './directory-lock.js'
 import { checkDatabaseFile } from './file-check.js'
 import { checkRoom, lackOfRoom } from './files.js'
 import { prepareLockFile } from './lmdb-lock-file.js'
+import { keptFiles, removePartialUpgrade, upgradeDirectory, type UpgradeEvent } from './upgrade.js'
 import { Writer } from './writer.js'
 import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 
-/** Enough for years at a few gigabytes a day. This is address space: the disk holds only what is written. */
-const mapBytesDefault = 1024 * gibibyte
 /**
  * A database without a record takes 36 KiB, its lock file 12. lmdb-js 3.5.6 ends in a segmentation fault, and leaves half a
  * file, when the disk has no space for the first pages.
@@ -39,6 +38,8 @@ export interface LmdbStoreOptions {
   readonly mapBytesMax?: number
   /** Called when a database was created: there was no file, or one of 0 bytes. */
   readonly onMade?: (path: string, from: 'missing' | 'empty') => void
+  /** Called while the database is upgraded. */
+  readonly onUpgrade?: (event: UpgradeEvent) => void
   /** Called once when the store refuses all further writes until a restart, with the reason. */
   readonly onStopped?: (reason: StoreError) => void
   /** The lock of `dataDir` when the caller already holds it; the store releases it. */
@@ -73,7 +74,7 @@ export async function openLmdbParts(options: LmdbStoreOptions): Promise<RecordSt
     const state = await checkDatabaseFile(databasePath(dataDir), 'write')
     if (state !== 'whole') await checkRoom(dataDir, newDatabaseBytes, 'for a new database')
     await prepareLockFile(databasePath(dataDir), { readOnly: false })
-    databases = await openDatabases(dataDir, mapBytesMax)
+    databases = await openUpgraded(dataDir, options)
     flushDirectory(dataDir)
     if (state !== 'whole') options.onMade?.(databasePath(dataDir), state)
     return partsOf(databases, { ...options, dataDir, mapBytesMax, lock })
@@ -85,6 +86,21 @@ export async function openLmdbParts(options: LmdbStoreOptions): Promise<RecordSt
       cause: error,
     })
   }
+}
+
+/** Opens the databases, after an upgrade if they are of an older version. */
+async function openUpgraded(dataDir: string, options: LmdbStoreOptions): Promise<FileDatabases> {
+  const path = databasePath(dataDir)
+  await removePartialUpgrade(path)
+  const opening = (): Promise<FileDatabases> => openDatabases(dataDir, options.mapBytesMax)
+  try {
+    return await opening()
+  } catch (error) {
+    if (!(error instanceof OlderSchema)) throw error
+  }
+  await upgradeDirectory(dataDir, (event) => options.onUpgrade?.(event))
+  await prepareLockFile(path, { readOnly: false })
+  return opening()
 }
 
 /** One environment, one transaction per write. */
@@ -117,7 +133,7 @@ function partsOf(
   )
   return {
     databases,
-    writes,
+    writes: removingKept(writes, keptFiles(databasePath(dataDir))),
     close: async () => {
       clearInterval(readerChecks)
       await writes.close()
@@ -125,6 +141,24 @@ function partsOf(
         () => root.close(),
         () => lock.release(),
       )
+    },
+  }
+}
+
+/** Removes the files that upgrades have kept, after the first cycle. */
+function removingKept(writes: RecordStoreParts['writes'], kept: string[]): RecordStoreParts['writes'] {
+  if (kept.length === 0) return writes
+  return {
+    write: async (bytes, apply, isCycle) => {
+      const result = await writes.write(bytes, apply, isCycle)
+      if (isCycle === true) for (const file of kept.splice(0)) rmSync(file, { force: true })
+      return result
+    },
+    get count() {
+      return writes.count
+    },
+    get isHealthy() {
+      return writes.isHealthy
     },
   }
 }

@@ -7,7 +7,7 @@
  */
 import { fstatSync } from 'node:fs'
 import { viewOf } from '../../base/index.js'
-import { schemaKey, schemaProblemOf } from '../records/index.js'
+import { canUpgrade, layoutOf, schemaKey, schemaVersion, schemaVersionOf } from '../records/index.js'
 import {
   dataBytesOf,
   headBytes,
@@ -45,8 +45,6 @@ export interface TreeCheck {
   /** A descriptor of the open file. */
   readonly file: number
   readonly pageBytes: number
-  /** The databases that the file may have. */
-  readonly names: readonly string[]
   /** Time limit for reading the headers of large records, one read each. */
   readonly headsMsMax: number
 }
@@ -55,9 +53,9 @@ export interface TreeCheck {
  * What is wrong with the trees of a file, as `treeDamage` returns it. A server may write to the file: a problem counts if no
  * commit happened during the check, or if every attempt finds it.
  */
-export function checkTrees({ file, pageBytes, names, headsMsMax }: TreeCheck): string | null {
+export function checkTrees({ file, pageBytes, headsMsMax }: TreeCheck): string | null {
   return agreedProblem(
-    () => treeDamage(file, names, headsMsMax),
+    () => treeDamage(file, headsMsMax),
     () => Buffer.concat([readAt(file, 0, metaBytes), readAt(file, pageBytes, metaBytes)]),
   )
 }
@@ -80,12 +78,13 @@ export function agreedProblem(check: () => string | null, metaPages: () => Uint8
 
 /**
  * Returns what is wrong with the trees of the newest state of an open database file, as the end of a sentence that begins
- * with its name, or null. The result may be wrong if another process writes to the file at the same time. `names`: the
- * databases that the file may have. `headsMsMax`: time limit for reading the headers of large records, one read each.
+ * with its name, or null. The result may be wrong if another process writes to the file at the same time. `headsMsMax`: time
+ * limit for reading the headers of large records, one read each.
  */
-function treeDamage(file: number, names: readonly string[], headsMsMax: number): string | null {
+function treeDamage(file: number, headsMsMax: number): string | null {
   try {
-    return new TreeWalk(file, newestMeta(file)).check(names, headsMsMax)
+    new TreeWalk(file, newestMeta(file)).check(headsMsMax)
+    return null
   } catch (error) {
     if (error instanceof Damage) return `is damaged; restore it from a backup: ${error.message}`
     throw error
@@ -166,18 +165,10 @@ class TreeWalk {
     for (let page = 0; page < metaPages; page++) this.#visit(page, 'the meta pages')
   }
 
-  /** Returns a problem that is no damage, or null. Throws `Damage`. */
-  check(names: readonly string[], headsMsMax: number): string | null {
+  /** Throws `Damage`. */
+  check(headsMsMax: number): void {
     this.#checkTree(this.#meta.databases, 'the list of databases', (node) => this.#checkDatabase(node))
-    // Under a damaged name, the old database would be opened as an empty one. Without `meta` it is another program's file.
-    const unknown = this.#names.find((name) => !names.includes(name))
-    if (unknown !== undefined && this.#names.includes('meta')) {
-      const problem = this.#schema && schemaProblemOf(this.#schema)
-      if (problem !== null) return problem
-      throw new Damage(
-        `it has a database ${JSON.stringify(unknown)}, which no file of its schema version has`,
-      )
-    }
+    this.#checkNames()
     const freeLists: Uint8Array[] = []
     this.#checkTree(this.#meta.free, 'the list of free pages', (node, page) => {
       if (node.key.length !== 8 || viewOf(node.key).getBigUint64(0, true) > this.#meta.transaction)
@@ -186,7 +177,21 @@ class TreeWalk {
     })
     for (const list of freeLists) this.#checkFree(list)
     this.#checkLargeHeads(headsMsMax)
-    return null
+  }
+
+  /**
+   * Under a damaged name, the old database would be opened as an empty one. Without `meta` it is another program's file, and the
+   * databases of another version are unknown: both are refused when LMDB has opened the file.
+   */
+  #checkNames(): void {
+    if (!this.#names.includes('meta')) return
+    const version = this.#schema === null ? schemaVersion : schemaVersionOf(this.#schema)
+    if (version !== schemaVersion && !canUpgrade(version)) return
+    const unknown = this.#names.find((name) => !Object.hasOwn(layoutOf(version), name))
+    if (unknown !== undefined)
+      throw new Damage(
+        `it has a database ${JSON.stringify(unknown)}, which no file of its schema version has`,
+      )
   }
 
   #checkDatabase({ flags, key, data }: Node): void {

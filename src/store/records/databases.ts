@@ -1,6 +1,5 @@
 /**
- * The databases of the store: their table, the methods through which records are read and written, and the version of
- * their layout. LMDB and memory implement the methods; a journal puts changes on top of them.
+ * The databases of the store: their table, and the methods through which records are read and written. LMDB and memory implement the methods; a journal puts changes on top of them.
  *
  *   meta                text → record: `schema_version` (u32); `journal` in a view of a journal (view-state.ts)
  *   cycles              position → labels of a cycle
@@ -21,9 +20,6 @@
  *   outcomes            placement key → id and record
  */
 import type { Page } from '../store.js'
-
-/** Raised with every change that older programs cannot read: they must not open such a file. */
-export const schemaVersion = 6
 
 /** One database: records by key, in the order of the keys. */
 export interface RecordDatabase<Key> {

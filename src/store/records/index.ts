@@ -6,7 +6,6 @@ export {
   databaseTable,
   kinds,
   orderOf,
-  schemaVersion,
   type DatabaseName,
   type Databases,
   type KeyOf,
@@ -34,8 +33,16 @@ export {
 export { lastPosition } from './cycles.js'
 export { imageKeyBatch } from './images.js'
 export { bytesOf, readRecord, type RecordStoreParts } from './record-access.js'
-export { schemaKey, schemaProblem, schemaProblemOf } from './schema.js'
+export { canUpgrade, schemaKey, schemaProblem, schemaRecord, schemaVersionOf } from './schema.js'
 export { createRecordStore } from './record-store.js'
+export {
+  layoutOf,
+  oldestSchema,
+  schemaVersion,
+  upgradedRecords,
+  upgradesFrom,
+  type LayoutRecord,
+} from './upgrades.js'
 export {
   isViewOfJournal,
   readViewState,
