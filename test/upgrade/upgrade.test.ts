@@ -24,7 +24,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databasePath } from '../../src/store/index.js'
 import { schemaVersion } from '../../src/store/records/index.js'
 import { compileShim, shimImpossible } from '../crash/shim.js'
-import { smallJpeg } from '../harness/jpeg.js'
+import { photographs, smallJpeg } from '../harness/jpeg.js'
 import { candidate, cycleBody, cycleMs, reading, removal } from '../helpers/bodies.js'
 import { cluster, postgresBin } from '../helpers/journals.js'
 import { projectDir } from '../helpers/project.js'
@@ -137,19 +137,17 @@ async function fill(server: ServerProcess): Promise<void> {
       })
   }
   const image = await smallJpeg(1)
-  await server.call({
-    method: 'PUT',
-    path: '/v1/posts/g/30/images/0',
-    body: image,
-    headers: { 'content-type': 'image/jpeg' },
-  })
+  const headers = { 'content-type': 'image/jpeg' }
+  const { status } = await server.call({ method: 'PUT', path: '/v1/images/g/30/01', body: image, headers })
+  expect(status).toBe(201)
   const placements = [1, 4, 7].map((postNo) => ({
     ...{ placement_id: `placement-${postNo}`, gall_id: 'g', post_no: postNo, tier: 'main' },
     ...{ placed_at: cycleBody(11).cycle_time, picked_by: { type: 'operator' }, score_at_placement: 0.5 },
     ...{ views_at_placement: 1, up_at_placement: 1, down_at_placement: 0, comment_at_placement: 1 },
     ...{ readings: [], hidden_at: null, deleted_at: null, deleted_by: null },
   }))
-  await server.call({ method: 'POST', path: '/v1/outcomes', body: JSON.stringify({ outcomes: placements }) })
+  const body = JSON.stringify({ outcomes: placements })
+  expect((await server.call({ method: 'POST', path: '/v1/outcomes', body })).status).toBe(200)
 }
 
 async function writeFixtures(): Promise<void> {
@@ -225,6 +223,26 @@ describe('a data directory', () => {
     expect(stderr).toContain(`rename ${kept} to ${path}`)
     renameSync(kept, path)
     expect(answersOf(current, dataDir)).toEqual(notedAnswers())
+  })
+
+  test('of more than one transaction is upgraded whole', async () => {
+    const dataDir = oldDirectory()
+    const picture = await photographs()
+    const server = await new ServerProcess({}, { dataDir }).start()
+    // 12 MB in 60 images of pending posts.
+    for (let number = 0; number < 60; number++) {
+      const position = String(1 + Math.floor(number / 3)).padStart(2, '0')
+      const path = `/v1/images/g/${33 + (number % 3)}/${position}`
+      const headers = { 'content-type': 'image/jpeg' }
+      expect((await server.call({ method: 'PUT', path, headers, body: picture(number) })).status).toBe(201)
+    }
+    await server.kill('SIGTERM')
+    const { counts } = json(current, ['verify', '--data-dir', dataDir])
+    output(later, ['upgrade', '--data-dir', dataDir])
+    const upgraded = json(later, ['verify', '--all-images', '--data-dir', dataDir])
+    expect(upgraded).toMatchObject({ sound: true })
+    const { image_uses: uses, ...others } = counts as Record<string, number>
+    expect(upgraded['counts']).toEqual({ ...others, image_links: uses })
   })
 
   test('is upgraded when a backup is restored', () => {

@@ -187,14 +187,22 @@ type RawDatabase = Database<Uint8Array, number | Uint8Array>
 
 /** Undefined in a file for reading that lacks it. */
 function databaseOf(root: Root, name: string, keyEncoding: 'uint32' | 'binary'): RawDatabase | undefined {
-  return root.openDB(name, { encoding: 'binary', keyEncoding, cache: false }) as unknown as
-    RawDatabase | undefined
+  return root.openDB<Uint8Array, number | Uint8Array>(name, { encoding: 'binary', keyEncoding, cache: false })
 }
 
 function* recordsOf({ version, root }: OlderFile): Generator<LayoutRecord> {
-  for (const [database, { keyEncoding }] of Object.entries(layoutOf(version)))
-    for (const { key, value } of databaseOf(root, database, keyEncoding)?.getRange({}) ?? [])
-      if (database !== 'meta' || !schemaKey.equals(key as Uint8Array)) yield { database, key, value }
+  const databases = Object.entries(layoutOf(version)).map(
+    ([name, { keyEncoding }]) => [name, databaseOf(root, name, keyEncoding)] as const,
+  )
+  // After the databases are open: opening one ends the current read transaction.
+  const transaction = root.useReadTransaction()
+  try {
+    for (const [database, records] of databases)
+      for (const { key, value } of records?.getRange({ transaction }) ?? [])
+        if (database !== 'meta' || !schemaKey.equals(key as Uint8Array)) yield { database, key, value }
+  } finally {
+    transaction.done()
+  }
 }
 
 /**
@@ -243,33 +251,29 @@ async function writeUpgraded(
   copy: Root,
   onProgress: (records: number) => void = () => undefined,
 ): Promise<number> {
-  const databases = new Map(
-    Object.entries(layoutOf(schemaVersion)).map(([name, { keyEncoding }]) => [
-      name,
-      databaseOf(copy, name, keyEncoding)!,
-    ]),
-  )
+  const databases = new Map<string, RawDatabase>()
+  for (const [name, { keyEncoding }] of Object.entries(layoutOf(schemaVersion)))
+    databases.set(name, databaseOf(copy, name, keyEncoding)!)
   const source = recordsOf(older)
   let count = 0
-  let isDone = false
-  const writeSome = (): void => {
+  /** True when all are written. */
+  const writeSome = (): boolean => {
     for (let bytes = 0; bytes < transactionBytes;) {
-      const { done, value: record } = source.next()
-      if (done === true) {
+      const next = source.next()
+      if (next.done === true) {
         databases.get('meta')!.putSync(schemaKey, schemaRecord())
-        isDone = true
-        return
+        return true
       }
-      for (const { database, key, value } of upgradedRecords(record, older.version)) {
+      for (const { database, key, value } of upgradedRecords(next.value, older.version)) {
         databases.get(database)!.putSync(key, value)
         bytes += value.byteLength
         count++
       }
     }
+    return false
   }
   let reportedAtMs = performance.now()
-  while (!isDone) {
-    copy.transactionSync(writeSome)
+  while (!copy.transactionSync(writeSome)) {
     if (performance.now() - reportedAtMs > progressMs) {
       reportedAtMs = performance.now()
       onProgress(count)
