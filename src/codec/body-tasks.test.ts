@@ -144,23 +144,6 @@ describe('a large body', () => {
     await readCycle(b!)
     expect(isDeepStrictEqual(columns, decodeCycle(a!))).toBe(true)
   })
-
-  test('is refused when too many bytes are already waiting', async () => {
-    const body = Buffer.alloc(jsonBodyBytesMax, ' ')
-    const runner = new WorkerRunner(noThread)
-    const failing = Array.from({ length: 5 }, () => readCycle(body, runner))
-    const outcomes = await Promise.allSettled(failing)
-    const messages = outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason as ServiceError)
-    expect(messages.map(({ kind }) => kind)).toEqual(Array(5).fill('unavailable'))
-    expect(messages.at(-1)).toMatchObject({
-      retryAfterS: 1,
-      message: 'too many large bodies are waiting',
-    })
-    // Failed bodies no longer count as waiting.
-    await expect(readCycle(body, runner)).rejects.toMatchObject({
-      message: 'the body could not be processed',
-    })
-  })
 })
 
 describe('two large bodies', () => {
@@ -249,7 +232,7 @@ test('a thread that ends while it is idle is replaced for the next body', async 
   runner.end()
 })
 
-test('a task whose caller is aborted leaves the queue of the thread, and its bytes no longer wait', async () => {
+test('a task whose caller is aborted leaves the queue of the thread', async () => {
   const runner = new WorkerRunner()
   const body = large(bytesOf(cycleBody(0, {})))
   const [running, waiting] = [new AbortController(), new AbortController()]
@@ -259,7 +242,6 @@ test('a task whose caller is aborted leaves the queue of the thread, and its byt
   for (const client of [running, waiting]) client.abort(gone)
   await expect(second).rejects.toBe(gone)
   expect(await first).toEqual(decodeCycle(body))
-  expect(runner.waitingBytes).toBe(0)
   runner.end()
 })
 

@@ -36,14 +36,9 @@ export const inlineBytesMax = 64 * kibibyte
 const reading = new WorkerRunner()
 const comparing = new WorkerRunner()
 
-/** Large bodies that the thread reads and that wait for it. Those that are compared are counted where that begins. */
-export function parsingCount(): number {
-  return reading.count
-}
-
 /**
  * Runs a task. Leave the bodies unchanged until the promise has settled. Rejects with the error of the task; with
- * `unavailable` when too many bytes wait, or when the thread fails or exceeds a limit; with the reason of `signal` when that
+ * `unavailable` when the thread fails or exceeds a limit; with the reason of `signal` when that
  * is aborted while the task waits for the thread.
  */
 export async function runBodyTask<Name extends BodyTaskName>(

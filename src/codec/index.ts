@@ -2,7 +2,7 @@
  * Bytes ⇄ columns: cycle bodies and responses on the wire, packed columns on the disk; and programs over columns.
  */
 export { bodyBufferBytes } from './body-buffer.js'
-export { parsingCount, runBodyTask } from './body-tasks.js'
+export { runBodyTask } from './body-tasks.js'
 export {
   columnOperations,
   type ColumnInputs,

@@ -1,11 +1,10 @@
 /**
  * Runs tasks that would take the event loop too long in a worker thread: one at a time, with limits on the time of a
- * task, the heap of the thread and the bytes that wait. A failure of the thread fails only the current task.
+ * task and the heap of the thread. A failure of the thread fails only the current task.
  * The thread runs worker-entry.ts.
  */
 import { Worker } from 'node:worker_threads'
 import { builtFile, inBackground, messageOf, Semaphore } from '../base/index.js'
-import { assert, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import { paddedCopy } from './body-buffer.js'
 
 /** A task as it is posted to the thread. The bodies are copies, which are transferred. */
@@ -19,10 +18,8 @@ export interface WorkerTask {
 const taskMsMax = 60_000
 /** The worst body needs half of it. A thread that needs more ends; the process does not. */
 const heapMiBMax = 1024
-const waitingBytesMax = 4 * jsonBodyBytesMax
 /** Starting a thread takes 0.1 s of a core; the heap of an idle one may be large. */
 const idleMsMax = 10_000
-const retryAfterS = 1
 
 /** How a thread starts; tests pass threads that fail. */
 export type StartWorker = () => Worker
@@ -32,41 +29,20 @@ export class WorkerRunner {
   readonly #taskMsMax: number
   #thread: Worker | null = null
   #idleTimer: NodeJS.Timeout | undefined
-  /** Bounded by the bytes that may wait. */
+  /** Any number of tasks may wait: the server bounds the bytes of their bodies. */
   readonly #tasks = new Semaphore(1)
-  #waitingBytes = 0
 
   constructor(start: StartWorker = startWorker, options: { readonly taskMsMax?: number } = {}) {
     this.#start = start
     this.#taskMsMax = options.taskMsMax ?? taskMsMax
   }
 
-  /** Tasks in progress and waiting. */
-  get count(): number {
-    return this.#tasks.count
-  }
-
-  /** Bytes of their bodies. */
-  get waitingBytes(): number {
-    return this.#waitingBytes
-  }
-
   /**
    * Resolves to what the task returns. Leave the bodies unchanged until then: they are copied when the task starts.
-   * Rejects with `unavailable` when too many bytes wait, with the reason of `signal` when that is aborted while the task
-   * waits, and with an `Error` when the thread fails, exceeds a limit, or the task throws.
+   * Rejects with the reason of `signal` when that is aborted while the task waits, and with an `Error` when the thread fails, exceeds a limit, or the task throws.
    */
-  async run(name: string, bodies: readonly Uint8Array[], signal?: AbortSignal): Promise<unknown> {
-    const bytes = bodies.reduce((sum, body) => sum + body.length, 0)
-    if (this.#waitingBytes + bytes > waitingBytesMax)
-      throw new ServiceError({ code: 'too_many_large_waiting' }, { retryAfterS })
-    this.#waitingBytes += bytes
-    try {
-      return await this.#tasks.run(() => this.#runTask({ name, bodies: bodies.map(paddedCopy) }), signal)
-    } finally {
-      this.#waitingBytes -= bytes
-      assert(this.#waitingBytes >= 0, 'a task is subtracted once')
-    }
+  run(name: string, bodies: readonly Uint8Array[], signal?: AbortSignal): Promise<unknown> {
+    return this.#tasks.run(() => this.#runTask({ name, bodies: bodies.map(paddedCopy) }), signal)
   }
 
   /** Ends the thread, which must have no task. The next task starts another one. */

@@ -134,12 +134,7 @@ const byKind = {
     body_failed: () => 'the body could not be processed',
     image_timeout: () => 'image decoding timed out',
     too_many_bytes: () => 'too many bytes of bodies are held',
-    too_many_large_arriving: () => 'too many large bodies are arriving',
-    too_many_large_waiting: () => 'too many large bodies are waiting',
-    too_many_decoding: () => 'too many cycles are waiting to be decoded',
     too_many_cycles: () => 'too many cycles are queued',
-    too_many_coalesced: () => 'too many calls wait for a cycle in progress',
-    too_many_comparisons: () => 'too many repeated cycles are waiting to be compared',
     too_many_images: () => 'too many images are waiting to be checked',
 
     too_many_streams: () => 'too many event streams are open',

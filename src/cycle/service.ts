@@ -10,14 +10,7 @@ import type { FollowedChanges, ImageKey, Store, StoredCycle } from '../store/ind
 import { ClockDifference } from './clock-difference.js'
 import { Embeddings, type EmbeddingBacklog } from './embeddings/index.js'
 import { ImageCounts } from './image-counts.js'
-import {
-  Intake,
-  SerialQueue,
-  type CycleLimits,
-  type IntakeCounts,
-  type NewCycle,
-  type AnsweredCycle,
-} from './intake/index.js'
+import { Intake, SerialQueue, type CycleLimits, type NewCycle, type AnsweredCycle } from './intake/index.js'
 import { ModelFailures } from './model-failures.js'
 import { CyclePipeline, type CycleStored } from './pipeline.js'
 import { Retention, type RetentionLimits } from './retention.js'
@@ -138,11 +131,6 @@ export class CycleService {
   }
 
   // ---- cycles
-
-  /** Calls that hold a slot or wait, by what they wait for. */
-  get counts(): IntakeCounts & { readonly weights: number } {
-    return { ...this.intake.counts, weights: this.#queue.count('weights') }
-  }
 
   /** True once a body of a cycle has arrived, or the service is closing. */
   get isUsed(): boolean {

@@ -106,7 +106,7 @@ test.each(['before', 'after'] as const)(
 
 describe('a client that leaves', () => {
   test.each([0, 1, 2])('while it waits, request %i, leaves the others in the queue', async (index) => {
-    const { service, store, writes, hold, queueCycle, set } = await openService()
+    const { store, writes, hold, queueCycle, set } = await openService()
     const end = hold()
     const cycle = await queueCycle(0)
     const client = new AbortController()
@@ -114,7 +114,6 @@ describe('a client that leaves', () => {
     const calls = names.map((name, number) => set(name, 1, number === index ? client.signal : undefined))
     client.abort(new Error('the client has gone'))
     await expect(calls[index]).rejects.toThrow('the client has gone')
-    expect(service.counts.weights).toBe(2)
     end()
     await cycle.response
     const rest = names.filter((_, number) => number !== index)
@@ -122,7 +121,6 @@ describe('a client that leaves', () => {
     expect((await Promise.all(others)).map(({ version }) => version)).toEqual(rest)
     expect(writes).toEqual(rest)
     expect(versions(store)).toEqual(['initial', ...rest])
-    expect(service.counts.weights).toBe(0)
   })
 
   test('during its write does not change what is stored', async () => {

@@ -7,7 +7,7 @@ import { listenFor } from '../../test/helpers/listening-service.js'
 import { ServiceError } from '../contract/index.js'
 import { StoreError } from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
-import { BodyAdmission } from './body-admission.js'
+import { BodyMemory } from './body.js'
 import type { OperationParts } from './operations.js'
 import { RequestHandler } from './request-handler.js'
 
@@ -30,8 +30,7 @@ async function called(during: (store: typeof owner) => unknown, path = '/v1/weig
   const handler = new RequestHandler({
     apiKeys: new ApiKeys([key]),
     log,
-    requestBodies: new BodyAdmission(1e9),
-    responseBodies: new BodyAdmission(1e9),
+    bodies: new BodyMemory(1e9),
     operationParts: { cycles, store, clock: () => 0, log } as unknown as OperationParts,
   })
   const listener = await listenFor(handler, log)

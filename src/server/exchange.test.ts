@@ -3,39 +3,38 @@ import pino from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { FakeExchange } from '../../test/helpers/fake-exchange.js'
 import { ApiKeys } from './api-keys.js'
-import { BodyAdmission } from './body-admission.js'
-import { CallResources } from './call-resources.js'
+import { BodyMemory, CallMemory } from './body.js'
 import { Exchange, type EndedRequest } from './exchange.js'
 import type { OperationParts } from './operations.js'
 import { RequestHandler } from './request-handler.js'
 
 test('an observer or a logger that throws at the end of a request keeps nothing held', () => {
-  const [requests, responses] = [new BodyAdmission(1000), new BodyAdmission(1000)]
+  const bodies = new BodyMemory(1000)
   for (const end of ['response', 'disconnect'] as const) {
     let releasedCount = 0
-    const resources = new CallResources(requests, responses, () => releasedCount++)
+    const memory = new CallMemory(bodies, () => releasedCount++)
     const fake = new FakeExchange({ method: 'GET', path: '/v1/health' })
-    const exchange = new Exchange(fake.response, fake.request, 0, resources, () => {
+    const exchange = new Exchange(fake.response, fake.request, 0, memory, () => {
       throw new Error('the log fails')
     })
     exchange.watchConnection()
-    resources.request.add(10)
-    expect(exchange.reserveResponse(20)).toBeNull()
+    memory.addRequest(10)
+    expect(exchange.holdResponse(20)).toBeNull()
     exchange.workEnded()
     const ending = (): void => {
       if (end === 'disconnect') fake.disconnect()
       else exchange.send({ status: 200, headers: {}, body: new Uint8Array(20) }, false)
     }
     expect(ending).toThrow('the log fails')
-    expect([requests.bytesHeld, responses.bytesHeld, releasedCount], end).toEqual([0, 0, 1])
+    expect([bodies.bytesHeld, releasedCount], end).toEqual([0, 1])
   }
 })
 
 test('the work of a call ends once, when nobody receives its body, and leaves no body to read', async () => {
   const exchangeOf = (): { exchange: Exchange; fake: FakeExchange } => {
-    const resources = new CallResources(new BodyAdmission(1000), new BodyAdmission(1000), () => undefined)
+    const memory = new CallMemory(new BodyMemory(1000), () => undefined)
     const fake = new FakeExchange({ method: 'POST', path: '/v1/cycles', body: Buffer.from('{}') })
-    return { fake, exchange: new Exchange(fake.response, fake.request, 0, resources, () => undefined) }
+    return { fake, exchange: new Exchange(fake.response, fake.request, 0, memory, () => undefined) }
   }
   const early = exchangeOf()
   const reading = early.exchange.body.read(10, 1000)
@@ -54,13 +53,13 @@ test('the work of a call ends once, when nobody receives its body, and leaves no
 test('a client that accepts nothing of a response for a minute is disconnected, and what it held is released', () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
-  const responses = new BodyAdmission(1_000_000)
-  const resources = new CallResources(new BodyAdmission(1000), responses, () => undefined)
+  const bodies = new BodyMemory(1_000_000)
+  const memory = new CallMemory(bodies, () => undefined)
   const fake = new FakeExchange({ method: 'GET', path: '/v1/scores/20250303T0900' })
-  const exchange = new Exchange(fake.response, fake.request, 0, resources, () => undefined)
+  const exchange = new Exchange(fake.response, fake.request, 0, memory, () => undefined)
   exchange.watchConnection()
   const body = new Uint8Array(900_000)
-  expect(exchange.reserveResponse(body.length)).toBeNull()
+  expect(exchange.holdResponse(body.length)).toBeNull()
   exchange.workEnded()
   fake.piecesMax = 0
   exchange.send({ status: 200, headers: {}, body }, false)
@@ -70,18 +69,17 @@ test('a client that accepts nothing of a response for a minute is disconnected, 
   const { bytesWritten } = fake
   expect(bytesWritten).toBeGreaterThan(0)
   vi.advanceTimersByTime(58_000)
-  expect([fake.ended, responses.bytesHeld]).toEqual([false, body.length])
+  expect([fake.ended, bodies.bytesHeld]).toEqual([false, body.length])
   vi.advanceTimersByTime(6000)
-  expect([fake.ended, fake.bytesWritten, responses.bytesHeld]).toEqual([true, bytesWritten, 0])
+  expect([fake.ended, fake.bytesWritten, bodies.bytesHeld]).toEqual([true, bytesWritten, 0])
 })
 
 test('nothing waits for a client that has disconnected: neither the rest of its response nor that of its body', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
   const exchangeOf = (fake: FakeExchange): Exchange => {
-    const bodies = new BodyAdmission(1_000_000)
-    const resources = new CallResources(bodies, bodies, () => undefined)
-    const exchange = new Exchange(fake.response, fake.request, 0, resources, () => undefined)
+    const memory = new CallMemory(new BodyMemory(1_000_000), () => undefined)
+    const exchange = new Exchange(fake.response, fake.request, 0, memory, () => undefined)
     exchange.watchConnection()
     return exchange
   }
@@ -104,16 +102,15 @@ test('a path is logged up to 200 characters', () => {
     [201, `/${'x'.repeat(199)}…`],
   ] as const) {
     const fake = new FakeExchange({ method: 'GET', path: `/${'x'.repeat(length - 1)}` })
-    const bodies = new BodyAdmission(1000)
-    const resources = new CallResources(bodies, bodies, () => undefined)
-    const exchange = new Exchange(fake.response, fake.request, 0, resources, () => undefined)
+    const memory = new CallMemory(new BodyMemory(1000), () => undefined)
+    const exchange = new Exchange(fake.response, fake.request, 0, memory, () => undefined)
     expect(exchange.loggedPath).toBe(logged)
   }
 })
 
 test('a request does not change once it is reported', async () => {
   const key = 'key-of-these-tests-0123456789'
-  const bodies = new BodyAdmission(1000)
+  const bodies = new BodyMemory(1000)
   const operationParts = {
     clock: () => 0,
     store: { role: 'owner' },
@@ -121,8 +118,7 @@ test('a request does not change once it is reported', async () => {
   }
   const handler = new RequestHandler({
     apiKeys: new ApiKeys([key]),
-    requestBodies: bodies,
-    responseBodies: bodies,
+    bodies,
     log: pino({ level: 'silent' }),
     operationParts: operationParts as unknown as OperationParts,
   })

@@ -7,9 +7,8 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { kibibyte, mebibyte, nextTurn } from '../base/index.js'
 import { assert, ServiceError, type CallProblem } from '../contract/index.js'
 import type { StageClock } from '../cycle/index.js'
-import type { CallResources } from './call-resources.js'
+import { Body, type AnnouncedBody, type CallMemory } from './body.js'
 import type { CycleLog } from './cycle-log.js'
-import { IncomingBody, type AnnouncedBody } from './incoming-body.js'
 import { parseTraceParent, readHeaders, type RequestHeaders, type TraceParent } from './request-headers.js'
 
 export interface OutgoingResponse {
@@ -43,7 +42,7 @@ export interface EndedRequest {
 }
 
 /** A larger body is sent in pieces. uWebSockets.js copies what the socket does not accept of a body sent as a whole. */
-const wholeBodyBytesMax = 16 * kibibyte
+export const wholeBodyBytesMax = 16 * kibibyte
 /**
  * Bytes that all large responses together write to their sockets in one turn of the event loop, and the minimum that each
  * writes. The kernel accepts megabytes for a client that does not read, and the event loop waits while it copies them.
@@ -86,8 +85,8 @@ export class Exchange implements EndedRequest {
   problem: CallProblem | null = null
   /** Level of the request's log line. */
   logLevel: 'info' | 'debug' = 'info'
-  readonly body: IncomingBody
-  readonly #resources: CallResources
+  readonly body: Body
+  readonly #memory: CallMemory
   readonly #response: HttpResponse
   readonly #onEnd: (exchange: Exchange) => void
   #ended = false
@@ -103,7 +102,7 @@ export class Exchange implements EndedRequest {
     response: HttpResponse,
     request: HttpRequest,
     receivedAtMs: number,
-    resources: CallResources,
+    memory: CallMemory,
     onEnd: (exchange: Exchange) => void,
   ) {
     this.#response = response
@@ -115,8 +114,8 @@ export class Exchange implements EndedRequest {
     const query = request.getQuery()
     this.wantsTiming = (query !== '' && /(^|&)timing(=|&|$)/.test(query)) || this.headers.xTiming !== ''
     this.trace = parseTraceParent(this.headers.traceparent)
-    this.#resources = resources
-    this.body = new IncomingBody(announcedBody(this.headers), response, resources.request)
+    this.#memory = memory
+    this.body = new Body(announcedBody(this.headers), response, memory)
   }
 
   /** Ends the exchange when the client disconnects. */
@@ -157,9 +156,9 @@ export class Exchange implements EndedRequest {
     return this.#abortController.signal
   }
 
-  /** Reserves memory for the response: null, or `unavailable`. Not after `workEnded`. */
-  reserveResponse(bytes: number): ServiceError | null {
-    return this.#resources.response.add(bytes)
+  /** Holds memory for the response, when nothing reads the request any longer: null, or `unavailable`. */
+  holdResponse(bytes: number): ServiceError | null {
+    return this.#memory.addResponse(bytes)
   }
 
   /**
@@ -169,7 +168,7 @@ export class Exchange implements EndedRequest {
     // Nobody waits any longer: to abort it would cost an event.
     this.#abortController = null
     this.body.release()
-    this.#resources.workEnded()
+    this.#memory.workEnded()
   }
 
   /** Fixes what the log and the observer read, once. */
@@ -272,7 +271,7 @@ export class Exchange implements EndedRequest {
     this.body.endDrain()
     this.#abortController?.abort(disconnected)
     // First, since `onEnd` may throw: nobody else releases what the call holds.
-    this.#resources.connectionEnded()
+    this.#memory.connectionEnded()
     this.#onEnd(this)
   }
 }

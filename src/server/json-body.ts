@@ -1,38 +1,21 @@
 /**
- * Reads JSON bodies, limited on the wire and after decompression (docs/contract.md). Decompression runs in the thread pool.
+ * JSON bodies, limited after decompression, too (docs/contract.md). Decompression runs in the thread pool.
  */
 import { gunzip, type Gunzip } from 'node:zlib'
 import { kibibyte, Semaphore } from '../base/index.js'
-import { gzipBodyBytesMax, jsonBodyBytesMax, ServiceError } from '../contract/index.js'
+import { jsonBodyBytesMax, ServiceError } from '../contract/index.js'
 import type { Exchange } from './exchange.js'
-import type { BodyReading } from './incoming-body.js'
 
 /**
- * One per thread of libuv's pool. The decompressed bytes are admitted when their number is known, so this limits the bytes
- * that are not admitted yet: a thousand gzip bombs decompressed at the same time would take 16 GiB. Any number may wait: each
- * is an open connection, whose number is limited, and the admission has its bytes.
+ * One per thread of libuv's pool. The decompressed bytes are counted when their number is known, so this limits the bytes
+ * that are not counted yet: a thousand gzip bombs decompressed at the same time would take 16 GiB.
  */
 const decompressionSemaphore = new Semaphore(4)
-
-/** Bodies that are decompressed and that wait. */
-export function decompressingCount(): number {
-  return decompressionSemaphore.count
-}
 
 /** A body after decompression, and the gzip in which it arrived, if any. */
 export interface JsonBody {
   readonly json: Uint8Array
   readonly gzip: Uint8Array | null
-}
-
-/** The body as it arrives. */
-export function readArrivedBody(
-  exchange: Exchange,
-  isGzip: boolean,
-  timeMsMax: number,
-  reading?: BodyReading,
-): Promise<Uint8Array> {
-  return exchange.body.read(isGzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, reading)
 }
 
 /** The body that has arrived, decompressed. */
@@ -43,8 +26,7 @@ export async function decodeBody(
 ): Promise<JsonBody> {
   if (!isGzip) return { json: arrived, gzip: null }
   const json = await decompressionSemaphore.run(() => gunzipBody(arrived), exchange.signal)
-  const refusal = exchange.body.reservation.add(json.length)
-  if (refusal !== null) throw refusal
+  exchange.body.addDecompressed(json.length)
   return { json, gzip: arrived }
 }
 

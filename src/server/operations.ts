@@ -7,7 +7,9 @@ import { runBodyTask } from '../codec/index.js'
 import {
   cycleIdPattern,
   formatInstant,
+  gzipBodyBytesMax,
   imageBytesMax,
+  jsonBodyBytesMax,
   ServiceError,
   type Health,
   type ImageStored,
@@ -18,12 +20,12 @@ import { RequestBody, type CycleService } from '../cycle/index.js'
 import { checkMediaType } from '../images/index.js'
 import type { Model } from '../model/index.js'
 import { StoreError, type Store } from '../store/index.js'
+import type { BodyReading } from './body.js'
 import { CycleLog } from './cycle-log.js'
 import type { Exchange, OutgoingResponse } from './exchange.js'
 import { decodeSegment, imageKeyIn, parseImageKey } from './image-path.js'
-import type { BodyReading } from './incoming-body.js'
 import type { ImageUploads } from './image-uploads.js'
-import { decodeBody, readArrivedBody, type JsonBody } from './json-body.js'
+import { decodeBody, type JsonBody } from './json-body.js'
 import { checkImageHeaders, checkJsonHeaders } from './request-headers.js'
 import { throwUnavailable } from './store-errors.js'
 import type { Settings } from '../settings/index.js'
@@ -70,7 +72,7 @@ async function postCycle({
   exchange.stages = stages
   const isGzip = isGzipped(exchange)
   const reading = cycleReading(exchange, isGzip, cycles)
-  const arrived = await readArrivedBody(exchange, isGzip, settings().bodyReadMsMax, reading)
+  const arrived = await readArrived(exchange, isGzip, settings().bodyReadMsMax, reading)
   const repeated = cycles.intake.repeatedBefore(arrived, isGzip)
   let response: Uint8Array
   if (repeated === undefined) {
@@ -109,16 +111,8 @@ async function readScores(
   }, exchange.signal)
 }
 
-/**
- * To read a large response from the store takes milliseconds: each has a separate turn of the event loop. Any number may wait:
- * each is an open connection, whose number is limited, and holds nothing yet.
- */
+/** To read a large response from the store takes milliseconds: each has a separate turn of the event loop. */
 const readTurns = new Semaphore(1)
-
-/** Calls that read a stored response and that wait to. */
-export function readingCount(): number {
-  return readTurns.count
-}
 
 async function putImage({ exchange, parameters, parts }: OperationCall): Promise<OutgoingResponse> {
   const { images, settings } = parts
@@ -222,7 +216,17 @@ const noBytes = new Uint8Array()
 
 async function readJson(exchange: Exchange, timeMsMax: number): Promise<JsonBody> {
   const isGzip = isGzipped(exchange)
-  return decodeBody(exchange, isGzip, await readArrivedBody(exchange, isGzip, timeMsMax))
+  return decodeBody(exchange, isGzip, await readArrived(exchange, isGzip, timeMsMax))
+}
+
+/** A JSON body as it arrives. */
+function readArrived(
+  { body }: Exchange,
+  isGzip: boolean,
+  timeMsMax: number,
+  reading?: BodyReading,
+): Promise<Uint8Array> {
+  return body.read(isGzip ? gzipBodyBytesMax : jsonBodyBytesMax, timeMsMax, reading)
 }
 
 /** Whether a JSON body is compressed. Throws `unsupported_media_type`. */

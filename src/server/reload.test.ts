@@ -1,7 +1,7 @@
 /** Which settings change while the server runs. */
 import { expect, test, vi } from 'vitest'
 import { ApiKeys } from './api-keys.js'
-import { BodyAdmission } from './body-admission.js'
+import { BodyMemory } from './body.js'
 import { changeOf, reload, type ReloadParts } from './reload.js'
 import { ImageSemaphore } from '../images/index.js'
 import type { Settings } from '../settings/index.js'
@@ -56,8 +56,7 @@ test('a reload gives the new values to every part that holds one', () => {
   const parts = {
     current: { settings },
     apiKeys: new ApiKeys(settings.apiKeys),
-    requestBodies: new BodyAdmission(1),
-    responseBodies: new BodyAdmission(1),
+    bodies: new BodyMemory(1),
     imageSemaphore: new ImageSemaphore(1),
     connections: { limit: limitConnections },
     listener: { renewCertificate: () => false, certificateDates: null },
@@ -76,8 +75,7 @@ test('a reload gives the new values to every part that holds one', () => {
   expect(parts.apiKeys.accepts('second-key')).toBe(true)
   expect(parts.apiKeys.accepts('first-key')).toBe(false)
   expect(parts.log.level).toBe('debug')
-  expect(parts.requestBodies.bytesMax).toBe(bodiesBytesMax)
-  expect(parts.responseBodies.bytesMax).toBe(bodiesBytesMax)
+  expect(parts.bodies.bytesMax).toBe(bodiesBytesMax)
   expect(parts.imageSemaphore.waitingBytesMax).toBe(bodiesBytesMax / 2)
   expect(limitConnections).toHaveBeenCalledExactlyOnceWith(64)
 })

@@ -5,7 +5,7 @@
 import { type Log, messageOf } from '../base/index.js'
 import type { ImageSemaphore } from '../images/index.js'
 import type { ApiKeys } from './api-keys.js'
-import type { BodyAdmission } from './body-admission.js'
+import type { BodyMemory } from './body.js'
 import { isoTime } from './certificate-dates.js'
 import type { ConnectionLimit } from './connection-limit.js'
 import type { HttpListener } from './http-listener.js'
@@ -36,8 +36,7 @@ export function changeOf(now: Settings, requested: Settings): SettingsChange {
 export interface ReloadParts {
   readonly current: { settings: Settings }
   readonly apiKeys: ApiKeys
-  readonly requestBodies: BodyAdmission
-  readonly responseBodies: BodyAdmission
+  readonly bodies: BodyMemory
   readonly imageSemaphore: ImageSemaphore
   readonly connections: ConnectionLimit
   readonly listener: HttpListener
@@ -75,7 +74,7 @@ export function reload(parts: ReloadParts, read: () => Settings): boolean {
   return true
 }
 
-/** Images that wait to be decoded may take half of the memory for request bodies. */
+/** Images that wait to be decoded may take half of the memory for bodies. */
 export function waitingImageBytesMax({ bodiesBytesMax }: Settings): number {
   return bodiesBytesMax / 2
 }
@@ -83,8 +82,7 @@ export function waitingImageBytesMax({ bodiesBytesMax }: Settings): number {
 function apply(parts: ReloadParts, { next, applied }: SettingsChange): void {
   parts.log.level = next.logLevel
   parts.apiKeys.replace(next.apiKeys)
-  parts.requestBodies.bytesMax = next.bodiesBytesMax
-  parts.responseBodies.bytesMax = next.bodiesBytesMax
+  parts.bodies.bytesMax = next.bodiesBytesMax
   parts.imageSemaphore.waitingBytesMax = waitingImageBytesMax(next)
   if (applied.includes('connectionsMax')) parts.connections.limit(next.connectionsMax)
 }

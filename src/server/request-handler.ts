@@ -7,10 +7,9 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { callProblemText, memberNames, ServiceError, type CallProblem } from '../contract/index.js'
 import { StoreError } from '../store/index.js'
 import type { ApiKeys } from './api-keys.js'
-import type { BodyAdmission } from './body-admission.js'
-import { CallResources } from './call-resources.js'
+import { CallMemory, type BodyMemory } from './body.js'
 import { roundedMs } from './cycle-log.js'
-import { Exchange, type EndedRequest, type OutgoingResponse } from './exchange.js'
+import { Exchange, wholeBodyBytesMax, type EndedRequest, type OutgoingResponse } from './exchange.js'
 import { LineLimit } from './line-limit.js'
 import { handlers, jsonHeaders, type OperationParts } from './operations.js'
 import { gzipResponse, shouldGzip } from './response-encoding.js'
@@ -21,8 +20,7 @@ const challenge = 'ApiKey'
 
 export interface RequestHandlerParts {
   readonly apiKeys: ApiKeys
-  readonly requestBodies: BodyAdmission
-  readonly responseBodies: BodyAdmission
+  readonly bodies: BodyMemory
   readonly log: Logger
   readonly operationParts: OperationParts
 }
@@ -45,9 +43,9 @@ export class RequestHandler {
   }
 
   handle(response: HttpResponse, request: HttpRequest): void {
-    const { requestBodies, responseBodies, log, operationParts } = this.#parts
-    const resources = new CallResources(requestBodies, responseBodies, () => this.#released(exchange))
-    const exchange = new Exchange(response, request, operationParts.clock(), resources, (ended) =>
+    const { bodies, log, operationParts } = this.#parts
+    const memory = new CallMemory(bodies, () => this.#released(exchange))
+    const exchange = new Exchange(response, request, operationParts.clock(), memory, (ended) =>
       this.#ended(ended),
     )
     this.#open.add(exchange)
@@ -142,7 +140,7 @@ export class RequestHandler {
     return this.#complete(exchange, response, epoch)
   }
 
-  /** Compresses the response for a client that accepts it, and reserves its memory. */
+  /** Compresses the response for a client that accepts it, and holds its memory. */
   #complete(
     exchange: Exchange,
     response: OutgoingResponse,
@@ -152,8 +150,8 @@ export class RequestHandler {
     if (replacement !== null) throw replacement
     // A body without a reader would arrive unnoticed during the compression, and `send` would wait for its end.
     const isPlain = !exchange.body.isComplete || !shouldGzip(response, exchange.headers.acceptEncoding)
-    if (isPlain) return reserved(exchange, response)
-    return gzipResponse(response).then((encoded) => reserved(exchange, encoded))
+    if (isPlain) return held(exchange, response)
+    return gzipResponse(response).then((encoded) => held(exchange, encoded))
   }
 
   /** The epoch in which this process is the owner; each takeover has a different one. Throws on a standby. */
@@ -234,9 +232,10 @@ function logFields(exchange: Exchange, omitted: number): object {
   }
 }
 
-/** The response, whose memory is reserved. Throws `unavailable`. */
-function reserved(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {
-  const refusal = exchange.reserveResponse(response.body.length)
+/** The response, whose memory is held. Throws `unavailable`. One that is sent at once always fits, such as that of health. */
+function held(exchange: Exchange, response: OutgoingResponse): OutgoingResponse {
+  if (response.body.length <= wholeBodyBytesMax) return response
+  const refusal = exchange.holdResponse(response.body.length)
   if (refusal !== null) throw refusal
   return response
 }

@@ -90,9 +90,6 @@ test('each request has one log line with its status: at debug for health that ha
     { level: 30, path: '/v1/weights', status: 200 },
     { level: 30, path: '/v1/cycles', status: 400, code: 'bad_request', bytes_in: 1 },
   ])
-  server.responses.bytesMax = 1
-  await server.call({ path: '/v1/health' })
-  expect(server.logLines.at(-1)).toMatchObject({ level: 30, path: '/v1/health', status: 503 })
   expect(JSON.stringify(server.logLines)).not.toContain(server.key)
 })
 

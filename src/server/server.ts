@@ -29,7 +29,7 @@ import {
 } from '../store/index.js'
 import { ApiKeys } from './api-keys.js'
 import { logBackgroundFailures } from './background-log.js'
-import { BodyAdmission } from './body-admission.js'
+import { BodyMemory } from './body.js'
 import { logDates } from './certificate-dates.js'
 import { ConnectionLimit } from './connection-limit.js'
 import { DiskSpace } from './disk-space.js'
@@ -231,17 +231,14 @@ async function startParts({
     const imageSemaphore = new ImageSemaphore(waitingImageBytesMax(settings))
     const images = new ImageUploads(store, imageSemaphore, (key) => cycles.imageStored(key))
     const apiKeys = new ApiKeys(settings.apiKeys)
-    const requestBodies = new BodyAdmission(settings.bodiesBytesMax)
-    const responseBodies = new BodyAdmission(settings.bodiesBytesMax)
+    const bodies = new BodyMemory(settings.bodiesBytesMax)
     const handler = new RequestHandler({
       apiKeys,
-      requestBodies,
-      responseBodies,
+      bodies,
       log,
       operationParts: { cycles, images, store, model, clock, settings: inForce, log },
     })
-    const held = (): HeldResources =>
-      heldResources({ requestBodies, responseBodies, handler, cycles, imageSemaphore })
+    const held = (): HeldResources => heldResources({ bodies, handler, imageSemaphore })
     const started = await startAdmin({ store, cycles, models, settings: inForce, disk, held, clock, log })
     if (started !== null) handler.observe((request) => started.requestEnded(request))
     admin = started
@@ -250,8 +247,7 @@ async function startParts({
       cycles,
       cycleParts,
       apiKeys,
-      requestBodies,
-      responseBodies,
+      bodies,
       imageSemaphore,
       handler,
       admin,

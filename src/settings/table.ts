@@ -166,7 +166,7 @@ const rows = {
     kind: integer(bodiesBytesMin, 64 * gibibyte),
     defaultValue: () => 256 * mebibyte,
     description:
-      'Memory for request bodies, compressed and decompressed, and as much again for responses. Images that wait may take half of it.',
+      'Memory for the bodies of requests, compressed and decompressed, and of responses. Images that wait may take half of it.',
   },
   shutdownMsMax: {
     kind: integer(100, 600_000),

@@ -7,7 +7,7 @@ import { mebibyte } from '../../src/base/index.js'
 import { CycleService } from '../../src/cycle/index.js'
 import { ImageSemaphore } from '../../src/images/index.js'
 import { ApiKeys } from '../../src/server/api-keys.js'
-import { BodyAdmission } from '../../src/server/body-admission.js'
+import { BodyMemory } from '../../src/server/body.js'
 import { ConnectionLimit } from '../../src/server/connection-limit.js'
 import { listen, type HttpListener } from '../../src/server/http-listener.js'
 import { ImageUploads } from '../../src/server/image-uploads.js'
@@ -20,10 +20,7 @@ import { FakeModel } from './fake-model.js'
 
 export class ListeningService extends CalledServer {
   readonly logLines: Record<string, unknown>[] = []
-  /** Memory for the bodies of requests. */
-  readonly bodies = new BodyAdmission(1024 * mebibyte)
-  /** Memory for responses. */
-  readonly responses = new BodyAdmission(1024 * mebibyte)
+  readonly bodies = new BodyMemory(1024 * mebibyte)
   bodyReadMsMax = 60_000
   #listener: HttpListener | null = null
 
@@ -48,8 +45,7 @@ export class ListeningService extends CalledServer {
     const settings = (): Settings => ({ bodyReadMsMax: this.bodyReadMsMax, clockSkewMs: 2000 }) as Settings
     const handler = new RequestHandler({
       apiKeys: new ApiKeys([this.key]),
-      requestBodies: this.bodies,
-      responseBodies: this.responses,
+      bodies: this.bodies,
       log,
       operationParts: { cycles, images, store, model, clock, log, settings },
     })

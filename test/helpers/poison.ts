@@ -13,7 +13,7 @@ interface Body {
   release: (this: Body) => void
 }
 
-/** `GrowingBody` of src/server: the body of a request, when its call has ended. */
+/** `GrowingBytes` of src/server: the body of a request, when its call has ended. */
 export function poisonBodies({ prototype }: Class<Body>): void {
   const { release } = prototype
   prototype.release = function (): void {

@@ -4,7 +4,7 @@
  */
 import { isMainThread } from 'node:worker_threads'
 import type * as vectors from '../../src/cycle/embeddings/vectors.js'
-import type * as bodies from '../../src/server/growing-body.js'
+import type * as bodies from '../../src/server/body.js'
 import type * as envelope from '../../src/store/records/envelope.js'
 import type * as poison from './poison.js'
 
@@ -18,10 +18,10 @@ async function load<Module>(path: string): Promise<Module> {
 // Not in worker threads, and not in child processes.
 if (isMainThread && process.argv[2] === 'serve') {
   const { poisonBodies, poisonScratch, poisonVectors } = await load<typeof poison>('poison.ts')
-  const { GrowingBody } = await load<typeof bodies>('../../dist/server/growing-body.js')
+  const { GrowingBytes } = await load<typeof bodies>('../../dist/server/body.js')
   const { Scratch } = await load<typeof envelope>('../../dist/store/records/envelope.js')
   const { VectorTable } = await load<typeof vectors>('../../dist/cycle/embeddings/vectors.js')
-  poisonBodies(GrowingBody)
+  poisonBodies(GrowingBytes)
   poisonScratch(Scratch)
   poisonVectors(VectorTable)
 }

@@ -124,7 +124,7 @@ export const metricTable = {
   ),
   heldCalls: gauge(
     'understudy_calls_held',
-    'Calls in progress by what they hold or wait for; open: all calls; parsing: large bodies that a thread reads; reading: responses read from the store; cycle_slot: cycles admitted; coalesced: calls that wait for a cycle in progress with the same id.',
+    'Calls in progress; open: all; sending: with a large response; image: uploads that are processed and that wait.',
     { kind: heldCallsKinds },
   ),
   ready: gauge('understudy_ready', '1 if no health check fails.'),

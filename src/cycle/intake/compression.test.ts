@@ -37,16 +37,12 @@ async function submitter(model = new FakeModel()) {
   return (json: Uint8Array) => service.intake.submit(new RequestBody(json), cycleMs(1000), new StageClock(0))
 }
 
-/** Passes when everything that needs no further turn of the event loop has happened: decoding needs one. */
-function microtasks(): Promise<void> {
-  return new Promise((resolve) => process.nextTick(resolve))
-}
+const begun = (count: number) => vi.waitUntil(() => compressions.length === count)
 
-test('the compression of a large body begins before the body is decoded', async () => {
+test('a large body is compressed while it is decoded', async () => {
   const submit = await submitter()
   const call = submit(valid)
-  await microtasks()
-  expect(compressions).toHaveLength(1)
+  await begun(1)
   compressions[0]!.end()
   expect(Buffer.from(await call).toString()).toContain('"scored_now":1')
 })
@@ -69,10 +65,11 @@ test('a smaller body is compressed while its model computes, and never if it is 
 
 test('a body that is refused is kept until its compression has ended, which may fail', async () => {
   const submit = await submitter()
-  for (const ending of ['end', 'fail'] as const) {
+  for (const [index, ending] of (['end', 'fail'] as const).entries()) {
     let isSettled = false
     const call = submit(invalid).finally(() => (isSettled = true))
     call.catch(() => undefined)
+    await begun(index + 1)
     // Bodies are decoded one after the other: the first one has been refused by then.
     await expect(submit(bytesOf({}))).rejects.toMatchObject({ status: 400 })
     expect(isSettled).toBe(false)
@@ -84,11 +81,11 @@ test('a body that is refused is kept until its compression has ended, which may 
 test('a cycle whose compression fails is not stored, and is scored when it is sent again', async () => {
   const submit = await submitter()
   const call = submit(valid)
-  await microtasks()
+  await begun(1)
   compressions[0]!.fail()
   await expect(call).rejects.toThrow('no memory')
   const again = submit(valid)
-  await microtasks()
+  await begun(2)
   compressions[1]!.end()
   expect(Buffer.from(await again).toString()).toContain('"scored_now":1')
 })
@@ -96,7 +93,7 @@ test('a cycle whose compression fails is not stored, and is scored when it is se
 test('a repeat is not compressed', async () => {
   const submit = await submitter()
   const call = submit(valid)
-  await microtasks()
+  await begun(1)
   compressions[0]!.end()
   const response = await call
   expect(Buffer.compare(await submit(valid), response)).toBe(0)

@@ -7,7 +7,6 @@ import { readCycle } from '../../codec/index.js'
 import { assert, ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Position, Store, StoredCycle } from '../../store/index.js'
 import type { StageClock } from '../stage-clock.js'
-import { AdmissionSemaphore, type CallSlot } from './admission-semaphore.js'
 import { checkTimes } from './check-times.js'
 import { KnownCycles } from './known-cycles.js'
 import {
@@ -22,7 +21,7 @@ import type { AnsweredCycle } from './stored-responses.js'
 export interface CycleLimits {
   /** How far in the future a `cycle_time` may be. */
   readonly clockSkewMs: number
-  /** Cycles that wait behind the one in progress. */
+  /** Cycles that wait behind the one in progress. A further one is refused, never queued. */
   readonly cyclesWaitingMax: number
   /** Absent: the default of the contract. */
   readonly pendingPostsMax?: number
@@ -39,15 +38,6 @@ export interface NewCycle {
   readonly stages: StageClock
 }
 
-export interface IntakeCounts {
-  /** Cycles that hold a slot. */
-  readonly slots: number
-  readonly decoding: number
-  readonly comparing: number
-  /** Calls that wait for a cycle in progress with the same id. */
-  readonly coalesced: number
-}
-
 export interface IntakeParts {
   readonly store: Store
   /** Read for each call: they may change. */
@@ -58,47 +48,40 @@ export interface IntakeParts {
   readonly score: (call: NewCycle) => Promise<AnsweredCycle>
 }
 
-/** Decoding a body of this size costs little: such a body needs no slot before its cycle is known to be new. */
-const bytesWithoutSlotMax = 64 * kibibyte
-/** Bodies that may wait to be decoded. The server bounds their bytes. */
-const decodesWaitingMax = 256
+/** Decoding a larger body takes time from other cycles: it is refused before if its cycle would be. */
+const smallBytesMax = 64 * kibibyte
 /** For the bodies that arrived last. */
 const repeatedBytesMax = 16 * mebibyte
 
 export class Intake {
   readonly #parts: IntakeParts
   readonly #known: KnownCycles
-  readonly #slots: AdmissionSemaphore
   /** Bodies that have repeated a cycle, and gzip that was a new one, as they arrived. */
   readonly #repeated = new RecentBytes<{ readonly cycle: StoredCycle; readonly isGzip: boolean }>(
     repeatedBytesMax,
   )
   #isUsed = false
   /** One body is decoded per turn of the event loop: other requests are served in between. */
-  readonly #decodeTurns = new Semaphore(1, {
-    waitingMax: decodesWaitingMax,
-    refusal: () => new ServiceError({ code: 'too_many_decoding' }, { retryAfterS: 1 }),
-  })
+  readonly #decodeTurns = new Semaphore(1)
 
   constructor(parts: IntakeParts) {
     this.#parts = parts
     this.#known = new KnownCycles(parts.store)
-    this.#slots = new AdmissionSemaphore(() => parts.limits().cyclesWaitingMax)
   }
 
   /**
-   * Refuses a body while it arrives: throws `unavailable` when it would find no slot. `start`: its first bytes, empty
+   * Refuses a large body while it arrives: throws `unavailable` if too many cycles wait. `start`: its first bytes, empty
    * when they are compressed. `bytesMax`: how long the body may become.
    */
   admit(start: Uint8Array, bytesMax: number): void {
-    const peekedId = bytesMax > bytesWithoutSlotMax ? peekCycleId(start) : null
-    if (peekedId !== null && !this.#mayEnter(peekedId)) throw this.#slots.refusal()
+    const peekedId = bytesMax > smallBytesMax ? peekCycleId(start) : null
+    if (peekedId !== null && this.#isFull && this.#isUnknown(peekedId)) throw tooManyCycles()
   }
 
   /**
    * The response to the body of a cycle: computed, or the stored one. Throws `ServiceError`: 400, 409, 422, 503. When the
    * promise has settled, nothing depends on `body`. When `signal` is aborted, because the client has
-   * disconnected, the call leaves the queue in which it waits; a new cycle that has a slot is completed.
+   * disconnected, the call leaves the queue in which it waits; a new cycle that was admitted is completed.
    */
   async submit(
     body: RequestBody,
@@ -107,7 +90,7 @@ export class Intake {
     signal?: AbortSignal,
   ): Promise<Uint8Array> {
     this.#isUsed = true
-    const submission = new Submission(body, this.#slots.open())
+    const submission = new Submission(body)
     try {
       const repeated = await this.#sameBytes(submission, signal)
       if (repeated !== null) return repeated
@@ -115,7 +98,6 @@ export class Intake {
       stages.lap('decode')
       const known = this.#known.lookup(cycle.cycleId)
       if (known.kind === 'unknown') return await this.#score(submission, cycle, receivedAtMs, stages)
-      submission.slot.release()
       return await this.#known.repeat(known, cycle.cycleId, body, signal)
     } finally {
       await submission.end()
@@ -161,16 +143,6 @@ export class Intake {
     this.#known.forgetResponses()
   }
 
-  /** Calls that hold a slot or wait, by what they wait for. */
-  get counts(): IntakeCounts {
-    return {
-      slots: this.#slots.heldCount,
-      decoding: this.#decodeTurns.count,
-      comparing: this.#known.comparingCount,
-      coalesced: this.#known.coalescedCount,
-    }
-  }
-
   /** The response to a body with the bytes of a known cycle; null for any other. */
   async #sameBytes(submission: Submission, signal: AbortSignal | undefined): Promise<Uint8Array | null> {
     const { body } = submission
@@ -182,15 +154,14 @@ export class Intake {
     return response
   }
 
-  /** A large body with an unknown id needs a slot first: decoding it takes time from other cycles. */
   async #decode(submission: Submission, signal: AbortSignal | undefined): Promise<CycleColumns> {
-    const { slot, body } = submission
-    const { json, peekedId } = body
-    const needsSlot = peekedId !== null && json.length > bytesWithoutSlotMax
-    if (needsSlot && this.#known.lookup(peekedId).kind === 'unknown') slot.acquire(peekedId)
-    // A large body is compressed while it is decoded, a small one while the model computes.
-    if (slot.isHeld && json.length >= threadBytesMin) submission.startPacking()
+    const { json, peekedId } = submission.body
     await this.#decodeTurns.run(nextTurn, signal)
+    if (peekedId !== null && json.length > smallBytesMax && this.#isUnknown(peekedId)) {
+      if (this.#isFull) throw tooManyCycles()
+      // A large body is compressed while it is decoded, a small one while the model computes.
+      if (json.length >= threadBytesMin) submission.startPacking()
+    }
     return readCycle(json, signal)
   }
 
@@ -202,7 +173,7 @@ export class Intake {
     stages: StageClock,
   ): Promise<Uint8Array> {
     this.#checkTimes(cycle, receivedAtMs)
-    submission.slot.acquire(cycle.cycleId)
+    if (this.#isFull) throw tooManyCycles()
     const { body } = submission
     const stored = this.#parts.score({ cycle, body, packed: () => submission.packed(), receivedAtMs, stages })
     this.#known.begin({ cycleId: cycle.cycleId, json: body.json, stored })
@@ -220,22 +191,23 @@ export class Intake {
     if (refusal !== null) throw refusal
   }
 
-  /** A repeat of a known cycle needs no slot. */
-  #mayEnter(peekedId: string): boolean {
-    return this.#slots.canAcquire(peekedId) || this.#known.lookup(peekedId).kind !== 'unknown'
+  get #isFull(): boolean {
+    return this.#known.inProgressCount > this.#parts.limits().cyclesWaitingMax
+  }
+
+  #isUnknown(cycleId: string): boolean {
+    return this.#known.lookup(cycleId).kind === 'unknown'
   }
 }
 
 /** One call while it is in the intake, with what it holds until its end. */
 class Submission {
   readonly body: RequestBody
-  readonly slot: CallSlot
   #packing: Promise<PackedRequest> | null = null
   #hasEnded = false
 
-  constructor(body: RequestBody, slot: CallSlot) {
+  constructor(body: RequestBody) {
     this.body = body
-    this.slot = slot
   }
 
   /** The body as the store keeps it, compressed when this is called first. */
@@ -254,6 +226,9 @@ class Submission {
     assert(!this.#hasEnded, 'a call ends once')
     this.#hasEnded = true
     await this.#packing?.catch(() => undefined)
-    this.slot.release()
   }
+}
+
+function tooManyCycles(): ServiceError {
+  return new ServiceError({ code: 'too_many_cycles' }, { retryAfterS: 1 })
 }

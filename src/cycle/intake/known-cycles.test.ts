@@ -81,7 +81,6 @@ test('a cycle that fails is unknown again, and the same call may begin it once m
     const joined = cycles.join(flightOf(cycles))
     await expect(joined).rejects.toThrow('the model failed')
     expect(cycles.lookup(cycleId)).toEqual({ kind: 'unknown' })
-    expect(cycles.coalescedCount).toBe(0)
   }
 })
 
@@ -140,42 +139,34 @@ test('a call that waits for a cycle gets its response by the value of its body, 
   })
 })
 
-test('the number of calls that wait for cycles in progress is bounded, and a call that is aborted no longer waits', async () => {
+test('a thousand calls wait for a cycle in progress, and one that is aborted no longer does', async () => {
   const { store, cycle } = await storeWithCycle()
   const cycles = new KnownCycles(store)
-  const json = bytes(body)
   const stored = Promise.withResolvers<AnsweredCycle>()
-  cycles.begin({ cycleId, json, stored: stored.promise })
+  cycles.begin({ cycleId, json: bytes(body), stored: stored.promise })
   const flight = flightOf(cycles)
-  const waiting = Array.from({ length: 999 }, () => cycles.join(flight))
+  const waiting = Array.from({ length: 1000 }, () => cycles.join(flight))
   const client = new AbortController()
   const left = cycles.join(flight, client.signal)
-  await expect(cycles.join(flight)).rejects.toThrow('too many calls wait for a cycle in progress')
   client.abort(new Error('the client disconnected'))
   await expect(left).rejects.toThrow('the client disconnected')
-  expect(cycles.coalescedCount).toBe(999)
-  waiting.push(cycles.join(flight))
+  expect(cycles.inProgressCount).toBe(1)
   stored.resolve({ cycle, response })
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([response]))
-  expect(cycles.coalescedCount).toBe(0)
+  expect(cycles.inProgressCount).toBe(0)
 })
 
-test('calls that wait to be compared are bounded and counted, and leave the queue when they are aborted', async () => {
+test('a call that is aborted while it waits to be compared leaves the queue to the others', async () => {
   const { store, cycle } = await storeWithCycle()
   const cycles = new KnownCycles(store)
   const client = new AbortController()
   const respelled = bytes(body, 1)
-  const calls = Array.from({ length: 4 + 256 }, () => replay(cycles, cycle, respelled, client.signal))
-  const refused = replay(cycles, cycle, respelled)
-  refused.catch(() => undefined)
-  // Their lengths are compared first.
-  while (cycles.comparingCount < 260) await Promise.resolve()
+  const calls = Array.from({ length: 20 }, () => replay(cycles, cycle, respelled, client.signal))
+  const settled = Promise.allSettled(calls)
+  const last = replay(cycles, cycle, respelled)
   client.abort(new Error('the client disconnected'))
-  const settled = await Promise.allSettled(calls)
-  await expect(refused).rejects.toMatchObject({ status: 503, retryAfterS: 1 })
-  expect(settled.filter(({ status }) => status === 'rejected')).toHaveLength(256)
-  expect(cycles.comparingCount).toBe(0)
-  expect(Buffer.from(await replay(cycles, cycle, respelled))).toEqual(response)
+  expect((await settled).filter(({ status }) => status === 'rejected').length).toBeGreaterThan(15)
+  expect(Buffer.from(await last)).toEqual(response)
 })
 
 test('a body of the same length is a conflict if a byte of it differs', async () => {

@@ -11,18 +11,6 @@ import type { ExpiryRecords, Position, Store, StoredCycle, StoredRequest } from 
 import { RequestBody, unpackRequest } from './request-body.js'
 import { StoredResponses, type AnsweredCycle } from './stored-responses.js'
 
-/** Calls that may wait for cycles in progress. */
-const coalescedMax = 1000
-/**
- * Stored bodies that are decompressed at the same time to be compared by value, which can take a quarter of a second.
- * Without a limit, many small calls that name one large cycle would hold its body in memory once each.
- */
-const valueComparisonsMax = 4
-const comparisonsWaiting = {
-  waitingMax: 256,
-  refusal: () => tooMany('too_many_comparisons'),
-}
-
 /** For the responses in memory: some thirty with 5,000 posts each. */
 const responseBytesMax = 32 * mebibyte
 
@@ -49,22 +37,20 @@ export class KnownCycles {
   readonly #store: CycleReader
   readonly #flights = new Map<string, Flight>()
   readonly #responses: StoredResponses
-  readonly #valueComparisons = new Semaphore(valueComparisonsMax, comparisonsWaiting)
-  #coalescedCount = 0
+  /**
+   * One stored body at a time is decompressed to be compared by value, which can take a quarter of a second: many small
+   * calls that name one large cycle would hold its body in memory once each.
+   */
+  readonly #valueComparisons = new Semaphore(1)
 
   constructor(store: CycleReader) {
     this.#store = store
     this.#responses = new StoredResponses(responseBytesMax)
   }
 
-  /** Calls that wait for a cycle in progress. */
-  get coalescedCount(): number {
-    return this.#coalescedCount
-  }
-
-  /** Calls that are compared with a stored cycle, and that wait for it. */
-  get comparingCount(): number {
-    return this.#valueComparisons.count
+  /** The cycle that is being scored, and those that wait for it. */
+  get inProgressCount(): number {
+    return this.#flights.size
   }
 
   /** The only lookup of a cycle id. */
@@ -92,15 +78,8 @@ export class KnownCycles {
 
   /** The response of a cycle in progress to a call with the same bytes, when it is stored. */
   async join(flight: Flight, signal?: AbortSignal): Promise<Uint8Array> {
-    if (this.#coalescedCount >= coalescedMax) throw tooMany('too_many_coalesced')
-    this.#coalescedCount++
-    try {
-      const { response } = await abortable(flight.stored, signal)
-      return response
-    } finally {
-      this.#coalescedCount--
-      assert(this.#coalescedCount >= 0, 'each call that waits stops waiting once')
-    }
+    const { response } = await abortable(flight.stored, signal)
+    return response
   }
 
   /**
@@ -221,8 +200,4 @@ export class KnownCycles {
 /** The record has been deleted: the response cannot be repeated, the body cannot be compared, and the cycle is not scored again. */
 export function expiredCycle(cycleId: string): ServiceError {
   return new ServiceError({ code: 'expired_cycle', cycle_id: cycleId })
-}
-
-function tooMany(code: 'too_many_comparisons' | 'too_many_coalesced'): ServiceError {
-  return new ServiceError({ code }, { retryAfterS: 1 })
 }

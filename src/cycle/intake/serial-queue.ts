@@ -8,7 +8,7 @@ import { assert } from '../../contract/index.js'
 export type WorkKind = 'cycle' | 'weights' | 'model'
 
 export class SerialQueue {
-  /** What adds to it bounds it: admission slots, connections for weights, one swap of models and one change of owner. */
+  /** What adds to it bounds it: cycles that wait, connections for weights, one swap of models and one change of owner. */
   readonly #permit = new Semaphore(1)
   readonly #counts: Record<WorkKind, number> = { cycle: 0, weights: 0, model: 0 }
 
