@@ -13,7 +13,7 @@ import { parseOptions, type BenchOptions } from './options.js'
 import { freePort } from '../test/harness/server.js'
 import { projectDir } from './project.js'
 import { scenarioNames } from './scenarios.js'
-import { worldCycles } from './world.js'
+import { worldCycles } from '../test/harness/world.js'
 
 const scratchDir = mkdtempSync(join(tmpdir(), 'understudy-bench-test-'))
 afterAll(() => rmSync(scratchDir, { recursive: true, force: true }))
@@ -80,7 +80,7 @@ test.skipIf(spawnSync(process.env.CXX ?? 'g++', ['--version']).error !== undefin
     const url = `http://127.0.0.1:${port}/v1`
     const isReady = () => fetch(`${url}/health`).then(Boolean, () => false)
     while (!(await isReady())) expect(await Promise.race([ended, delay(50, 'running')])).toBe('running')
-    const cycles = worldCycles({ pending: 10, turnover: 1, snapshots: true, bodyChars: 20 })
+    const cycles = worldCycles({ pending: 10, turnover: 1, snapshotShare: 1, bodyChars: 20 })
     for (let count = 0; count < 3; count++) {
       const { request, counts } = cycles.next().value
       const response = await (await fetch(`${url}/cycles`, { method: 'POST', body: request })).text()
@@ -94,7 +94,7 @@ test.skipIf(spawnSync(process.env.CXX ?? 'g++', ['--version']).error !== undefin
 )
 
 describe('only a correct response counts', () => {
-  const cycle = worldCycles({ pending: 10, turnover: 1, snapshots: false, bodyChars: 20 }).next().value
+  const cycle = worldCycles({ pending: 10, turnover: 1, snapshotShare: 0, bodyChars: 20 }).next().value
   const key = { gall_id: 'g', post_no: 1 }
   const correct = {
     cycle_id: cycle.cycleId,

@@ -3,7 +3,7 @@
  */
 import type { CycleResponse } from '../src/contract/index.js'
 import { sum } from './statistics.js'
-import type { WorldCycle } from './world.js'
+import type { WorldCycle } from '../test/harness/world.js'
 
 /** A cycle without its body. */
 export type CycleFacts = Omit<WorldCycle, 'request'>

@@ -11,7 +11,7 @@ import { withGenerator, type CycleGenerator } from './cycle-generator.js'
 import { projectDir } from './project.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
 import { median, summarize } from './statistics.js'
-import type { WorldShape } from './world.js'
+import type { WorldShape } from '../test/harness/world.js'
 
 const outputTextMax = 2000
 const quiet = { UNDERSTUDY_LOG_LEVEL: 'warn' }

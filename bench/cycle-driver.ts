@@ -9,7 +9,7 @@ import { uncountedCycleCount } from './cycles.js'
 import type { DriverFigures, DriverPlan } from './mixed.js'
 import { untilIdle } from './idle.js'
 import { responseBytesMax, RawConnection } from './raw-connection.js'
-import { worldCycles, type WorldCycle } from './world.js'
+import { worldCycles, type WorldCycle } from '../test/harness/world.js'
 
 /** Responses have the same posts and different scores: the most bytes by which their lengths may differ. */
 const responseBytesSlack = 64 * 1024

@@ -5,7 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../src/base/index.js'
 import { parseResponse, type CycleFacts } from './check.js'
-import { worldCycles, type WorldShape } from './world.js'
+import { worldCycles, type WorldShape } from '../test/harness/world.js'
 
 export interface GeneratorPlan {
   readonly shape: WorldShape

@@ -7,9 +7,10 @@ import { expect, test } from 'vitest'
 import type { CycleResponse } from '../src/contract/index.js'
 import type { Address } from '../test/harness/http.js'
 import { withGenerator } from './cycle-generator.js'
-import { worldCycles, type WorldCycle, type WorldShape } from './world.js'
+import { rampCycleCount, worldCycles, type WorldCycle, type WorldShape } from '../test/harness/world.js'
+import { cycleScenarios } from './scenarios.js'
 
-const shape: WorldShape = { pending: 10, turnover: 1, snapshots: true, bodyChars: 50 }
+const shape: WorldShape = { pending: 10, turnover: 1, snapshotShare: 1, bodyChars: 50 }
 
 function responseTo({ cycleId, counts }: WorldCycle): CycleResponse {
   const results = Array.from({ length: counts.engagement }, (_, index) => ({
@@ -113,4 +114,14 @@ test('the exit of the generator stops the run, even in the middle of a cycle', a
     await Promise.all([expect(pending).rejects.toThrow('has ended'), generator.close()])
     await expect(generator.next()).rejects.toThrow('the cycle generator has ended')
   })
+})
+
+test('a full cycle has about 5.5 MB, a typical one 0.4', () => {
+  const size = (shape: WorldShape): number => {
+    const world = worldCycles(shape)
+    for (let ramp = 0; ramp < rampCycleCount; ramp++) world.next()
+    return world.next().value.request.length / 1e6
+  }
+  expect(size(cycleScenarios.typical.shape)).toBeCloseTo(0.4, 1)
+  expect(Math.abs(size(cycleScenarios.full.shape) - 5.5)).toBeLessThan(0.3)
 })

@@ -11,7 +11,7 @@ import type { GeneratorReply, GeneratorPlan, GeneratorTask } from './cycle-gener
 import { projectDir } from './project.js'
 import { untilIdle } from './idle.js'
 import { responseBytesMax, RawConnection } from './raw-connection.js'
-import type { WorldCycle, WorldShape } from './world.js'
+import type { WorldCycle, WorldShape } from '../test/harness/world.js'
 
 /** A response that was checked. */
 export interface CheckedReply {

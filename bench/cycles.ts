@@ -7,7 +7,7 @@ import { withGenerator, type CycleGenerator } from './cycle-generator.js'
 import { measurementOf, sequentialS, type Measurement } from './measurement.js'
 import { withServer, type ServerOptions, type ServerUnderTest } from './server-under-test.js'
 import type { RawConnection } from './raw-connection.js'
-import { rampCycleCount, type WorldCycle, type WorldShape } from './world.js'
+import { rampCycleCount, type WorldCycle, type WorldShape } from '../test/harness/world.js'
 
 /** Uncounted cycles after the ramp, during which V8 compiles the server's code. */
 export const warmupCycleCount = 5

@@ -13,9 +13,9 @@ import { projectDir } from './project.js'
 import { scaledShape, type RunSize } from './scenarios.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
 import { setRole } from './two-models.js'
-import { rampCycleCount, type WorldCycle } from './world.js'
+import { rampCycleCount, type WorldCycle } from '../test/harness/world.js'
 
-const shape = { pending: 2000, turnover: 40, snapshots: false, bodyChars: 300 }
+const shape = { pending: 2000, turnover: 40, snapshotShare: 0, bodyChars: 300 }
 const before = 'transport-test-1'
 const after = 'example-1'
 const cycleCountDefault = 60

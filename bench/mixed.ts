@@ -8,7 +8,7 @@ import { photographs } from '../test/harness/jpeg.js'
 import { forkScript } from './project.js'
 import { cycleScenarios, scaledShape, type RunSize } from './scenarios.js'
 import { withServer } from './server-under-test.js'
-import type { WorldShape } from './world.js'
+import type { WorldShape } from '../test/harness/world.js'
 
 /** Message that starts the process which sends the cycles. */
 export interface DriverPlan {

@@ -12,11 +12,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mulberry32 } from '../src/base/mulberry32.js'
 import type * as Codec from '../src/codec/index.js'
-import { cycleIdOf, formatInstant } from '../src/contract/time.js'
-import type { CycleRequest } from '../src/contract/wire.js'
 import type * as CycleRecords from '../src/cycle/cycle-record.js'
 import type * as PoolFolder from '../src/pool/index.js'
 import type * as Store from '../src/store/index.js'
+import { worldCycles } from '../test/harness/world.js'
 import { builtModule, projectDir } from './project.js'
 
 const { decodeCycle } = await builtModule<typeof Codec>('codec/index.js')
@@ -27,67 +26,8 @@ const { openLmdbStore } = await builtModule<typeof Store>('store/index.js')
 const cycleCount = Number(process.argv[2] ?? 4032)
 const [pending, turnover] = [2200, 20]
 const directory = process.argv[3] ?? mkdtempSync(join(tmpdir(), 'understudy-report-'))
-const startMs = Date.UTC(2026, 2, 1, 15)
-const boundaryMs = 300_000
-
 const random = mulberry32(12345)
-
-interface Post {
-  readonly gall_id: string
-  readonly post_no: number
-  readonly popularity: number
-  readonly createdMs: number
-}
-
-const posts: Post[] = []
-let lastNo = 100_000
-
-function bodyOf(index: number): CycleRequest {
-  const atMs = startMs + index * boundaryMs
-  const leaving = index === 0 ? [] : posts.splice(0, turnover)
-  const entering = Array.from({ length: index === 0 ? pending : turnover }, (): Post => ({
-    gall_id: `gallery${Math.floor(random() * 40)}`,
-    post_no: (lastNo += 1 + Math.floor(random() * 9)),
-    popularity: random(),
-    createdMs: atMs - Math.floor(random() * 600_000),
-  }))
-  posts.push(...entering)
-  return {
-    cycle_id: cycleIdOf(atMs),
-    cycle_time: formatInstant(atMs),
-    candidates: entering.map(({ gall_id, post_no, createdMs }) => ({
-      gall_id,
-      post_no,
-      title: 'title',
-      source: 'score',
-      manual_flag: 0,
-      images_in_post: 0,
-      created_at: formatInstant(createdMs),
-      extracted_at: formatInstant(atMs - 60_000),
-    })),
-    engagement: posts.map(({ gall_id, post_no, popularity, createdMs }) => {
-      const views = Math.floor((1 + (20 * popularity * (atMs - createdMs)) / 60_000) * (0.5 + random()))
-      return {
-        gall_id,
-        post_no,
-        observed_at: formatInstant(atMs - 30_000),
-        status: 'ok',
-        views,
-        up: Math.floor((views * popularity) / 30),
-        down: Math.floor(views / 200),
-        comment_cnt: Math.floor(views / 60),
-        rtb_vote: Math.floor((popularity * views) / 900),
-      }
-    }),
-    candidate_scores: [],
-    removals: leaving.map(({ gall_id, post_no, popularity }) => ({
-      gall_id,
-      post_no,
-      decided_at: formatInstant(atMs - Math.floor(random() * boundaryMs)),
-      ...(random() < popularity / 6 ? { reason: 'saved', tier: 'main' } : { reason: 'aged_out' }),
-    })),
-  }
-}
+const cycles = worldCycles({ pending, turnover, snapshotShare: 0, bodyChars: 0 })
 
 const weights = {
   version: 'initial',
@@ -104,21 +44,16 @@ const nothingEncoded = (count: number) => ({
   images: { count: 0, row: none, position: none, encoded: none },
 })
 
-async function fill(): Promise<number> {
+async function fill(): Promise<{ recordBytes: number; scoreCount: number }> {
   const store = await openLmdbStore({ dataDir: directory })
   const pool = new Pool()
-  let recordBytes = 0
+  let [recordBytes, scoreCount] = [0, 0]
   let writing: Promise<unknown> = Promise.resolve()
   for (let index = 0; index < cycleCount; index++) {
-    const json = Buffer.from(JSON.stringify(bodyOf(index)))
-    const cycle = decodeCycle(json)
+    const cycle = decodeCycle(cycles.next().value.request)
     const plan = pool.plan(cycle, index + 1)
-    const head = Float32Array.from(
-      { length: plan.scoring.count },
-      (_, row) => 1 / (1 + Math.exp(-4 * ((posts[row]?.popularity ?? 0) + random() - 1))),
-    )
-    const other = (): Float32Array => head.map((value) => value * random())
-    const heads = { p_views: head, p_comments: other(), p_up: other(), downvote_share: other() }
+    const head = (): Float32Array => Float32Array.from({ length: plan.scoring.count }, random)
+    const heads = { p_views: head(), p_comments: head(), p_up: head(), downvote_share: head() }
     const record = cycleRecordOf({
       cycle,
       plan,
@@ -127,6 +62,7 @@ async function fill(): Promise<number> {
       warnings: plan.warnings,
     })(heads)
     recordBytes += record.length
+    scoreCount += plan.scoring.count
     await writing
     writing = store.appendCycle({
       cycleId: cycle.cycleId,
@@ -145,12 +81,13 @@ async function fill(): Promise<number> {
   }
   await writing
   await store.close()
-  return recordBytes
+  return { recordBytes, scoreCount }
 }
 
-const bytes = await fill()
-const scoreCount = cycleCount * pending
-console.log(`${cycleCount} cycles, ${scoreCount} scores: ${(bytes / scoreCount).toFixed(2)} bytes per score`)
+const { recordBytes, scoreCount } = await fill()
+console.log(
+  `${cycleCount} cycles, ${scoreCount} scores: ${(recordBytes / scoreCount).toFixed(2)} bytes per score`,
+)
 const startedAt = performance.now()
 const run = spawnSync(
   process.execPath,

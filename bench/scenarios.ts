@@ -2,7 +2,7 @@
  * The table of scenarios. The canonical one is `full`: a full pool with a snapshot of every post.
  */
 import { jsonBodyBytesMax } from '../src/contract/limits.js'
-import type { WorldShape } from './world.js'
+import type { WorldShape } from '../test/harness/world.js'
 
 export interface CycleScenario {
   readonly shape: WorldShape
@@ -12,22 +12,22 @@ export interface CycleScenario {
 
 export const cycleScenarios = {
   typical: {
-    shape: { pending: 600, turnover: 8, snapshots: true, bodyChars: 2600 },
+    shape: { pending: 600, turnover: 8, snapshotShare: 1, bodyChars: 2600 },
     cycleCount: 200,
   },
   max: {
-    shape: { pending: 5000, turnover: 40, snapshots: false, bodyChars: 600 },
+    shape: { pending: 5000, turnover: 40, snapshotShare: 0, bodyChars: 600 },
     cycleCount: 100,
   },
   full: {
-    shape: { pending: 5000, turnover: 500, snapshots: true, bodyChars: 2600 },
+    shape: { pending: 5000, turnover: 500, snapshotShare: 1, bodyChars: 2600 },
     cycleCount: 60,
   },
   'limit-16MiB': {
     shape: {
       pending: 5000,
       turnover: 500,
-      snapshots: true,
+      snapshotShare: 1,
       bodyChars: 2600,
       requestBytes: jsonBodyBytesMax - 16,
     },

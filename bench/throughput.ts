@@ -12,10 +12,10 @@ import { measurementOf, type Measurement } from './measurement.js'
 import { forkScript } from './project.js'
 import { scaledShape, type RunSize } from './scenarios.js'
 import { withServer, type ServerUnderTest } from './server-under-test.js'
-import { rampCycleCount, worldCycles, type WorldCycle } from './world.js'
+import { rampCycleCount, worldCycles, type WorldCycle } from '../test/harness/world.js'
 
 /** A cycle of the volume that the contract expects, in which few posts enter. */
-const shape = { pending: 600, turnover: 8, snapshots: false, bodyChars: 600 }
+const shape = { pending: 600, turnover: 8, snapshotShare: 0, bodyChars: 600 }
 const connectionSteps = [1, 4, 16, 64]
 /** New cycles wait for each other, and only five are admitted at a time. */
 const newCycleSteps = [1]

@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto'
 import { formatInstant, type CycleRequest, type CycleResponse } from '../../src/contract/index.js'
 import { Random } from '../harness/rng.js'
-import { bytesOf, candidate, cycleBody, cycleMs, reading, removal, snapshot } from '../helpers/bodies.js'
+import { World } from '../harness/world.js'
+import { bytesOf, cycleMs, epochMs } from '../helpers/bodies.js'
 import { keyOf, NaivePool } from '../helpers/naive-pool.js'
 import type { Reply, Call, Sender } from '../harness/http.js'
 
@@ -24,14 +25,23 @@ interface Operation {
   readonly acknowledged: (reply: Reply) => Acknowledged
 }
 
-interface Post {
-  readonly gall_id: string
-  readonly post_no: number
-}
-
 /** Only posts in this gallery have images, so that the scores of the others do not depend on when an image arrived. */
 export const imageGallery = 'with-images'
-const pendingMax = 40
+const shape = {
+  pending: 40,
+  turnover: 4,
+  snapshotShare: 0.3,
+  bodyChars: 4000,
+  startMs: epochMs,
+  galleries: [
+    ['a', 'main'],
+    ['b', 'minor'],
+    [imageGallery, 'main'],
+  ],
+  gaps: { titleShare: 0.1, readingShare: 0.1, postShare: 0.05 },
+} as const
+/** A post has at most this many images. */
+const positionMax = 10
 
 export class Load {
   readonly cycles = new Map<string, { request: CycleRequest; body: Buffer; response: Buffer }>()
@@ -48,10 +58,8 @@ export class Load {
   readonly #onAcknowledged: (acknowledged: Acknowledged) => void
   readonly #pool = new NaivePool()
   readonly #unacknowledged: Operation[] = []
-  readonly #pending: Post[] = []
-  #cycleCount = 0
-  #postCount = 0
-  #imageCount = 0
+  readonly #world: World
+  readonly #imageCounts = new Map<number, number>()
   #revision = 0
 
   constructor(
@@ -60,6 +68,7 @@ export class Load {
     onAcknowledged: (acknowledged: Acknowledged) => void = () => undefined,
   ) {
     this.#random = new Random(seed)
+    this.#world = new World(shape, seed)
     this.#jpegs = jpegs
     this.#onAcknowledged = onAcknowledged
   }
@@ -68,7 +77,7 @@ export class Load {
   async step(client: Sender): Promise<void> {
     const random = this.#random
     const operations = [this.#cycle()]
-    for (let count = random.below(3); count > 0; count--) operations.push(this.#image())
+    for (let count = random.below(3); count > 0; count--) operations.push(...this.#image())
     if (random.chance(0.5)) operations.push(this.#outcome())
     if (random.chance(0.2)) operations.push(this.#newWeights())
     await Promise.all(
@@ -147,36 +156,7 @@ export class Load {
   // ---- what is sent
 
   #cycle(): Operation {
-    const random = this.#random
-    const index = this.#cycleCount++
-    const atMs = cycleMs(index) - 1000
-    const entering = Array.from({ length: 1 + random.below(6) }, () => ({
-      gall_id: random.pick(['a', 'b', imageGallery]),
-      post_no: ++this.#postCount,
-    }))
-    const known = [...this.#pending, ...entering]
-    const leaving = known.filter(() => random.chance(known.length > pendingMax ? 0.3 : 0.05))
-    this.#pending.splice(0, Infinity, ...known.filter((post) => !leaving.includes(post)))
-    const read = this.#pending.filter(() => random.chance(0.9))
-    const request = cycleBody(index, {
-      candidates: entering.map(({ gall_id, post_no }) =>
-        candidate(gall_id, post_no, {
-          title: random.chance(0.1) ? '' : `제목 ${post_no}`,
-          body_html: '본문 '.repeat(random.below(random.chance(0.1) ? 20_000 : 200)),
-        }),
-      ),
-      engagement: read.map(({ gall_id, post_no }) =>
-        reading(gall_id, post_no, atMs, {
-          views: random.below(10_000),
-          up: random.below(500),
-          status: random.chance(0.05) ? 'missing' : 'ok',
-        }),
-      ),
-      candidate_scores: read
-        .filter(() => random.chance(0.3))
-        .map(({ gall_id, post_no }) => snapshot(gall_id, post_no, atMs, { hit_cnt: random.below(1000) })),
-      removals: leaving.map(({ gall_id, post_no }) => removal(gall_id, post_no)),
-    })
+    const request = this.#world.nextRequest()
     const body = bytesOf(request)
     const cycleId = request.cycle_id
     return {
@@ -186,12 +166,18 @@ export class Load {
     }
   }
 
-  #image(): Operation {
+  /** The next image of a pending post; none if it has all. */
+  #image(): Operation[] {
     const body = this.#random.pick(this.#jpegs)
-    const number = ++this.#imageCount
-    const path = `/v1/images/${imageGallery}/${1 + (number >> 2)}/${String(1 + (number & 3)).padStart(2, '0')}`
+    const posts = this.#world.pending.filter(({ gall_id }) => gall_id === imageGallery)
+    if (posts.length === 0) return []
+    const { post_no } = this.#random.pick(posts)
+    const position = (this.#imageCounts.get(post_no) ?? 0) + 1
+    if (position > positionMax) return []
+    this.#imageCounts.set(post_no, position)
+    const path = `/v1/images/${imageGallery}/${post_no}/${String(position).padStart(2, '0')}`
     const sha256 = createHash('sha256').update(body).digest()
-    return { call: { method: 'PUT', path, body }, acknowledged: () => ({ kind: 'image', path, sha256 }) }
+    return [{ call: { method: 'PUT', path, body }, acknowledged: () => ({ kind: 'image', path, sha256 }) }]
   }
 
   /** A new placement, or a record that replaces an earlier one. */

@@ -2,7 +2,7 @@
  * The requests: cycles over the same posts, images, and read-only calls. All but a few bytes of each are prepared.
  */
 import { photographs } from '../harness/jpeg.js'
-import { rampCycleCount, worldCycles } from '../../bench/world.js'
+import { rampCycleCount, worldCycles } from '../harness/world.js'
 import { cycleBoundaryMs, cycleIdOf, formatInstant } from '../../src/contract/time.js'
 import type { RawRequest } from './raw-client.js'
 
@@ -19,7 +19,7 @@ export interface Traffic {
 
 /** Cycles over `pending` posts, each with its own id and otherwise the same body. */
 export function cycleTraffic(key: string, pending: number): Traffic {
-  const world = worldCycles({ pending, turnover: 0, snapshots: true, bodyChars: 400 })
+  const world = worldCycles({ pending, turnover: 0, snapshotShare: 1, bodyChars: 400 })
   const first = Array.from({ length: rampCycleCount }, () => post(key, [world.next().value.request]))
   const text = world.next().value.request.toString()
   const shared = Buffer.from(text.slice(text.indexOf('"candidates"')))

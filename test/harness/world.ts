@@ -1,16 +1,17 @@
 /**
- * Deterministic cycles for load tests: the same posts over successive five-minute cycles, with counters that only grow. The
- * first cycles (the ramp) fill the pool; each later one adds and removes the number of posts in the shape.
+ * Deterministic cycles for the bench and for tests under load: the same posts over successive five-minute cycles, with counters that
+ * only grow. The first cycles (the ramp) fill the pool; each later one adds and removes the number of posts in the shape.
  */
 import type {
   Candidate,
   CandidateScoreRow,
   CycleRequest,
   EngagementRow,
+  PostKey,
   Removal,
-} from '../src/contract/index.js'
-import { kstOffsetMs } from '../src/contract/time.js'
-import { Rng } from '../src/simulator/rng.js'
+} from '../../src/contract/index.js'
+import { kstOffsetMs } from '../../src/contract/time.js'
+import { Rng } from '../../src/simulator/rng.js'
 import { TextCorpus } from './texts.js'
 
 export interface WorldShape {
@@ -18,12 +19,29 @@ export interface WorldShape {
   readonly pending: number
   /** Posts that enter, and posts that leave, in each cycle after the ramp. */
   readonly turnover: number
-  /** Whether each pending post has an admin snapshot in each cycle. */
-  readonly snapshots: boolean
+  /** Of the pending posts: those with an admin snapshot in a cycle. */
+  readonly snapshotShare: number
   /** Mean length of a post's body, in characters. */
   readonly bodyChars: number
   /** After the ramp, new posts get longer bodies so that a request has exactly this many bytes. */
   readonly requestBytes?: number
+  /** Time of the first cycle. */
+  readonly startMs?: number
+  /** Default: those of a real site. */
+  readonly galleries?: readonly Gallery[]
+  /** What clients leave out; absent: nothing. */
+  readonly gaps?: Gaps
+}
+
+type Gallery = readonly [id: string, type: 'main' | 'minor' | 'mini']
+
+export interface Gaps {
+  /** Of the new posts: those with an empty title. */
+  readonly titleShare: number
+  /** Of the pending posts: those without a reading in a cycle. */
+  readonly readingShare: number
+  /** Of the readings: those that did not find the post. */
+  readonly postShare: number
 }
 
 export interface WorldCycle {
@@ -43,10 +61,10 @@ export const rampCycleCount = 5
 
 const cycleMs = 300_000
 /** A time in the past: a Monday, 09:00 in Korea. */
-const startMs = Date.UTC(2025, 2, 3)
+const defaultStartMs = Date.UTC(2025, 2, 3)
 const nullShareOfSnapshots = 0.1
 
-const galleries = [
+const defaultGalleries: readonly Gallery[] = [
   ['programming', 'main'],
   ['baseball_new11', 'main'],
   ['leagueoflegends6', 'main'],
@@ -56,7 +74,8 @@ const galleries = [
   ['hit', 'main'],
   ['food_cook', 'minor'],
   ['mountain_hike', 'mini'],
-] as const
+]
+const noGaps: Gaps = { titleShare: 0, readingShare: 0, postShare: 0 }
 
 const snapshotCounters = ['recommend_up_cnt', 'comment_cnt', 'hit_cnt', 'sitebest_cnt'] as const
 const snapshotParts = ['', '_m', '_a'] as const
@@ -79,7 +98,7 @@ export function* worldCycles(shape: WorldShape, seed = 1): Generator<WorldCycle,
   for (;;) yield world.next()
 }
 
-class World {
+export class World {
   readonly #shape: WorldShape
   readonly #rng: Rng
   readonly #texts: TextCorpus
@@ -93,7 +112,27 @@ class World {
     this.#texts = new TextCorpus(seed)
   }
 
+  /** The posts that are pending after the last cycle. */
+  get pending(): readonly PostKey[] {
+    return this.#pending
+  }
+
   next(): WorldCycle {
+    const request = this.nextRequest()
+    return {
+      cycleId: request.cycle_id,
+      request: Buffer.from(JSON.stringify(this.#cycle <= rampCycleCount ? request : this.#filled(request))),
+      counts: {
+        candidates: request.candidates.length,
+        engagement: request.engagement.length,
+        candidate_scores: request.candidate_scores.length,
+        removals: request.removals.length,
+      },
+    }
+  }
+
+  nextRequest(): CycleRequest {
+    const { startMs = defaultStartMs, gaps = noGaps, snapshotShare } = this.#shape
     const atMs = startMs + this.#cycle * cycleMs
     const rampLeft = rampCycleCount - this.#cycle
     const removals = rampLeft > 0 ? [] : this.#leave(atMs)
@@ -102,27 +141,26 @@ class World {
     const candidates = Array.from({ length: enterCount }, () => this.#enter(atMs))
     for (const post of this.#pending) this.#advance(post)
     const observedAt = kstTime(atMs - 20_000)
-    const request: CycleRequest = {
+    const read = this.#pending.filter(() => !this.#happens(gaps.readingShare))
+    this.#cycle++
+    return {
       cycle_id: cycleIdOf(atMs),
       cycle_time: kstTime(atMs),
       candidates,
-      engagement: this.#pending.map((post) => reading(post, observedAt)),
-      candidate_scores: this.#shape.snapshots
-        ? this.#pending.map((post) => this.#snapshot(post, observedAt))
-        : [],
+      engagement: read.map((post) => {
+        const row = reading(post, observedAt)
+        return this.#happens(gaps.postShare) ? { ...row, status: 'missing' } : row
+      }),
+      candidate_scores: read
+        .filter(() => this.#happens(snapshotShare))
+        .map((post) => this.#snapshot(post, observedAt)),
       removals,
     }
-    this.#cycle++
-    return {
-      cycleId: request.cycle_id,
-      request: Buffer.from(JSON.stringify(rampLeft > 0 ? request : this.#filled(request))),
-      counts: {
-        candidates: candidates.length,
-        engagement: request.engagement.length,
-        candidate_scores: request.candidate_scores.length,
-        removals: removals.length,
-      },
-    }
+  }
+
+  /** Certain events draw no random number, so that a shape without them keeps its bytes. */
+  #happens(share: number): boolean {
+    return share >= 1 || (share > 0 && this.#rng.chance(share))
   }
 
   #leave(atMs: number): Removal[] {
@@ -136,6 +174,7 @@ class World {
 
   #enter(atMs: number): Candidate {
     const rng = this.#rng
+    const { galleries = defaultGalleries, gaps = noGaps, bodyChars } = this.#shape
     const [gall_id, gallery_type] = rng.pick(galleries)
     const post_no = (this.#postNoLast += rng.int(1, 9))
     this.#pending.push({
@@ -152,14 +191,14 @@ class World {
     return {
       gall_id,
       post_no,
-      title: this.#texts.title(rng),
+      title: this.#happens(gaps.titleShare) ? '' : this.#texts.title(rng),
       created_at: kstTime(atMs - rng.int(360, 7200) * 1000),
       extracted_at: kstTime(atMs - rng.int(20, 300) * 1000),
       source: rng.pick(['score', 'score', 'setting', 'keyword', 'vote', 'manual']),
       manual_flag: 0,
       images_in_post: imageCount,
       image_positions: Array.from({ length: imageCount }, (_, index) => index + 1),
-      body_html: this.#texts.body(rng, this.#shape.bodyChars * (0.3 + 1.3 * rng.next())),
+      body_html: this.#texts.body(rng, bodyChars * (0.3 + 1.3 * rng.next())),
       gallery_type,
       category_id: rng.int(1, 120),
     }

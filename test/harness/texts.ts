@@ -2,8 +2,8 @@
  * A corpus of Korean titles and paragraphs, generated once, so that a cycle of 500 posts takes only milliseconds.
  */
 // The text generator of the simulator, which its index.ts does not export.
-import { bodyHtml, titleText, topics } from '../src/simulator/korean-text.js'
-import { Rng } from '../src/simulator/rng.js'
+import { bodyHtml, titleText, topics } from '../../src/simulator/korean-text.js'
+import { Rng } from '../../src/simulator/rng.js'
 
 const titleCount = 4000
 const paragraphCount = 4000
