@@ -140,6 +140,14 @@ export class ServerProcess extends CalledServer {
     })
   }
 
+  /** Lets the process read its settings again. Resolves with the log lines up to the one with the result. */
+  async reload(): Promise<string> {
+    const from = this.log.length
+    if (this.pid !== undefined) process.kill(this.pid, 'SIGHUP')
+    await this.logged(/"msg":"(settings reloaded"[^]*\n|the settings were not reloaded)/, from)
+    return this.log.slice(from)
+  }
+
   /** Resolves when the server has processed and logged everything that was sent before. */
   async settle(): Promise<void> {
     const path = `/v1/mark-${String(++this.#marks)}-end`

@@ -15,14 +15,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
-import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import { executable as understudy, freePort, projectDir } from '../harness/server.js'
-import { makeTlsFiles, opensslMissing } from '../helpers/tls-files.js'
 import { openLmdbStore } from '../../src/store/index.js'
 import { ensureGeneratedKey } from '../../src/cli/settings/api-keys.js'
 import { packageVersion } from '../../src/cli/package-info.js'
@@ -234,32 +232,6 @@ test('simulate exits with 1 at the first response that violates the contract, an
   )
   server.close()
 })
-
-test.skipIf(opensslMissing)(
-  'simulate with an untrusted certificate prints how to trust it, and then connects',
-  async () => {
-    const files = makeTlsFiles(root, 'self-made')
-    const pem = { cert: readFileSync(files.cert), key: readFileSync(files.key) }
-    const server = createHttpsServer(pem, (_, response) => response.end('{"status":"fine"}'))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    // The settings of such a server.
-    const settings = {
-      UNDERSTUDY_PORT: String((server.address() as AddressInfo).port),
-      UNDERSTUDY_TLS_CERT: files.cert,
-      UNDERSTUDY_TLS_KEY: files.key,
-      UNDERSTUDY_API_KEYS: 'any-key-at-all-will-do',
-    }
-    const simulate = (env: NodeJS.ProcessEnv): Running => start(['simulate'], { ...settings, ...env })
-    const refused = simulate({})
-    expect(await refused.ended).toBe(1)
-    expect(await refused.stderr).toMatch(
-      /^understudy: https:.*certificate.*; NODE_EXTRA_CA_CERTS=<cert\.pem> in the environment makes it trusted\n$/,
-    )
-    const withTrust = simulate({ NODE_EXTRA_CA_CERTS: files.cert })
-    expect(await withTrust.stderr).toMatch(/^understudy: the service violated the contract: /)
-    server.close()
-  },
-)
 
 test('the command works from another directory through a link like the one that npx creates', () => {
   const links = join(root, 'node_modules', '.bin')

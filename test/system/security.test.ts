@@ -1,5 +1,5 @@
 /**
- * Protection of the data (docs/security.md): limits of connections, strong TLS, files that only their owner can read, and a
+ * Protection of the data (docs/security.md): limits of connections, files that only their owner can read, and a
  * log without secrets. Real processes.
  */
 import { spawn } from 'node:child_process'
@@ -22,7 +22,6 @@ import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../helpers/bodi
 import { executable, freePort, type ServerProcess } from '../harness/server.js'
 import { smallJpeg } from '../harness/jpeg.js'
 import { scratchDir, started } from '../helpers/servers.js'
-import { makeTlsFiles, opensslMissing, tlsHandshake } from '../helpers/tls-files.js'
 
 describe('connections', () => {
   /** Opens connections and returns those that the server has accepted. */
@@ -88,30 +87,6 @@ describe('connections', () => {
       await new Promise((resolve) => socket.once('close', resolve))
       expect(received).toMatch(/^HTTP\/1\.1 431 /)
     }
-  })
-})
-
-describe.skipIf(opensslMissing)('TLS', () => {
-  test('is 1.2 or 1.3, with forward secrecy and authenticated encryption, and nothing else', async () => {
-    const files = makeTlsFiles(scratchDir(), 'localhost')
-    const server = await started({ UNDERSTUDY_TLS_CERT: files.cert, UNDERSTUDY_TLS_KEY: files.key })
-    expect(await tlsHandshake(server.port)).toMatchObject({ name: 'localhost', protocol: 'TLSv1.3' })
-    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.2' } as const
-    const with12 = (ciphers: string) =>
-      tlsHandshake(server.port, { ...old, ciphers: `${ciphers}:@SECLEVEL=0` })
-    expect(await with12('ALL')).toMatchObject({ protocol: 'TLSv1.2', cipher: /^ECDHE-RSA-/ })
-    for (const good of ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-CHACHA20-POLY1305'])
-      expect((await with12(good)).cipher).toBe(good)
-    for (const weak of [
-      'AES128-SHA',
-      'AES256-GCM-SHA384',
-      'ECDHE-RSA-AES128-SHA',
-      'DHE-RSA-AES128-GCM-SHA256',
-    ])
-      await expect(with12(weak), weak).rejects.toThrow()
-    await expect(
-      tlsHandshake(server.port, { ...old, maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }),
-    ).rejects.toThrow()
   })
 })
 

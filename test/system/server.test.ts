@@ -1,10 +1,9 @@
 /**
  * The whole server from outside: real processes, real sockets, kill -9 and restart.
  */
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import https from 'node:https'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { CycleResponse, ErrorRecord } from '../../src/contract/index.js'
@@ -290,33 +289,6 @@ test('the log has one line per cycle and per request, and neither bodies nor key
   ])
   for (const secret of [server.key, 'a-wrong-key', '비밀']) expect(server.log).not.toContain(secret)
 })
-
-test.skipIf(spawnSync('openssl', ['version']).error !== undefined)(
-  'the server serves TLS with a certificate and its key',
-  async () => {
-    const dir = scratchDir()
-    const [cert, key] = [join(dir, 'cert.pem'), join(dir, 'key.pem')]
-    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '1']
-    execFileSync(
-      'openssl',
-      ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert, ...subject],
-      { stdio: 'ignore' },
-    )
-    const server = await started({ UNDERSTUDY_TLS_CERT: cert, UNDERSTUDY_TLS_KEY: key })
-    const status = await new Promise((resolve, reject) => {
-      const request = {
-        host: '127.0.0.1',
-        port: server.port,
-        path: '/v1/weights',
-        ca: readFileSync(cert),
-        headers: { Authorization: server.key },
-      }
-      https.get(request, (response) => resolve(response.resume().statusCode)).on('error', reject)
-    })
-    expect(status).toBe(200)
-    await expect(server.call({ path: '/v1/health' })).rejects.toThrow()
-  },
-)
 
 test('a simulation of three hours passes despite a kill -9 halfway', async () => {
   const server = await started({ UNDERSTUDY_LOG_LEVEL: 'info' })
