@@ -67,11 +67,14 @@ test('a model that fails cycles is a warning, what stops the service is a failur
   const modelCheck = async (...problems: (typeof warn | typeof fail)[]) =>
     (await linesOf(checksOf([], undefined, { problems: () => problems })))[1]
   expect(await modelCheck()).toMatchObject({ status: 'ok', reason: 'a model serves' })
-  expect(await modelCheck(warn)).toMatchObject({ status: 'warn', reason: 'v1 fails' })
+  expect(await modelCheck(warn)).toMatchObject({
+    status: 'warn',
+    reason: 'the model failed the last cycle: v1 fails',
+  })
   expect(await modelCheck(fail)).toMatchObject({ status: 'fail', reason: 'no model is loaded' })
   expect(await modelCheck(warn, fail)).toMatchObject({
     status: 'fail',
-    reason: 'v1 fails; no model is loaded',
+    reason: 'the model failed the last cycle: v1 fails; no model is loaded',
   })
 })
 

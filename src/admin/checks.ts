@@ -116,7 +116,7 @@ export class HealthChecks {
   }
 }
 
-const okCodes = { service: 'accepts_cycles', model: 'model_serves', storage: 'storage_writable' } as const
+const okCodes = { service: 'accepts_requests', model: 'model_serves', storage: 'storage_writable' } as const
 
 /**
  * Versions that `ACTIVE` or `SHADOW` names and that could not be loaded, or that failed their cycles: another version serves, so

@@ -59,7 +59,7 @@ export const nowFixture: Now = {
   version: '0.9.1',
   status: 'degraded',
   checks: [
-    { check: 'service', status: 'ok', reasons: [{ code: 'accepts_cycles' }] },
+    { check: 'service', status: 'ok', reasons: [{ code: 'accepts_requests' }] },
     {
       check: 'model',
       status: 'warn',

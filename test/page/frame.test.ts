@@ -31,7 +31,7 @@ describe.skipIf(browserMissing)('the frame', () => {
       at = nowFixture.time,
     ): Promise<[string[], string]> => {
       const facts: readonly Omit<Check, 'status'>[] = [
-        { check: 'service', reasons: [{ code: 'accepts_cycles' }] },
+        { check: 'service', reasons: [{ code: 'accepts_requests' }] },
         { check: 'model', reasons: [{ code: 'no_model' }] },
         { check: 'storage', reasons: [{ code: 'storage_refuses' }] },
         { check: 'last_cycle', reasons: [{ code: 'no_cycle' }] },

@@ -15,16 +15,29 @@ describe.skipIf(browserMissing)('Now', () => {
     lane.show('now', { '/now': { ...nowFixture, ...change } }, { at })
   const checks = () => lane.page.getByRole('list', { name: 'Health checks' }).getByRole('listitem')
 
-  test('each tile has its figures', async () => {
+  const details = () => lane.page.getByRole('button', { name: 'Details' })
+
+  test('each tile has its one figure, on one line, and on demand its details, which stay', async () => {
     await show()
+    const tiles = ['Last cycle', 'Pending posts', 'First scores on time', 'Model in force', 'Machine']
+    expect(await Promise.all(tiles.map((tile) => lane.tileOf(tile)))).toEqual([
+      { figure: '4 min ago 03-02 12:55' },
+      { figure: '4,321 4,100 scored' },
+      { figure: '97.5% target 99%' },
+      { figure: 'serving-7' },
+      { figure: '5.0 GiB disk free' },
+    ])
+    await details().click()
+    await lane.page.reload()
+    await lane.read()
+    expect(await details().getAttribute('aria-pressed')).toBe('true')
     expect(await lane.tileOf('Last cycle')).toEqual({
-      figure: '03-02 12:55',
-      Arrived: '4 min ago',
+      figure: '4 min ago 03-02 12:55',
       Took: '1.23 s',
       'Next due': '13:00, 10 s ago',
     })
     expect(await lane.tileOf('Pending posts')).toEqual({
-      figure: '4,321',
+      figure: '4,321 4,100 scored',
       Scored: '4,100',
       Waiting: '120',
       'Not scored': '101',
@@ -73,8 +86,8 @@ describe.skipIf(browserMissing)('Now', () => {
   test('each check has its state and its reason', async () => {
     await show()
     expect(await textsOf(checks())).toEqual([
-      'Service ok the service accepts cycles',
-      'Model warning a model serves; v-bad failed to load: no file',
+      'Service ok the service accepts requests',
+      'Model warning a model serves; v-bad failed to load',
       'Storage ok storage accepts writes',
       'Last cycle failed arrived 4 min ago',
       'Disk ok 5.0 GiB free',
@@ -85,8 +98,23 @@ describe.skipIf(browserMissing)('Now', () => {
     await lane.page.keyboard.press('l')
     const korean = lane.page.getByRole('list', { name: '상태 점검' }).getByRole('listitem')
     expect(await textOf(korean.nth(1))).toBe(
-      '모델 주의 모델 이상: 모델이 점수를 내고 있음; v-bad 버전을 불러오지 못했습니다(no file)',
+      '모델 주의 모델이 채점하고 있습니다; v-bad 버전을 불러오지 못했습니다',
     )
+  })
+
+  test('the details of a model that fails are in one place: its notice, or the check without one', async () => {
+    const hash = 'a'.repeat(64)
+    const checks: Now['checks'] = [
+      { check: 'model', status: 'fail', reasons: [{ code: 'model_fails', cycles: 2, problem: hash }] },
+    ]
+    const [failed] = nowFixture.failed_versions
+    for (const failed_versions of [[], [{ ...failed!, problem: hash }]]) {
+      await show({ checks, failed_versions })
+      expect(await lane.page.locator('#page').getByText(hash).count()).toBe(1)
+      expect(await textOf(lane.page.locator('.service-state'))).toMatch(
+        /^degraded model: the model failed the last 2 cycles live/,
+      )
+    }
   })
 
   test('an overdue cycle is a warning of its own, beside the check of the last cycle, which the service decides', async () => {
@@ -108,6 +136,7 @@ describe.skipIf(browserMissing)('Now', () => {
   describe('the next cycle', () => {
     const due = async (afterMs: number, change: Partial<Now> = {}): Promise<[string, string[]]> => {
       await show(change, dueMs + afterMs)
+      await details().click()
       const { 'Next due': next = '' } = await lane.tileOf('Last cycle')
       return [next, await badgesOf(lane.region('Last cycle'))]
     }
@@ -116,8 +145,8 @@ describe.skipIf(browserMissing)('Now', () => {
       expect(await due(-90 * second)).toEqual(['13:00, in 1 min', []])
       expect(await due(59 * second)).toEqual(['13:00, 59 s ago', []])
       expect(await due(60 * second)).toEqual(['13:00, 1 min ago', []])
-      expect(await due(61 * second)).toEqual(['1 min overdue', ['warn 1 min overdue']])
-      expect(await due(125 * 60 * second)).toEqual(['2 h 5 min overdue', ['warn 2 h 5 min overdue']])
+      expect(await due(61 * second)).toEqual(['13:00, 1 min ago', ['warn next 1 min overdue']])
+      expect(await due(125 * 60 * second)).toEqual(['13:00, 2 h 5 min ago', ['warn next 2 h 5 min overdue']])
     })
 
     test('is never overdue if the cycles are of another time, and has no time without a cycle', async () => {
@@ -130,10 +159,14 @@ describe.skipIf(browserMissing)('Now', () => {
   test('until the first cycle arrives, one card has the command that sends one, and no tile is without figures', async () => {
     const command = 'understudy simulate --data-dir /srv/data'
     await show({ last_cycle: null, last_cycle_id: null, first_cycle_command: command })
-    expect(await textOf(lane.region('No cycle has arrived yet'))).toContain(command)
+    const card = lane.region('No cycle has arrived yet')
+    expect(await textOf(card)).toContain(command)
     for (const tile of ['Last cycle', 'Pending posts', 'First scores on time'])
       expect(await lane.region(tile).count()).toBe(0)
     expect(await lane.region('Model in force').count()).toBe(1)
+    // Without a model it would get 503.
+    await show({ last_cycle: null, last_cycle_id: null, first_cycle_command: command, model: null })
+    expect(await card.count()).toBe(0)
   })
 
   test('the share on time is green from the target on, red below it, and grey without posts', async () => {
@@ -150,6 +183,7 @@ describe.skipIf(browserMissing)('Now', () => {
   test('counts of first scores are those since the start, and of 24 hours from then on', async () => {
     const counted = async (hours: number): Promise<string | undefined> => {
       await show({}, Date.parse(nowFixture.started_at) + hours * 3600 * second)
+      await details().click()
       return (await lane.tileOf('First scores on time'))['Counted']
     }
     expect([await counted(23.99), await counted(24)]).toEqual(['since 11:00 KST', 'last 24 h'])
@@ -160,9 +194,11 @@ describe.skipIf(browserMissing)('Now', () => {
     await show({ model: { version: 'serving-7', kind: 'transport-test', provider: 'cpu' } })
     expect(await badgesOf(tile())).toEqual(['warn scores have no meaning'])
     await show({ shadows: [] })
+    await details().click()
     expect(await badgesOf(tile())).toEqual([])
     expect((await lane.tileOf('Model in force'))['Shadows']).toBe('none')
     await show({ model: null })
+    await details().click()
     expect(await lane.tileOf('Model in force')).toMatchObject({ figure: 'none', Kind: '–', 'Runs on': '–' })
     expect(await tile().locator('.figure .text-fail').count()).toBe(1)
   })

@@ -136,6 +136,16 @@ describe.skipIf(browserMissing)('Picks', () => {
     expect(await textOf(saves)).toContain('Recorded since 11:00 KST')
   })
 
+  test('of many saves the newest twelve are there for the Tab key, and the others on demand', async () => {
+    const saves = Array.from({ length: 50 }, (_, i) => ({ ...picksFixture.saves[0]!, post_no: 100 + i }))
+    await show({ saves })
+    const aside = lane.page.getByRole('complementary', { name: 'Latest saves' })
+    expect(await aside.getByRole('link').count()).toBe(12)
+    await aside.getByText('38 earlier ones').click()
+    expect(await textsOf(aside.getByRole('link').last())).toEqual(['저장된 글'])
+    expect(await aside.getByRole('link').count()).toBe(50)
+  })
+
   test('of thousands of posts only the visible rows exist, each at its place', async () => {
     await lane.show('picks', { '/picks': manyPicks })
     expect(await lane.table(list).getAttribute('aria-rowcount')).toBe(String(postCount + 1))

@@ -1,5 +1,6 @@
 /** Report: each figure and interval is that of its label, on the page and in the document. All values of the fixture differ. */
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import type { Locator } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import type { Report } from '../../src/contract/index.js'
@@ -311,6 +312,31 @@ describe.skipIf(browserMissing)('Report', () => {
         { Posts: '901', Picked: '903' },
       ])
       expect(await lane.region('By group').getByRole('table').count()).toBe(3)
+    })
+
+    test('a reader saves it from the page: the same as that of the command', async () => {
+      await show()
+      const download = lane.page.waitForEvent('download')
+      await lane.page.getByRole('button', { name: 'Save as a file' }).click()
+      const saved = await download
+      expect(saved.suggestedFilename()).toBe('report-2026-03-03.html')
+      const text = await new Response(Readable.toWeb(await saved.createReadStream())).text()
+      const captions = [/^Means with/, /^Differences/, /^700 placements/]
+      const onPage = await Promise.all(captions.map((caption) => lane.rowsOf(caption)))
+      await open(text)
+      expect(await lane.page.title()).toBe('Rehearsal 2026-03-02 00:05 to 2026-03-03 23:55 KST')
+      expect(await Promise.all(captions.map((caption) => lane.rowsOf(caption)))).toEqual(onPage)
+      const background = 'getComputedStyle(document.querySelector(".panel")).borderTopStyle'
+      expect(await lane.page.evaluate(background)).toBe('solid')
+    })
+
+    test('printing the view prints neither header, navigation nor buttons', async () => {
+      await show()
+      await lane.page.emulateMedia({ media: 'print' })
+      const visible = lane.page.locator('header.top, nav, main button').filter({ visible: true })
+      expect(await visible.count()).toBe(0)
+      expect(await lane.table(/^Means/).isVisible()).toBe(true)
+      await lane.page.emulateMedia({ media: null })
     })
 
     test('it has every language, opens in the chosen one, and a reader switches without a script', async () => {

@@ -188,10 +188,12 @@ describe('a server', () => {
       ready: 0,
       code: 1,
       checks: { ...fine, [check]: 'fail' },
-      reasons: { [check]: 'the reason' },
+      reasons: { [check]: 'the model failed the last cycle: the reason' },
       values: { ...fineValues, [check]: 0 },
-      problem: 'understudy: not ready: the reason\n',
-      text: expect.stringMatching(new RegExp(`^${check} +fail +the reason$`, 'm')) as string,
+      problem: 'understudy: not ready: the model failed the last cycle: the reason\n',
+      text: expect.stringMatching(
+        new RegExp(`^${check} +fail +the model failed the last cycle: the reason$`, 'm'),
+      ) as string,
     })
   })
 

@@ -83,6 +83,7 @@ export const en = {
   parts: {
     copy: (text: string) => `Copy: ${text}`,
     copied: 'copied',
+    save: 'Save as a file',
     recorded: (since: string) => `Recorded ${since}`,
     loading: (what: string) => `Loading ${what}`,
     missing: (what: string) => `No ${what}:`,
@@ -207,6 +208,7 @@ export const ko: typeof en = {
   parts: {
     copy: (text) => `복사: ${text}`,
     copied: '복사함',
+    save: '파일로 저장',
     recorded: (since) => `${since} 기록`,
     loading: (what) => `${what} 불러오는 중`,
     missing: (what) => `${what} 불러오기 실패:`,

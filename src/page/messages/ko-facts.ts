@@ -18,31 +18,34 @@ export const warningKinds: typeof warningSentences = {
 }
 
 export const health: typeof healthSentences = {
-  accepts_cycles: () => 'cycle을 받고 있음',
-  shutting_down: () => '서비스가 종료하는 중입니다',
+  accepts_requests: () => '요청을 받고 있습니다',
+  shutting_down: () => '서비스를 종료하고 있습니다',
   standby: () => '이 프로세스는 대기(standby) 상태입니다',
-  model_serves: () => '모델이 점수를 내고 있음',
+  model_serves: () => '모델이 채점하고 있습니다',
   no_model: () => '불러온 모델이 없습니다',
-  model_fails: ({ problem, cycles }) => (cycles === 1 ? problem : `${problem} (cycle ${cycles}건 연속)`),
-  model_replaced: ({ version, failed, problem }) =>
-    `ACTIVE를 바꿀 때까지 ${version} 버전이 ${failed} 버전을 대신합니다(${problem})`,
-  model_stands_in: ({ version, failed, problem }) =>
-    `${failed} 버전을 불러올 수 있을 때까지 ${version} 버전이 대신합니다(${problem})`,
-  active_unreadable: ({ problem }) => `사용할 버전을 알 수 없습니다(${problem})`,
-  version_not_loaded: ({ version, problem }) => `${version} 버전을 불러오지 못했습니다(${problem})`,
-  storage_writable: () => '저장 가능',
+  model_fails: ({ cycles }) =>
+    cycles === 1
+      ? '모델이 최근 cycle을 채점하지 못했습니다'
+      : `모델이 최근 cycle ${cycles}건을 채점하지 못했습니다`,
+  model_replaced: ({ version, failed }) =>
+    `ACTIVE를 바꿀 때까지 ${version} 버전이 ${failed} 버전을 대신합니다`,
+  model_stands_in: ({ version, failed }) =>
+    `${failed} 버전을 불러올 수 있을 때까지 ${version} 버전이 대신합니다`,
+  active_unreadable: () => '사용할 버전을 알 수 없습니다',
+  version_not_loaded: ({ version }) => `${version} 버전을 불러오지 못했습니다`,
+  storage_writable: () => '저장할 수 있습니다',
   storage_refuses: () => '저장소가 쓰기를 거부합니다',
-  journal_fails: ({ problem }) => `저널을 쓸 수 없습니다: ${problem}`,
+  journal_fails: () => '저널을 쓸 수 없습니다',
   no_synchronous_standby: () =>
     'PostgreSQL에 동기 대기 서버가 없어, 디스크가 고장 나면 응답한 cycle을 잃습니다',
-  journal_state: ({ role, epoch, entry }) => `역할 ${role}, epoch ${epoch}, entry ${entry}`,
-  no_cycle: () => '받은 cycle 없음',
-  last_cycle: ({ cycle_id, age_s }) => `cycle ${cycle_id} 도착(${age_s}초 전)`,
+  journal_state: ({ role, epoch, entry }) => `역할은 ${role}, epoch는 ${epoch}, entry는 ${entry}입니다`,
+  no_cycle: () => '받은 cycle이 없습니다',
+  last_cycle: ({ cycle_id, age_s }) => `cycle ${cycle_id}: ${age_s}초 전에 도착했습니다`,
   clocks_differ: ({ cycles, cycle_id, ahead_s }) =>
-    `최근 1시간에 cycle ${cycles}건이 cycle_time이 미래여서 거부됨(마지막 ${cycle_id}, ${ahead_s}초 앞섬). ` +
+    `최근 1시간에 cycle ${cycles}건이 cycle_time이 미래여서 거부되었습니다(마지막 ${cycle_id}, ${ahead_s}초 앞섬). ` +
     '클라이언트와 서비스의 시계를 확인하세요',
   disk_silent: () => '데이터 디렉터리의 디스크가 응답하지 않습니다',
-  disk_free: ({ free_mib }) => `데이터 디렉터리의 디스크 여유 ${free_mib}MiB`,
+  disk_free: ({ free_mib }) => `데이터 디렉터리의 디스크 여유 공간이 ${free_mib}MiB입니다`,
 }
 
 /** `unlisted`: problems of fields that the response does not list. */
@@ -139,5 +142,5 @@ export const refusals: typeof refusalSentences = {
   too_many_requests: () => '저장된 cycle을 읽는 요청이 너무 많습니다',
   too_many_reports: () => '처리 중인 보고서가 너무 많습니다. 잠시 뒤 다시 시도하세요',
   abandoned: () => '결과를 기다리는 화면이 없어 중단했습니다',
-  stopping: () => '서비스가 종료하는 중입니다',
+  stopping: health.shutting_down,
 }

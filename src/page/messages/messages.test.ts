@@ -44,7 +44,7 @@ const untranslated = [
   /^(words\.cycle|cycles\.cycle|post\.cycle|frame\.cycles|data\.cycles|models\.cycles|report\.cycles|explain\.cycle|cycles\.cycleTitle|cycles\.ofCycle)$/,
   /^units\.(kst|range|points|countOf|ofCount)$/,
   /^(language\.(tag|other)|frame\.reason)$/,
-  /^now\.(checkSays|dueAt|failed)$/,
+  /^now\.(dueAt|failed)$/,
   /^models\.cycleRange$/,
   /^inputs\.(forms\.count|measures\.laughs)$/,
   /^report\.(ndcg|earlierP90)$/,

@@ -2,24 +2,24 @@
 export const en = {
   now: {
     checks: 'Health checks',
-    /** Other languages than English add what a check that is not `ok` means. */
-    checkSays: (_check: string, _status: string, reason: string) => reason,
     lastCycleNone: 'no cycle has arrived yet',
+    nextCycleOverdue: (span: string) => `${span} overdue`,
     lastCycleArrived: (ago: string) => `arrived ${ago}`,
     diskFree: (bytes: string) => `${bytes} free`,
     lastCycle: 'Last cycle',
-    noneYet: 'none yet',
+    figures: 'The state in figures',
+    details: 'Details',
     firstTitle: 'No cycle has arrived yet',
     firstText:
       'The page fills as the client sends cycles. To see it filled by a simulated client, with an hour of made-up posts:',
     firstMore: 'docs/tour.md explains each step; do not use a server with made-up posts for real ones.',
-    overdue: (span: string) => `${span} overdue`,
+    nextOverdue: (span: string) => `next ${span} overdue`,
     dueAt: (clock: string, when: string) => `${clock}, ${when}`,
-    arrived: 'Arrived',
     took: 'Took',
     nextDue: 'Next due',
     pending: 'Pending posts',
     scored: 'Scored',
+    scoredOf: (count: string) => `${count} scored`,
     waiting: 'Waiting',
     notScored: 'Not scored',
     firstScores: 'First scores on time',
@@ -64,39 +64,27 @@ export const en = {
   },
 }
 
-/** What a check that is not well means; what the service says follows. */
-const unwell: Readonly<Record<string, string>> = {
-  service: 'cycle을 받지 못함',
-  model: '모델 이상',
-  storage: '저장 이상',
-  last_cycle: '최근 cycle이 오래됨',
-  clock: '클라이언트와 시계가 어긋남',
-  disk: '디스크 공간 부족',
-}
-
 export const ko: typeof en = {
   now: {
     checks: '상태 점검',
-    checkSays: (check, status, korean) => {
-      const meaning = unwell[check]
-      return status === 'ok' || meaning === undefined ? korean : `${meaning}: ${korean}`
-    },
-    lastCycleNone: '받은 cycle 없음',
-    lastCycleArrived: (ago) => `${ago} 도착`,
-    diskFree: (bytes) => `여유 ${bytes}`,
+    lastCycleNone: '받은 cycle이 없습니다',
+    nextCycleOverdue: (span) => `${span} 늦었습니다`,
+    lastCycleArrived: (ago) => `${ago}에 도착했습니다`,
+    diskFree: (bytes) => `여유 공간이 ${bytes}입니다`,
     lastCycle: '최근 cycle',
-    noneYet: '아직 없음',
+    figures: '주요 수치',
+    details: '자세히',
     firstTitle: '아직 받은 cycle이 없음',
     firstText:
       '클라이언트가 cycle을 보내면 화면이 채워집니다. 모의 클라이언트로 가상의 글 한 시간분을 보내 보려면:',
     firstMore: '단계별 설명은 docs/tour.md에 있습니다. 가상의 글을 받은 서버는 실제 운영에 쓰지 않습니다.',
-    overdue: (span) => `${span} 지연`,
+    nextOverdue: (span) => `다음 cycle ${span} 지연`,
     dueAt: (clock, when) => `${clock}, ${when}`,
-    arrived: '도착',
     took: '처리 시간',
     nextDue: '다음 예정',
     pending: '대기 중인 글',
     scored: '채점됨',
+    scoredOf: (count) => `${count}건 채점`,
     waiting: '수치 대기',
     notScored: '채점 제외',
     firstScores: '첫 점수 기한 준수',

@@ -1,5 +1,5 @@
 /** Small parts that several views use: tiles, facts, badges, commands to copy, placeholders. */
-import type { ComponentChildren } from 'preact'
+import { Fragment, type ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ApiError } from '../service/api.js'
 import { useNowMs } from '../service/clock.js'
@@ -25,7 +25,8 @@ interface TileProps extends Titled {
   readonly value: ComponentChildren
   /** What the value counts. */
   readonly unit?: string | null | undefined
-  readonly facts?: FactsProps['facts']
+  /** False: they are not shown. */
+  readonly facts?: FactsProps['facts'] | false
 }
 
 /** A figure with its name and what belongs to it. */
@@ -37,7 +38,7 @@ export function Tile({ title, value, unit, facts, children }: TileProps) {
         {value} {unit && <small>{unit}</small>}
       </p>
       {children}
-      {facts !== undefined && <Facts facts={facts} />}
+      {facts !== undefined && facts !== false && <Facts facts={facts} />}
     </section>
   )
 }
@@ -99,7 +100,14 @@ export function Command({ text }: { readonly text: string }) {
   }
   return (
     <div class="command">
-      <code>{text}</code>
+      <code>
+        {text.split(' ').map((word, i) => (
+          <Fragment key={i}>
+            {i > 0 && ' '}
+            <span>{word}</span>
+          </Fragment>
+        ))}
+      </code>
       {clipboard !== undefined && (
         <button class="button quiet" type="button" onClick={copy} onBlur={() => setIsCopied(false)}>
           <Icon name="copy" />

@@ -26,7 +26,7 @@ export function colorOfStage(stage: string): number {
 
 export function StageLegend() {
   return (
-    <ul class="legend" aria-label={t.cycles.stages}>
+    <ul class="legend calls-legend" aria-label={t.cycles.stages}>
       {stageNames.map((stage) => (
         <li key={stage}>
           <Swatch color={colorOfStage(stage)} /> {word(stage)}

@@ -1,4 +1,5 @@
 /** Now: the state of the service, the last cycle, and the cycles before it. */
+import { useState } from 'preact/hooks'
 import type { Now } from '../service/api.js'
 import { useNowMs } from '../service/clock.js'
 import type { Query } from '../service/query.js'
@@ -43,29 +44,57 @@ function State({ now }: { readonly now: Now }) {
         />
       ))}
       <ul class="checks" aria-label={t.now.checks}>
-        {shownChecks(now, nowMs).map(({ check, status, text }) => (
+        {shownChecks(now, nowMs).map(({ check, status, longText }) => (
           <li key={check} class={`check ${status}`}>
             <b>{word(check)}</b> <Badge tone={status}>{word(status)}</Badge>
             <small>
-              <Text>{text}</Text>
+              <Text>{longText}</Text>
             </small>
           </li>
         ))}
       </ul>
-      {now.first_cycle_command !== null && <FirstCycle command={now.first_cycle_command} />}
-      <div class="tiles five">
-        {now.first_cycle_command === null && (
-          <>
-            <LastCycle now={now} />
-            <Posts now={now} />
-            <FirstScoreShare now={now} />
-          </>
-        )}
-        <ModelInForce now={now} />
-        <Machine now={now} />
-      </div>
+      {now.first_cycle_command !== null && now.model !== null && (
+        <FirstCycle command={now.first_cycle_command} />
+      )}
+      <Tiles now={now} />
     </>
   )
+}
+
+const detailsKey = 'understudy-details'
+
+/** Each with its one figure, to be read from afar. A button, whose state is remembered, adds the details of all. */
+function Tiles({ now }: { readonly now: Now }) {
+  const [isDetailed, setIsDetailed] = useState(localStorage.getItem(detailsKey) === 'shown')
+  const toggle = (): void => {
+    localStorage.setItem(detailsKey, isDetailed ? 'hidden' : 'shown')
+    setIsDetailed(!isDetailed)
+  }
+  const hasCycles = now.last_cycle_id !== null
+  const props = { now, isDetailed }
+  return (
+    <section class="state-tiles" aria-label={t.now.figures}>
+      <button class="button quiet" type="button" aria-pressed={isDetailed} onClick={toggle}>
+        {t.now.details}
+      </button>
+      <div class={hasCycles ? 'tiles five' : 'tiles'}>
+        {hasCycles && (
+          <>
+            <LastCycle {...props} />
+            <Posts {...props} />
+            <FirstScoreShare {...props} />
+          </>
+        )}
+        <ModelInForce {...props} />
+        <Machine {...props} />
+      </div>
+    </section>
+  )
+}
+
+interface TileProps {
+  readonly now: Now
+  readonly isDetailed: boolean
 }
 
 /** Instead of tiles without figures, until the first cycle arrives. */
@@ -107,37 +136,38 @@ function insteadOf(kind: FailedProps['failed']['kind'], serving: string | null):
   return kind === 'cycles' ? t.now.servesInstead(serving) : t.now.keepsServing(serving)
 }
 
-function LastCycle({ now }: { readonly now: Now }) {
+function LastCycle({ now, isDetailed }: TileProps) {
   const nowMs = useNowMs()
-  const { last_cycle, last_cycle_id, last_cycle_received_at } = now
-  if (last_cycle_id === null || last_cycle_received_at === null)
-    return <Tile title={t.now.lastCycle} value={<span class="muted">{t.now.noneYet}</span>} />
+  const { last_cycle, last_cycle_id, last_cycle_received_at: at } = now
+  if (last_cycle_id === null || at === null) return null
   const dueText = (): string => {
     if (now.next_cycle === null) return '–'
     const { due_at, overdue_from } = now.next_cycle
     return overdue_from === null ? clock(due_at) : t.now.dueAt(clock(due_at), ago(due_at, nowMs))
   }
   const lateMs = overdueMs(now, nowMs)
-  const due = lateMs === null ? dueText() : <Badge tone="warn">{t.now.overdue(duration(lateMs))}</Badge>
   return (
     <Tile
       title={t.now.lastCycle}
-      value={cycleLabel(last_cycle_id)}
-      facts={[
-        [
-          t.now.arrived,
-          <time key="at" dateTime={last_cycle_received_at} title={clockSeconds(last_cycle_received_at)}>
-            {ago(last_cycle_received_at, nowMs)}
-          </time>,
-        ],
-        [t.now.took, milliseconds(last_cycle?.ms)],
-        [t.now.nextDue, due],
-      ]}
-    />
+      value={
+        <time dateTime={at} title={clockSeconds(at)}>
+          {ago(at, nowMs)}
+        </time>
+      }
+      unit={cycleLabel(last_cycle_id)}
+      facts={
+        isDetailed && [
+          [t.now.took, milliseconds(last_cycle?.ms)],
+          [t.now.nextDue, dueText()],
+        ]
+      }
+    >
+      {lateMs !== null && <Badge tone="warn">{t.now.nextOverdue(duration(lateMs))}</Badge>}
+    </Tile>
   )
 }
 
-function Posts({ now: { pending, last_cycle } }: { readonly now: Now }) {
+function Posts({ now: { pending, last_cycle }, isDetailed }: TileProps) {
   const counts = last_cycle?.counts
   const reasons = (last_cycle?.results ?? []).filter(
     ({ status, count }) => status === 'not_scored' && count > 0,
@@ -146,12 +176,15 @@ function Posts({ now: { pending, last_cycle } }: { readonly now: Now }) {
     <Tile
       title={t.now.pending}
       value={integer(pending)}
-      facts={[
-        [t.now.scored, integer(counts?.scored_now)],
-        [t.now.waiting, integer(counts?.waiting)],
-        [t.now.notScored, integer(counts?.not_scored)],
-        ...reasons.map(({ reason, count }) => [`· ${word(reason ?? 'other')}`, integer(count)] as const),
-      ]}
+      unit={counts && t.now.scoredOf(integer(counts.scored_now))}
+      facts={
+        isDetailed && [
+          [t.now.scored, integer(counts?.scored_now)],
+          [t.now.waiting, integer(counts?.waiting)],
+          [t.now.notScored, integer(counts?.not_scored)],
+          ...reasons.map(({ reason, count }) => [`· ${word(reason ?? 'other')}`, integer(count)] as const),
+        ]
+      }
     >
       <Bar
         parts={[
@@ -164,7 +197,7 @@ function Posts({ now: { pending, last_cycle } }: { readonly now: Now }) {
   )
 }
 
-function FirstScoreShare({ now: { first_scores, started_at } }: { readonly now: Now }) {
+function FirstScoreShare({ now: { first_scores, started_at }, isDetailed }: TileProps) {
   const nowMs = useNowMs()
   const { share, target, on_time, late, never, overdue } = first_scores
   const tone = share === null ? 'muted' : share >= target ? 'text-ok' : 'text-fail'
@@ -179,55 +212,65 @@ function FirstScoreShare({ now: { first_scores, started_at } }: { readonly now: 
       title={t.now.firstScores}
       value={<span class={tone}>{percent(share)}</span>}
       unit={t.now.target(percent(target, 0))}
-      facts={[
-        ...parts.map(({ name, value }) => [name, integer(value)] as const),
-        [t.now.counted, sinceStart(started_at, nowMs) ?? t.now.lastDay],
-      ]}
+      facts={
+        isDetailed && [
+          ...parts.map(({ name, value }) => [name, integer(value)] as const),
+          [t.now.counted, sinceStart(started_at, nowMs) ?? t.now.lastDay],
+        ]
+      }
     >
       <Bar parts={parts} />
     </Tile>
   )
 }
 
-function ModelInForce({ now: { model, shadows, weights_version, version } }: { readonly now: Now }) {
+function ModelInForce({ now, isDetailed }: TileProps) {
+  const { model, shadows, weights_version, version } = now
   return (
     <Tile
       title={t.now.model}
       value={
-        <span class={model === null ? 'text-fail' : 'name'}>
+        <span class={model === null ? 'text-fail' : 'name'} title={model?.version}>
           <Text>{model?.version ?? t.parts.none}</Text>
         </span>
       }
-      facts={[
-        [t.now.kind, model === null ? '–' : word(model.kind)],
-        [t.now.runsOn, model?.provider ?? '–'],
-        [
-          t.now.shadows,
-          shadows.length === 0 ? t.parts.none : <Text key="shadows">{shadows.join(', ')}</Text>,
-        ],
-        [t.now.weights, <Text key="weights">{weights_version}</Text>],
-        [t.now.serviceVersion, version],
-      ]}
+      facts={
+        isDetailed && [
+          [t.now.kind, model === null ? '–' : word(model.kind)],
+          [t.now.runsOn, model?.provider ?? '–'],
+          [
+            t.now.shadows,
+            shadows.length === 0 ? t.parts.none : <Text key="shadows">{shadows.join(', ')}</Text>,
+          ],
+          [t.now.weights, <Text key="weights">{weights_version}</Text>],
+          [t.now.serviceVersion, version],
+        ]
+      }
     >
       {model?.kind === 'transport-test' && <Badge tone="warn">{t.now.noMeaning}</Badge>}
     </Tile>
   )
 }
 
-function Machine({ now: { queue, storage, memory, started_at } }: { readonly now: Now }) {
+function Machine({ now: { queue, storage, memory, started_at }, isDetailed }: TileProps) {
   const nowMs = useNowMs()
   return (
     <Tile
       title={t.now.machine}
       value={bytes(storage.free_bytes)}
       unit={t.now.diskUnit}
-      facts={[
-        [t.now.data, bytes(storage.size_bytes)],
-        [t.now.memory, bytes(memory.resident_bytes)],
-        [t.now.queued, t.units.countOf(integer(queue.cycles), integer(queue.cycles_max))],
-        [t.now.toEncode, `${counted(queue.texts, t.units.texts)}, ${counted(queue.images, t.units.images)}`],
-        [t.now.started, ago(started_at, nowMs)],
-      ]}
+      facts={
+        isDetailed && [
+          [t.now.data, bytes(storage.size_bytes)],
+          [t.now.memory, bytes(memory.resident_bytes)],
+          [t.now.queued, t.units.countOf(integer(queue.cycles), integer(queue.cycles_max))],
+          [
+            t.now.toEncode,
+            `${counted(queue.texts, t.units.texts)}, ${counted(queue.images, t.units.images)}`,
+          ],
+          [t.now.started, ago(started_at, nowMs)],
+        ]
+      }
     />
   )
 }

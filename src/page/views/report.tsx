@@ -2,11 +2,12 @@
 import { useState } from 'preact/hooks'
 import type { Report as ReportData } from '../../contract/index.js'
 import { counted, duration } from '../format.js'
-import { t } from '../messages/index.js'
+import { language, t } from '../messages/index.js'
 import type { StoredPage } from '../service/api.js'
 import { serverNowMs, useNowMs } from '../service/clock.js'
 import { useQuery } from '../service/query.js'
 import { Missing } from '../parts/common.js'
+import { Icon } from '../parts/icon.js'
 import { ReportFigures, windowText } from './report-figures.js'
 
 export function Report() {
@@ -16,11 +17,32 @@ export function Report() {
       <div class="list-head">
         <h1>{t.frame.report}</h1>
         {data !== null && <p class="muted list-note">{windowText(data)}</p>}
+        {data !== null && data.window.cycles > 0 && (
+          <button
+            class="button"
+            type="button"
+            onClick={() => {
+              save(data).catch(reportError)
+            }}
+          >
+            <Icon name="download" /> {t.parts.save}
+          </button>
+        )}
       </div>
       {data !== null && <ReportFigures report={data} />}
       {data === null && (error === null ? <Progress /> : <Missing error={error} what={t.data.report} />)}
     </div>
   )
+}
+
+/** The document of `understudy report --html`, made here. */
+async function save(report: ReportData): Promise<void> {
+  const { reportDocument } = await import('../report-document.js')
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([reportDocument(report, language)], { type: 'text/html' }))
+  link.download = `report-${report.window.to?.slice(0, 'YYYY-MM-DD'.length) ?? ''}.html`
+  link.click()
+  URL.revokeObjectURL(link.href)
 }
 
 /** How much the service has to read, and for how long it has been reading. */

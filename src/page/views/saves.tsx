@@ -2,7 +2,7 @@
 import type { Save } from '../service/api.js'
 import { cycleLabel, integer, rank, score } from '../format.js'
 import { t } from '../messages/index.js'
-import { Badge, Since } from '../parts/common.js'
+import { Badge, Disclosure, Since } from '../parts/common.js'
 import { Table, type Column } from '../parts/table.js'
 import { useIsBelow } from '../parts/virtual-table.js'
 import { PostLink } from './post-link.js'
@@ -13,20 +13,23 @@ interface SavesProps {
   readonly startedAt: string | null
 }
 
+/** Each is a stop of the Tab key: the others are on demand. */
+const shownCount = 12
+
 export function Saves({ saves, startedAt }: SavesProps) {
+  const more = saves.slice(shownCount)
   const list = (
     <>
       <Since startedAt={startedAt} />
       {saves.length === 0 ? (
         <p class="empty">{t.picks.noSaves}</p>
       ) : (
-        <Table
-          caption={t.picks.savesCaption}
-          isCaptionHidden
-          rows={saves}
-          rowKey={(save) => `${save.cycle_id} ${save.gall_id} ${save.post_no}`}
-          columns={columnsOf()}
-        />
+        <SavesTable saves={saves.slice(0, shownCount)} />
+      )}
+      {more.length > 0 && (
+        <Disclosure title={t.picks.moreSaves(integer(more.length))}>
+          {() => <SavesTable saves={more} />}
+        </Disclosure>
       )}
     </>
   )
@@ -41,6 +44,18 @@ export function Saves({ saves, startedAt }: SavesProps) {
       <h2>{t.picks.saves}</h2>
       {list}
     </aside>
+  )
+}
+
+function SavesTable({ saves }: Pick<SavesProps, 'saves'>) {
+  return (
+    <Table
+      caption={t.picks.savesCaption}
+      isCaptionHidden
+      rows={saves}
+      rowKey={(save) => `${save.cycle_id} ${save.gall_id} ${save.post_no}`}
+      columns={columnsOf()}
+    />
   )
 }
 
