@@ -13,16 +13,10 @@ export {
   textKey,
   type EncodingMessage,
 } from './embeddings/index.js'
-export {
-  checkTimes,
-  KnownCycles,
-  requestHash,
-  RequestBody,
-  unpackRequest,
-  type CycleReader,
-} from './intake/index.js'
+export { requestHash, RequestBody, unpackRequest } from './intake/index.js'
 export { placedFailure } from './model-failures.js'
-export { checkPendingCount, type CycleStored } from './pipeline.js'
+export type { CycleStored } from './pipeline.js'
+export { PlanOnly } from './plan-only.js'
 export { scoredBefore } from './scored-before.js'
 export { CycleService, type CycleServiceParts, type ServiceProblem } from './service.js'
 export { StageClock } from './stage-clock.js'

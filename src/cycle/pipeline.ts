@@ -98,8 +98,7 @@ export class CyclePipeline {
     await yieldIfLarge(json)
     const pool = await this.#currentPool()
     stages.lap('wait')
-    const plan = pool.plan(cycle, pool.state.position + 1)
-    checkPendingCount(plan, limits().pendingPostsMax ?? pendingPostsMax)
+    const plan = planNewCycle(pool, cycle, limits().pendingPostsMax ?? pendingPostsMax)
     const weights = stored.inForceAt(cycle.cycleAt.ms)
     stages.lap('plan')
     const texts = await embeddings
@@ -273,12 +272,19 @@ export function enteringRecords(
   )
 }
 
+/** All that follows from a new cycle before it is scored. Throws `unprocessable` if too many posts would be pending. */
+export function planNewCycle(pool: Pool, cycle: CycleColumns, pendingPostsMax: number): CyclePlan {
+  const plan = pool.plan(cycle, pool.state.position + 1)
+  checkPendingCount(plan, pendingPostsMax)
+  return plan
+}
+
 /**
  * The limit of pending posts (docs/contract.md): each of them takes time in every cycle. Throws `unprocessable` if the cycle
  * would leave more than `pendingPostsMax`, and more than there were: a pool that is over the limit, as after a change of the
  * setting, still takes cycles that do not make it larger.
  */
-export function checkPendingCount({ base, next, changes }: CyclePlan, pendingPostsMax: number): void {
+function checkPendingCount({ base, next, changes }: CyclePlan, pendingPostsMax: number): void {
   if (next.count <= Math.max(pendingPostsMax, base.count)) return
   const [entering, leaving] = [changes.enteredRows.length, base.count - changes.keptCount]
   const problems = new Problems()

@@ -89,14 +89,11 @@ export class StoredWeights {
   }
 
   /**
-   * Sets weights, unless they are already current. Throws as `changeWeights` does, `unprocessable` for a history that is
-   * full, and `unavailable` when storage refuses the write: nothing has changed then, or the store has the weights.
+   * Sets weights, unless they are already current. Throws as `changeWeights` does, and `unavailable` when storage refuses the write: nothing has changed then, or the store has the weights.
    */
   async set(request: WeightsToSet, nowMs: number, newestCycleMs: number): Promise<WeightsSetting> {
     const { kind, setting } = changeWeights(this.#settings, request, { nowMs, newestCycleMs })
     if (kind === 'unchanged') return setting
-    if (this.#settings.length >= settingsMax)
-      throw new ServiceError({ code: 'too_many_weights', settings_max: settingsMax })
     try {
       await this.#store.appendWeights(this.#settings.length + 1, setting)
     } catch (error) {
@@ -116,8 +113,8 @@ export class StoredWeights {
 }
 
 /**
- * What setting weights would do: see `planWeights`. Throws `unprocessable` for weights that score nothing, and `conflict`
- * for a version used before with other weights.
+ * What setting weights would do: see `planWeights`. Throws `unprocessable` for weights that score nothing and for a history that
+ * is full, and `conflict` for a version used before with other weights.
  */
 export function changeWeights(
   settings: readonly WeightsSetting[],
@@ -133,6 +130,8 @@ export function changeWeights(
       },
     )
   const plan = planWeights(settings, request, nowMs, newestCycleMs)
+  if (plan.kind === 'appended' && settings.length >= settingsMax)
+    throw new ServiceError({ code: 'too_many_weights', settings_max: settingsMax })
   if (plan.kind !== 'conflict') return plan
   throw new ServiceError(
     { code: 'other_weights' },

@@ -5,10 +5,10 @@
 import { kibibyte, mebibyte, nextTurn, RecentBytes, Semaphore } from '../../base/index.js'
 import { readCycle } from '../../codec/index.js'
 import { assert, ServiceError, type CycleColumns } from '../../contract/index.js'
-import type { Position, Store, StoredCycle } from '../../store/index.js'
+import type { Position, StoredCycle } from '../../store/index.js'
 import type { StageClock } from '../stage-clock.js'
 import { checkTimes } from './check-times.js'
-import { KnownCycles } from './known-cycles.js'
+import { KnownCycles, type CycleReader } from './known-cycles.js'
 import {
   packRequest,
   peekCycleId,
@@ -39,7 +39,7 @@ export interface NewCycle {
 }
 
 export interface IntakeParts {
-  readonly store: Store
+  readonly store: CycleReader
   /** Read for each call: they may change. */
   readonly limits: () => CycleLimits
   /** Called before the times of a cycle are checked. */

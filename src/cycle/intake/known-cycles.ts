@@ -8,7 +8,7 @@ import { abortable, clipText, mebibyte, Semaphore } from '../../base/index.js'
 import { runBodyTask } from '../../codec/index.js'
 import { assert, ServiceError } from '../../contract/index.js'
 import type { ExpiryRecords, Position, Store, StoredCycle, StoredRequest } from '../../store/index.js'
-import { RequestBody, unpackRequest } from './request-body.js'
+import { unpackRequest, type RequestBody } from './request-body.js'
 import { StoredResponses, type AnsweredCycle } from './stored-responses.js'
 
 /** For the responses in memory: some thirty with 5,000 posts each. */
@@ -114,17 +114,6 @@ export class KnownCycles {
     if (cycle.kind !== 'stored') throw expiredCycle(cycleId)
     await this.#valueComparisons.run(() => this.#checkValue(cycle.cycle, body.json, signal), signal)
     return this.#response(cycle.cycle)
-  }
-
-  /**
-   * True for a stored cycle with this body, false for an unknown id. Throws `conflict` for a different body, and for a cycle
-   * whose record has expired.
-   */
-  async findRepeat(cycleId: string, json: Uint8Array): Promise<boolean> {
-    const known = this.lookup(cycleId)
-    if (known.kind === 'unknown') return false
-    await this.repeat(known, cycleId, new RequestBody(json))
-    return true
   }
 
   /** The response of a stored cycle. Undefined: there is none; null: there is one, but not in memory. */

@@ -1,5 +1,5 @@
 /**
- * Checks request bodies without a server: by the rules of the server, and against a store, what each cycle
+ * Checks request bodies without a server, by the server's own code up to the plan, and against a store says what each cycle
  * would do to its pool. Bodies are applied in order to a copy in memory; nothing is stored. Read `check` first.
  */
 import { readCycle, runBodyTask } from '../../codec/index.js'
@@ -14,14 +14,7 @@ import {
   type PostKey,
   type WeightsRequest,
 } from '../../contract/index.js'
-import {
-  changeWeights,
-  checkPendingCount,
-  checkTimes,
-  KnownCycles,
-  loadPool,
-  type CycleReader,
-} from '../../cycle/index.js'
+import { changeWeights, loadPool, PlanOnly } from '../../cycle/index.js'
 import {
   gallIdAt,
   weightsInForce,
@@ -30,7 +23,7 @@ import {
   type PostKeys,
   type WeightsSetting,
 } from '../../pool/index.js'
-import type { Position, Store, StoredCycle, StoredRequest } from '../../store/index.js'
+import type { Store } from '../../store/index.js'
 
 export interface BodyCheckerOptions {
   /** Time of the service's clock when a body arrives. */
@@ -90,11 +83,7 @@ export class BodyChecker {
   readonly #pool: Pool | null
   /** Weights of the store, and those of this run, as if they were stored after them. */
   readonly #weights: WeightsSetting[]
-  /** Cycles of this run, as if they were stored. */
-  readonly #cycles = new Map<string, StoredCycle>()
-  readonly #requests = new Map<Position, StoredRequest>()
-  readonly #known: KnownCycles
-  #lastPosition: Position
+  readonly #cycles: PlanOnly
 
   /** Loads the pool of the store. */
   static async open(options: BodyCheckerOptions): Promise<BodyChecker> {
@@ -109,8 +98,12 @@ export class BodyChecker {
     this.#options = options
     this.#pool = pool
     this.#weights = [...(store?.listWeights() ?? [])]
-    this.#lastPosition = store?.lastCycle()?.position ?? 0
-    this.#known = new KnownCycles(this.#records())
+    const { clockSkewMs, pendingPostsMax } = options
+    this.#cycles = new PlanOnly({
+      store,
+      pool,
+      limits: { clockSkewMs, pendingPostsMax, cyclesWaitingMax: 0 },
+    })
   }
 
   /** What the server would do with a body. Rejects with the `ServiceError` of the server. */
@@ -121,11 +114,9 @@ export class BodyChecker {
   }
 
   async #checkCycle(json: Uint8Array): Promise<CycleEffect> {
-    const { nowMs, clockSkewMs } = this.#options
-    const cycle = await readCycle(json)
-    const refusal = checkTimes(cycle, { nowMs, skewMs: clockSkewMs })
-    if (refusal !== null) throw refusal
-    const { candidates, engagement, candidateScores, removals, cycleId } = cycle
+    const planned = await this.#cycles.submit(json, this.#options.nowMs)
+    const cycle = planned?.cycle ?? (await readCycle(json))
+    const { cycleId, candidates, engagement, candidateScores, removals } = cycle
     const received = {
       kind: 'cycle' as const,
       cycle_id: cycleId,
@@ -134,45 +125,24 @@ export class BodyChecker {
       candidate_scores: candidateScores.count,
       removals: removals.count,
     }
-    const isRepeat = await this.#isRepeat(cycleId, json)
     if (this.#pool === null) return { ...received, effect: null, change: null }
-    if (isRepeat) return { ...received, effect: 'repeat', change: null }
-    const change = this.#apply(this.#pool, cycle)
-    return { ...received, effect: 'new', change }
+    const plan = planned?.plan ?? null
+    if (plan === null) return { ...received, effect: 'repeat', change: null }
+    return { ...received, effect: 'new', change: this.#changeOf(cycle, plan) }
   }
 
-  /** Records the body of a new cycle. Throws `conflict` for a known id with another body, or whose record has expired. */
-  async #isRepeat(cycleId: string, json: Uint8Array): Promise<boolean> {
-    if (await this.#known.findRepeat(cycleId, json)) return true
-    const position = ++this.#lastPosition
-    this.#requests.set(position, { encoding: 'identity', bytes: json, bodyBytes: json.length })
-    const labels = { cycleAtMs: NaN, receivedAt: '', modelVersion: '', weightsVersion: '' }
-    this.#cycles.set(cycleId, { position, cycleId, ...labels })
-    return false
-  }
-
-  #apply(pool: Pool, cycle: CycleColumns): PoolEffect {
-    const late = cycle.cycleAt.ms < pool.state.newestCycleMs
-    const before = pool.state.count
-    const plan = pool.plan(cycle, this.#lastPosition)
-    try {
-      checkPendingCount(plan, this.#options.pendingPostsMax)
-    } catch (error) {
-      this.#cycles.delete(cycle.cycleId)
-      throw error
-    }
-    const change = {
-      late,
+  #changeOf(cycle: CycleColumns, plan: CyclePlan): PoolEffect {
+    const { base, next, changes } = plan
+    return {
+      late: cycle.cycleAt.ms < base.newestCycleMs,
       weights_version: weightsInForce(this.#weights, cycle.cycleAt.ms)?.version ?? null,
-      pending_before: before,
-      pending_after: plan.next.count,
-      entering: Array.from(plan.changes.entered.postNo, (_, row) => keyAt(plan.changes.entered, row)),
+      pending_before: base.count,
+      pending_after: next.count,
+      entering: Array.from(changes.entered.postNo, (_, row) => keyAt(changes.entered, row)),
       leaving: leavingPosts(cycle, plan),
       ...results(cycle, plan),
       warnings: plan.warnings.map(warningText),
     }
-    pool.publish(plan)
-    return change
   }
 
   #checkWeights(request: WeightsRequest): BodyEffect {
@@ -183,18 +153,6 @@ export class BodyChecker {
     if (kind === 'appended') this.#weights.push(setting)
     const first = store === null ? null : formatInstant(setting.firstCycleMs)
     return { kind: 'weights', version: request.version, first_cycle_time: first }
-  }
-
-  /** The cycles of the store, and those of this run. */
-  #records(): CycleReader {
-    const { store } = this.#options
-    return {
-      findCycle: (cycleId) => this.#cycles.get(cycleId) ?? store?.findCycle(cycleId),
-      readRequest: (position) => this.#requests.get(position) ?? store?.readRequest(position),
-      readResponse: (cycleId) =>
-        this.#cycles.has(cycleId) ? new Uint8Array() : store?.readResponse(cycleId),
-      expiry: { isExpired: (cycleId) => store?.expiry.isExpired(cycleId) ?? false },
-    }
   }
 }
 
