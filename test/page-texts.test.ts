@@ -91,3 +91,42 @@ test('a text in a view is found, whatever its form', () => {
   const good = ['<p class="some classes">{t.now.took} · {n}</p>', "<p lang={k ? 'ko' : undefined} />"]
   for (const jsx of good) expect(literalTexts('x', `const x = (${jsx})`)).toEqual([])
 })
+
+/** The sources with Korean texts, apart from comments. */
+const koreanSources = [
+  ...readdirSync(join(pageDir, 'messages')).map((name) => `src/page/messages/${name}`),
+  ...readdirSync(join(projectDir, 'src/contract')).map((name) => `src/contract/${name}`),
+  'src/admin/login-page.ts',
+]
+  .filter((name) => /\.tsx?$/.test(name) && !name.includes('.test.'))
+  .flatMap((name) => parse(name, readFileSync(join(projectDir, name), 'utf8')))
+  .flatMap(koreanTexts)
+
+function koreanTexts(node: ts.Node): string[] {
+  const isText = ts.isStringLiteralLike(node) || ts.isJsxText(node) || ts.isTemplateExpression(node)
+  if (isText && /[가-힣]/.test(node.getText())) return [node.getText()]
+  const found: string[] = []
+  ts.forEachChild(node, (child) => void found.push(...koreanTexts(child)))
+  return found
+}
+
+test('Korean texts have the words of the glossary, and none that it declines', () => {
+  const [, section = ''] = readFileSync(join(projectDir, 'docs/glossary.md'), 'utf8').split(
+    '\n## In Korean\n',
+  )
+  const rows = [...section.matchAll(/^\| (.+?) +\| (.+?) +\| (.+?) +\|$/gm)]
+    .map(([, , korean = '', declined = '']) => ({
+      korean,
+      declined: declined.replaceAll('`', '').split(', '),
+    }))
+    .filter(({ korean }) => /[가-힣]/.test(korean))
+  expect(rows.length).toBeGreaterThan(20)
+  const all = koreanSources.join('\n')
+  expect(rows.filter(({ korean }) => !all.includes(korean))).toEqual([])
+  const declined = rows.flatMap((row) => row.declined)
+  expect(koreanSources.filter((text) => declined.some((word) => text.includes(word)))).toEqual([])
+})
+
+test('Korean brackets follow their word without a space', () => {
+  expect(koreanSources.filter((text) => /[가-힣\w}] \([^)]*[가-힣][^)]*\)/.test(text))).toEqual([])
+})

@@ -47,7 +47,7 @@ const ko: typeof en = {
   outcome: '결과',
   tier: '게시판',
   decided: '결정',
-  scores: '회차별 점수',
+  scores: '이 회차의 점수',
   scoresCaption: 'cycle별 점수와 순위, 최신순',
   cycle: 'cycle',
   status: '상태',

@@ -104,7 +104,7 @@ const ko: typeof en = {
     `아직 비교할 것이 없습니다. 운영자가 등록한 글 가운데 모델이 순위를 매긴 글이 ${ranked}건입니다.`,
   empty:
     '아직 저장된 cycle이 없습니다. 클라이언트가 cycle을 보내고 운영자가 글을 등록하면 모델과 운영자의 선택을 비교해 보여 줍니다.',
-  reading: (cycles, span) => `서비스가 ${cycles}를 읽는 중입니다 (${span} 경과).`,
+  reading: (cycles, span) => `서비스가 ${cycles}를 읽고 있습니다(${span} 경과).`,
   operators: '운영자의 선택',
   savedOf: (total) => `건 등록(전체 ${total}건 중)`,
   hidden: '숨김',
@@ -136,7 +136,7 @@ const ko: typeof en = {
     newest: '최신순',
     up_per_view: '조회 대비 추천순',
   },
-  modelOf: (versions) => (versions === '' ? '모델' : `모델 (${versions})`),
+  modelOf: (versions) => (versions === '' ? '모델' : `모델(${versions})`),
   comparison: '우열 판정',
   comparisonText:
     '양쪽이 모두 순위를 매긴 등록 글에서, 등록 글보다 아래에 둔 비율의 차이(%p)입니다. 양수이면 앞쪽이 낫습니다. 구간에 0이 들어 있지 않아야 판정합니다.',
@@ -149,7 +149,7 @@ const ko: typeof en = {
   moreDays: '더 필요한 일수',
   moreThanYear: '1년 넘게',
   metrics: '순위 지표',
-  metricsCaption: '상위 k건에 든 등록 글, NDCG, 회차별 ROC AUC와 평균 정밀도',
+  metricsCaption: '상위 k건에 든 등록 글, NDCG, cycle별 ROC AUC와 평균 정밀도',
   cycles: 'cycle',
   top: (depth) => `상위 ${depth}`,
   ndcg: (depth) => `NDCG ${depth}`,

@@ -26,7 +26,7 @@ export const health: typeof healthSentences = {
   model_fails: ({ cycles }) =>
     cycles === 1
       ? '모델이 최근 cycle을 채점하지 못했습니다'
-      : `모델이 최근 cycle ${cycles}건을 채점하지 못했습니다`,
+      : `모델이 최근 cycle ${cycles}개를 채점하지 못했습니다`,
   model_replaced: ({ version, failed }) =>
     `ACTIVE를 바꿀 때까지 ${version} 버전이 ${failed} 버전을 대신합니다`,
   model_stands_in: ({ version, failed }) =>
@@ -42,7 +42,7 @@ export const health: typeof healthSentences = {
   no_cycle: () => '받은 cycle이 없습니다',
   last_cycle: ({ cycle_id, age_s }) => `cycle ${cycle_id}: ${age_s}초 전에 도착했습니다`,
   clocks_differ: ({ cycles, cycle_id, ahead_s }) =>
-    `최근 1시간에 cycle ${cycles}건이 cycle_time이 미래여서 거부되었습니다(마지막 ${cycle_id}, ${ahead_s}초 앞섬). ` +
+    `최근 1시간에 cycle ${cycles}개가 cycle_time이 미래여서 거부되었습니다(마지막 ${cycle_id}, ${ahead_s}초 앞섬). ` +
     '클라이언트와 서비스의 시계를 확인하세요',
   disk_silent: () => '데이터 디렉터리의 디스크가 응답하지 않습니다',
   disk_free: ({ free_mib }) => `데이터 디렉터리의 디스크 여유 공간이 ${free_mib}MiB입니다`,

@@ -12,7 +12,6 @@ export const en = {
     none: 'The models directory has no package.',
     unlisted: 'The models directory cannot be read:',
     notInUse: 'not in use',
-    transportTest: 'transport test',
     failedAt: (time: string) => `Failed ${time} KST:`,
     fallback: {
       cycles: (failed: Node, time: string, problem: Node) => (
@@ -73,13 +72,12 @@ export const ko: typeof en = {
     none: '모델 디렉터리에 패키지가 없습니다.',
     unlisted: '모델 디렉터리를 읽을 수 없습니다:',
     notInUse: '사용 안 함',
-    transportTest: '전송 시험용',
     failedAt: (time) => `${time} 실패:`,
     fallback: {
       cycles: (failed, time, problem) => (
         <>
           <strong>
-            {time}부터 {failed} 대신 사용 중.
+            {time}부터 {failed} 버전 대신 쓰고 있습니다.
           </strong>{' '}
           {failed} 버전이 채점에 실패해, 다른 버전을 활성화할 때까지 대신합니다: {problem}
         </>
@@ -87,7 +85,7 @@ export const ko: typeof en = {
       load: (failed, time, problem) => (
         <>
           <strong>
-            {time}부터 {failed} 대신 사용 중.
+            {time}부터 {failed} 버전 대신 쓰고 있습니다.
           </strong>{' '}
           {failed} 버전을 불러오지 못해, 불러올 수 있을 때까지 대신합니다: {problem}
         </>
@@ -95,8 +93,8 @@ export const ko: typeof en = {
     },
     changed: (how) => (
       <>
-        <strong>디스크의 파일이 바뀜:</strong> {how}. 서버는 이미 불러온 파일을 계속 쓰지만, 다시 시작하면
-        바뀐 파일을 거부합니다.
+        <strong>디스크의 파일이 바뀌었습니다:</strong> {how}. 서버는 이미 불러온 파일을 계속 쓰지만, 다시
+        시작하면 바뀐 파일을 거부합니다.
       </>
     ),
     unreadable: '패키지를 읽을 수 없습니다:',
@@ -107,7 +105,7 @@ export const ko: typeof en = {
     runsOn: '실행 장치',
     memory: '메모리',
     timePerCycle: 'cycle당 시간',
-    times: (median, p99, cycles) => `중앙값 ${median}, p99 ${p99} (${cycles})`,
+    times: (median, p99, cycles) => `${cycles}의 중앙값 ${median}, p99 ${p99}`,
     checks: '점검: 파일, 그래프, 한계, 비용',
     agreement: (version) => `${version} 대비 일치도와 품질`,
     nothingShared: '두 버전이 모두 채점한 cycle이 없습니다.',

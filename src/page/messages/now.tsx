@@ -74,7 +74,7 @@ export const ko: typeof en = {
     lastCycle: '최근 cycle',
     figures: '주요 수치',
     details: '자세히',
-    firstTitle: '아직 받은 cycle이 없음',
+    firstTitle: '아직 받은 cycle이 없습니다',
     firstText:
       '클라이언트가 cycle을 보내면 화면이 채워집니다. 모의 클라이언트로 가상의 글 한 시간분을 보내 보려면:',
     firstMore: '단계별 설명은 docs/tour.md에 있습니다. 가상의 글을 받은 서버는 실제 운영에 쓰지 않습니다.',
@@ -87,7 +87,7 @@ export const ko: typeof en = {
     scoredOf: (count) => `${count}건 채점`,
     waiting: '수치 대기',
     notScored: '채점 제외',
-    firstScores: '첫 점수 기한 준수',
+    firstScores: '첫 점수 기한 준수율',
     target: (share) => `목표 ${share}`,
     onTime: '제때',
     late: '지연',

@@ -78,7 +78,7 @@ function ModelCard({ model, data }: { readonly model: ModelFacts; readonly data:
           </Badge>
         ))}
         {uses.length === 0 && <Badge tone="plain">{t.models.notInUse}</Badge>}
-        {model.kind === 'transport-test' && <Badge tone="warn">{t.models.transportTest}</Badge>}
+        {model.kind === 'transport-test' && <Badge tone="warn">{word(model.kind)}</Badge>}
       </header>
       {failure !== null && (
         <p class="notice fail">
