@@ -51,7 +51,10 @@ export function demoScreen(demo: Demo, columns: number | undefined): string {
     postTable('Saved by the operators, and not picked by the model:', 'saved (KST)', posts.missed, columns),
     [windowSentence(report), ...pickSentences(report, comparedPostsMin)].map(paragraph).join(''),
     isComparable(report, comparedPostsMin) ? comparisonOf(report, columns) : '',
-    paragraph(`The server at ${demo.url} runs until Ctrl-C. Its log: ${join(demo.dataDir, 'server.log')}`),
+    paragraph(
+      `The server at ${demo.url} runs until Ctrl-C. Its log: ${join(demo.dataDir, 'server.log')}. ` +
+        'The simulated client sends no further cycle: a few minutes from now the page warns that one is overdue.',
+    ),
     commandsOf(demo),
   ]
   return sections.filter((section) => section !== '').join('\n')

@@ -27,6 +27,8 @@ export function simulationFacts(report: SimulationReport, columns = Infinity): s
     `POST /v1/cycles: median ${milliseconds(postMs.p50)}, p90 ${milliseconds(postMs.p90)}, p99 ${milliseconds(postMs.p99)}, ` +
       `maximum ${milliseconds(postMs.max)}`,
     'No response violated the contract.',
+    'The simulated client leaves out the title or the times of some posts, and marks some as unavailable. These get their first ' +
+      'score late or never, so first scores on time stay below their target.',
     ...(report.postsRemoved === 0
       ? []
       : [`${count(report.postsRemoved)} pending posts removed with one more cycle`]),
