@@ -8,6 +8,7 @@ import {
   flagOf,
   defaultTextOf,
   helpTextOf,
+  namesOf,
   settingNames,
   settingsTable,
   type SettingName,
@@ -84,7 +85,10 @@ export function addSettingFlags(command: Command, names?: readonly SettingName[]
     const description = names === undefined ? helpTextOf(name) : settingsTable[name].description
     const words = `${description.replace(/\.$/, '')} (default: ${defaultTextOf(name)})`.replaceAll('`', '')
     if (names === undefined) group = settingsTable[name].group ?? group
-    if (flag !== null) command.addOption(new Option(`${flag} <value>`, words).helpGroup(`${group}:`))
+    if (flag === null) continue
+    command.addOption(new Option(`${flag} <value>`, words).helpGroup(`${group}:`))
+    for (const earlier of namesOf(name).slice(1))
+      command.addOption(new Option(`${earlier.flag} <value>`).hideHelp())
   }
   return command
 }

@@ -12,6 +12,7 @@ export {
   defaultTextOf,
   fileKeyOf,
   flagOf,
+  namesOf,
   valueText,
   needsRestart,
   otherVariables,

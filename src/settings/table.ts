@@ -277,6 +277,31 @@ export type Settings = Omit<Inputs, 'apiKeysFile'>
 export const settingsTable: Readonly<Record<SettingName, SettingRow>> = rows
 export const settingNames = Object.keys(rows) as SettingName[]
 
+/**
+ * Keys of the settings file that the version before had, with the setting that each one is now. A key, its flag and its variable are
+ * accepted for one version, with a warning.
+ */
+export const renamedKeys: Readonly<Record<string, SettingName>> = {}
+
+/** What a setting is called in the file, as a flag (null for a secret) and in the environment. */
+export interface SettingNames {
+  readonly key: string
+  readonly flag: string | null
+  readonly variable: string
+}
+
+/** The names of a setting: those of this version, then those of the version before, if they were others. */
+export function namesOf(name: SettingName): readonly [SettingNames, ...SettingNames[]] {
+  const earlier = Object.keys(renamedKeys).filter((key) => renamedKeys[key] === name)
+  const { key: current = name, secret } = settingsTable[name]
+  const of = (key: string): SettingNames => {
+    const words = key.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).split(' ')
+    const flag = secret === true ? null : `--${words.join('-')}`
+    return { key, flag, variable: `UNDERSTUDY_${words.join('_').toUpperCase()}` }
+  }
+  return [of(current), ...earlier.map(of)]
+}
+
 /** A secret that is not a setting of the file, so that only the environment and a file of the data directory hold it. */
 export const adminTokenVariable = 'UNDERSTUDY_ADMIN_TOKEN'
 
@@ -292,23 +317,17 @@ export const otherVariables: readonly { readonly name: string; readonly descript
 
 /** The environment variable of a setting. */
 export function variableOf(name: SettingName): string {
-  return `UNDERSTUDY_${wordsOf(name).join('_').toUpperCase()}`
+  return namesOf(name)[0].variable
 }
 
 /** The key of a setting in the JSON file; commander names a flag's value the same way. */
 export function fileKeyOf(name: SettingName): string {
-  return settingsTable[name].key ?? name
+  return namesOf(name)[0].key
 }
 
 /** The flag of a setting; null for a secret. */
 export function flagOf(name: SettingName): string | null {
-  return settingsTable[name].secret === true ? null : `--${wordsOf(name).join('-')}`
-}
-
-function wordsOf(name: SettingName): string[] {
-  return fileKeyOf(name)
-    .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-    .split(' ')
+  return namesOf(name)[0].flag
 }
 
 /** Whether a running server can apply a change from `now` to `requested` only by a restart. */

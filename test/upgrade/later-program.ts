@@ -1,6 +1,6 @@
 /**
  * A program of the next schema version, made of this one: a copy of `dist` in which a database has another name and another number,
- * and records of outcomes are four bytes longer. What it does with a directory or a journal of this version is what each later program will do.
+ * records of outcomes are four bytes longer, and the setting `verbosity` is called `logLevel`. What it does with a directory or a journal of this version is what each later program will do.
  */
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,22 +38,30 @@ export function makeLaterProgram(directory: string): readonly [string, ...string
   cpSync(join(projectDir, 'bin'), join(directory, 'bin'), { recursive: true })
   for (const name of ['package.json', 'node_modules', 'build', 'models'])
     symlinkSync(join(projectDir, name), join(directory, name))
-  replaceIn(directory, 'upgrades', 'export const schemaUpgrades = [];', [
+  replaceIn(directory, 'store/records/upgrades', 'export const schemaUpgrades = [];', [
     `import { openRecord, packRecord } from './envelope.js';`,
     `export const schemaUpgrades = ${upgradeSource};`,
   ])
-  replaceIn(directory, 'databases', `{ name: 'image_uses', keyEncoding: 'binary', kindNumber: 13 }`, [
-    `{ name: 'image_links', keyEncoding: 'binary', kindNumber: 18 }`,
-  ])
-  replaceIn(directory, 'payloads', 'numbers(id.byteLength, Math.floor(arrivedAtMs / 1000))', [
+  replaceIn(
+    directory,
+    'store/records/databases',
+    `{ name: 'image_uses', keyEncoding: 'binary', kindNumber: 13 }`,
+    [`{ name: 'image_links', keyEncoding: 'binary', kindNumber: 18 }`],
+  )
+  replaceIn(directory, 'store/records/payloads', 'numbers(id.byteLength, Math.floor(arrivedAtMs / 1000))', [
     'numbers(id.byteLength, Math.floor(arrivedAtMs / 1000), 0)',
   ])
-  replaceIn(directory, 'payloads', 'const outcomeHeadBytes = 8;', ['const outcomeHeadBytes = 12;'])
+  replaceIn(directory, 'store/records/payloads', 'const outcomeHeadBytes = 8;', [
+    'const outcomeHeadBytes = 12;',
+  ])
+  replaceIn(directory, 'settings/table', 'export const renamedKeys = {};', [
+    `export const renamedKeys = { verbosity: 'logLevel' };`,
+  ])
   return [join(directory, 'bin', 'understudy')]
 }
 
 function replaceIn(directory: string, module: string, old: string, lines: readonly string[]): void {
-  const file = join(directory, 'dist', 'store', 'records', `${module}.js`)
+  const file = join(directory, 'dist', `${module}.js`)
   const source = readFileSync(file, 'utf8')
   if (source.split(old).length !== 2) throw new Error(`${file} has not one line ${old}`)
   writeFileSync(file, source.replace(old, lines.join('\n')))

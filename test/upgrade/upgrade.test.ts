@@ -377,3 +377,35 @@ describe.skipIf(postgresBin === null)('a journal', () => {
     }
   })
 })
+
+describe('a renamed setting', () => {
+  const warning = (label: string): string =>
+    `warning: ${label}: this setting is called logLevel now; the next version refuses the old name`
+  const logLevelOf = ({ stdout }: Result): unknown =>
+    (JSON.parse(stdout) as Record<string, { value: unknown }>)['logLevel']?.value
+
+  test('is accepted under its old name in each source, with a warning', () => {
+    const file = join(scratchDir(), 'settings.json')
+    writeFileSync(file, JSON.stringify({ verbosity: 'debug' }), { mode: 0o600 })
+    const calls: [string, string[], NodeJS.ProcessEnv][] = [
+      ['--verbosity', ['--verbosity', 'debug'], {}],
+      ['UNDERSTUDY_VERBOSITY', [], { UNDERSTUDY_VERBOSITY: 'debug' }],
+      [`${file}:verbosity`, ['--config', file], {}],
+    ]
+    for (const [label, args, env] of calls) {
+      const result = run(later, ['config', '--json', ...args], env)
+      expect(result.stderr).toContain(warning(label))
+      expect(logLevelOf(result)).toBe('debug')
+    }
+    expect(run(later, ['config', '--log-level', 'debug']).stderr).not.toContain('old name')
+    expect(run(current, ['config', '--config', file]).stderr).toContain('unknown setting "verbosity"')
+  })
+
+  test('is refused under both names in one source; another source may have the new one', () => {
+    const both = run(later, ['config', '--verbosity', 'debug', '--log-level', 'debug'])
+    expect(both).toMatchObject({ status: 2 })
+    expect(both.stderr).toContain('--verbosity is the old name of --log-level: give only the new one')
+    const apart = run(later, ['config', '--json', '--log-level', 'warn'], { UNDERSTUDY_VERBOSITY: 'debug' })
+    expect(logLevelOf(apart)).toBe('warn')
+  })
+})

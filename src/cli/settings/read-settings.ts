@@ -12,11 +12,10 @@ import { tlsProblem } from './tls-files.js'
 import {
   isLoopback,
   fileKeyOf,
-  flagOf,
+  namesOf,
   otherVariables,
   settingNames,
   settingsTable,
-  variableOf,
   type Inputs,
   type SettingName,
 } from '../../settings/index.js'
@@ -49,6 +48,8 @@ interface ConfigFile {
 
 interface Origin {
   readonly label: string
+  /** The key of this version, or an earlier one. */
+  readonly key: string
   readonly value: unknown
   readonly isText: boolean
   readonly directory: string
@@ -64,8 +65,10 @@ export function readSettings(sources: SettingsSources): EffectiveSettings {
   checkVariables(sources.env)
   const file = readConfigFile(sources)
   const origins = new Map<SettingName, string>()
+  const renamed: string[] = []
   const entries = settingNames.map((name): [SettingName, unknown] => {
     const origin = findOrigin(name, sources, file)
+    if (origin !== null && origin.key !== fileKeyOf(name)) renamed.push(renamedWarning(name, origin))
     origins.set(name, origin?.label ?? 'default')
     const value =
       origin === null ? settingsTable[name].defaultValue?.(sources.directory) : readValue(name, origin)
@@ -87,13 +90,16 @@ export function readSettings(sources: SettingsSources): EffectiveSettings {
     settings: Object.freeze({ ...settings, apiKeys: Object.freeze([...new Set(apiKeys)]) }),
     apiKeysFile: apiKeysFile ?? null,
     origins,
-    warnings: warningsOf(apiKeysFile, file, settings),
+    warnings: [...renamed, ...warningsOf(apiKeysFile, file, settings)],
   }
 }
 
 /** Throws a `UsageError` for an unknown variable with the prefix of the settings. */
 export function checkVariables(env: NodeJS.ProcessEnv): void {
-  const known = new Set([...settingNames.map(variableOf), ...otherVariables.map(({ name }) => name)])
+  const known = new Set([
+    ...settingNames.flatMap((name) => namesOf(name).map(({ variable }) => variable)),
+    ...otherVariables.map(({ name }) => name),
+  ])
   for (const name of Object.keys(env)) {
     if (name.startsWith('UNDERSTUDY_') && !known.has(name)) {
       throw new UsageError(`unknown variable ${name}; docs/settings.md lists the known ones`)
@@ -121,7 +127,7 @@ function readConfigFile({ flags, env, directory }: SettingsSources): ConfigFile 
     throw new UsageError(`the settings file ${path} is not valid JSON${position}`)
   }
   if (!isObject(members)) throw new UsageError(`the settings file ${path} must contain a JSON object`)
-  const known = new Set(settingNames.map(fileKeyOf))
+  const known = new Set(settingNames.flatMap((name) => namesOf(name).map(({ key }) => key)))
   for (const key of Object.keys(members)) {
     if (!known.has(key)) throw new UsageError(`unknown setting ${JSON.stringify(key)} in ${path}`)
   }
@@ -136,23 +142,34 @@ function positionIn({ message }: SyntaxError): string {
 
 function findOrigin(name: SettingName, sources: SettingsSources, file: ConfigFile | null): Origin | null {
   const { flags, env, directory } = sources
-  const key = fileKeyOf(name)
-  const flag = flagOf(name)
-  if (flag !== null && typeof flags[key] === 'string') {
-    return { label: flag, value: flags[key], isText: true, directory }
-  }
-  const variable = variableOf(name)
-  // Containers and unit files unset a variable by giving it an empty value.
-  if (env[variable]) return { label: variable, value: env[variable], isText: true, directory }
-  if (file !== null && Object.hasOwn(file.members, key)) {
-    return {
-      label: `${file.path}:${key}`,
-      value: file.members[key],
-      isText: false,
-      directory: dirname(file.path),
-    }
-  }
-  return null
+  const names = namesOf(name)
+  const given = names.flatMap(({ key, flag }): Origin[] =>
+    flag !== null && typeof flags[key] === 'string'
+      ? [{ label: flag, key, value: flags[key], isText: true, directory }]
+      : [],
+  )
+  const variables = names.flatMap(({ key, variable: label }): Origin[] =>
+    // Containers and unit files unset a variable by giving it an empty value.
+    env[label] ? [{ label, key, value: env[label], isText: true, directory }] : [],
+  )
+  const { path = '', members = {} } = file ?? {}
+  const values = names.flatMap(({ key }): Origin[] =>
+    Object.hasOwn(members, key)
+      ? [{ label: `${path}:${key}`, key, value: members[key], isText: false, directory: dirname(path) }]
+      : [],
+  )
+  return onlyOf(given) ?? onlyOf(variables) ?? onlyOf(values)
+}
+
+/** The one value of a source. Throws a `UsageError` for two, under the new name and the old one. */
+function onlyOf([origin, second]: readonly Origin[]): Origin | null {
+  if (origin !== undefined && second !== undefined)
+    throw new UsageError(`${second.label} is the old name of ${origin.label}: give only the new one`)
+  return origin ?? null
+}
+
+function renamedWarning(name: SettingName, { label }: Origin): string {
+  return `${label}: this setting is called ${fileKeyOf(name)} now; the next version refuses the old name`
 }
 
 function readValue(name: SettingName, { label, value, isText, directory }: Origin): unknown {
