@@ -8,6 +8,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -21,6 +22,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Client } from '../../src/client/index.js'
+import { Spool } from '../../src/client/spool.js'
 import { databasePath } from '../../src/store/index.js'
 import { schemaVersion } from '../../src/store/records/index.js'
 import { compileShim, shimImpossible } from '../crash/shim.js'
@@ -376,6 +379,33 @@ describe.skipIf(postgresBin === null)('a journal', () => {
       await old.dispose()
     }
   })
+})
+
+test('a spool of schema 1 is delivered: its bytes are sent as they are', async () => {
+  const directory = join(scratchDir(), 'spool')
+  cpSync(join(projectDir, 'test', 'upgrade', 'spool-1'), directory, { recursive: true })
+  const name = '20260302T1200'
+  const bytes = readFileSync(join(directory, `${name}.json`))
+  const server = await new ServerProcess().start()
+  try {
+    const client = new Client({ url: `http://127.0.0.1:${server.port}`, apiKey: server.key })
+    const answered: string[] = []
+    const spool = await Spool.open({
+      client,
+      directory,
+      onResponse: ({ cycle_id }) => void answered.push(cycle_id),
+    })
+    await spool.deliver()
+    await spool.close()
+    expect(answered).toEqual([name])
+    expect(readdirSync(directory)).not.toContain(`${name}.json`)
+    // The service has exactly these bytes: a repeat of them is recognised, and other bytes of this id would be a conflict.
+    const repeat = await server.call({ method: 'POST', path: '/v1/cycles', body: bytes })
+    expect(repeat.status).toBe(200)
+    await server.logged('cycle repeated')
+  } finally {
+    await server.dispose()
+  }
 })
 
 describe('a renamed setting', () => {
