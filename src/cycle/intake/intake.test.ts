@@ -1,12 +1,14 @@
 /** Which cycles the intake admits while others are in progress, and its responses when the queue is full. */
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { bytesOf, candidate, cycleBody, cycleMs, reading } from '../../../test/helpers/bodies.js'
 import { callsOf, nowMs, serviceParts } from '../../../test/helpers/cycle-service.js'
 import { FakeModel } from '../../../test/helpers/fake-model.js'
 import '../../../test/helpers/poisoned-memory.js'
-import type { CycleRequest } from '../../contract/index.js'
+import { ServiceError, type CycleRequest } from '../../contract/index.js'
+import { createMemoryStore } from '../../store/index.js'
 import { CycleService } from '../service.js'
 import { StageClock } from '../stage-clock.js'
+import { Intake } from './intake.js'
 import { RequestBody } from './request-body.js'
 
 let model: FakeModel
@@ -123,6 +125,69 @@ describe('the queue', () => {
     await refusedToo
     await closed
     expect(await begun).toContain('"scored_now":1')
+  })
+})
+
+describe('Retry-After of refused cycles', () => {
+  /** Four cycles of 700 ms fill the queue. The fourth time is 3 seconds, or the next one if the clock is inexact. */
+  const expected = [3, 3, 3, expect.any(Number), 4, 5]
+
+  /** An intake whose cycles take as long as the test wants. */
+  function intakeOf(cyclesWaitingMax: number) {
+    const ends: (() => void)[] = []
+    const intake = new Intake({
+      store: createMemoryStore(),
+      limits: () => ({ clockSkewMs: 2000, cyclesWaitingMax }),
+      onTimes: () => undefined,
+      score: () =>
+        new Promise((_, reject) => ends.push(() => reject(new ServiceError({ code: 'model_failed' })))),
+    })
+    let index = 0
+    const begin = (): Promise<ServiceError> =>
+      intake
+        .submit(new RequestBody(bytesOf(cycleBody(index++))), cycleMs(1000), new StageClock(0))
+        .then(() => expect.fail('there is no response'))
+        .catch((error: unknown) => error as ServiceError)
+    const begun = (count: number): Promise<boolean> => vi.waitUntil(() => ends.length >= count)
+    const end = async (call: Promise<ServiceError>): Promise<void> => {
+      vi.advanceTimersByTime(700)
+      ends.shift()!()
+      expect((await call).message).toBe('the model failed')
+    }
+    const fill = (): Promise<ServiceError>[] => [begin(), begin(), begin(), begin()]
+    const refused = async (): Promise<(number | undefined)[]> => {
+      const seconds: (number | undefined)[] = []
+      for (let call = 0; call < 6; call++) seconds.push((await begin()).retryAfterS)
+      return seconds
+    }
+    return { begin, fill, begun, end, refused }
+  }
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
+  })
+
+  test('follows how long cycles take, and tells those that are refused together different times', async () => {
+    const { begin, fill, begun, end, refused } = intakeOf(3)
+    for (let cycle = 0; cycle < 5; cycle++) {
+      const call = begin()
+      await begun(1)
+      await end(call)
+    }
+    expect(fill()).toHaveLength(4)
+    await begun(4)
+    expect(await refused()).toEqual(expected)
+  })
+
+  test('does not count the time that a cycle waits for the one before it', async () => {
+    const { fill, begun, end, refused } = intakeOf(3)
+    const calls = fill()
+    await begun(4)
+    for (const call of calls) await end(call)
+    expect(fill()).toHaveLength(4)
+    await begun(4)
+    expect(await refused()).toEqual(expected)
   })
 })
 

@@ -4,7 +4,7 @@
  */
 import { kibibyte, mebibyte, nextTurn, RecentBytes, Semaphore } from '../../base/index.js'
 import { readCycle } from '../../codec/index.js'
-import { assert, ServiceError, type CycleColumns } from '../../contract/index.js'
+import { assert, RetrySchedule, ServiceError, type CycleColumns } from '../../contract/index.js'
 import type { Position, StoredCycle } from '../../store/index.js'
 import type { StageClock } from '../stage-clock.js'
 import { checkTimes } from './check-times.js'
@@ -60,6 +60,9 @@ export class Intake {
   readonly #repeated = new RecentBytes<{ readonly cycle: StoredCycle; readonly isGzip: boolean }>(
     repeatedBytesMax,
   )
+  readonly #retrySchedule = new RetrySchedule()
+  /** When the last cycle ended. */
+  #endedAtMs = 0
   #isUsed = false
   /** One body is decoded per turn of the event loop: other requests are served in between. */
   readonly #decodeTurns = new Semaphore(1)
@@ -75,7 +78,7 @@ export class Intake {
    */
   admit(start: Uint8Array, bytesMax: number): void {
     const peekedId = bytesMax > smallBytesMax ? peekCycleId(start) : null
-    if (peekedId !== null && this.#isFull && this.#isUnknown(peekedId)) throw tooManyCycles()
+    if (peekedId !== null && this.#isFull && this.#isUnknown(peekedId)) throw this.#tooManyCycles()
   }
 
   /**
@@ -158,7 +161,7 @@ export class Intake {
     const { json, peekedId } = submission.body
     await this.#decodeTurns.run(nextTurn, signal)
     if (peekedId !== null && json.length > smallBytesMax && this.#isUnknown(peekedId)) {
-      if (this.#isFull) throw tooManyCycles()
+      if (this.#isFull) throw this.#tooManyCycles()
       // A large body is compressed while it is decoded, a small one while the model computes.
       if (json.length >= threadBytesMin) submission.startPacking()
     }
@@ -173,14 +176,19 @@ export class Intake {
     stages: StageClock,
   ): Promise<Uint8Array> {
     this.#checkTimes(cycle, receivedAtMs)
-    if (this.#isFull) throw tooManyCycles()
+    if (this.#isFull) throw this.#tooManyCycles()
     const { body } = submission
+    const beganAtMs = performance.now()
     const stored = this.#parts.score({ cycle, body, packed: () => submission.packed(), receivedAtMs, stages })
     this.#known.begin({ cycleId: cycle.cycleId, json: body.json, stored })
-    const { cycle: storedCycle, response } = await stored
-    // A retry of it need not be decompressed. JSON shows its id, and is compared with the stored one.
-    if (body.gzip !== null) this.#repeated.keep(body.gzip, { cycle: storedCycle, isGzip: true })
-    return response
+    try {
+      const { cycle: storedCycle, response } = await stored
+      // A retry of it need not be decompressed. JSON shows its id, and is compared with the stored one.
+      if (body.gzip !== null) this.#repeated.keep(body.gzip, { cycle: storedCycle, isGzip: true })
+      return response
+    } finally {
+      this.#recordWork(beganAtMs)
+    }
   }
 
   /** Only for an id that is not stored: a repeat gets its response whatever the clock says. */
@@ -189,6 +197,20 @@ export class Intake {
     this.#parts.onTimes(cycle, receivedAtMs, skewMs)
     const refusal = checkTimes(cycle, { nowMs: receivedAtMs, skewMs })
     if (refusal !== null) throw refusal
+  }
+
+  /** 503 with the time after which to try again: without a reservation of that time, those refused return together. */
+  #tooManyCycles(): ServiceError {
+    const { cyclesWaitingMax } = this.#parts.limits()
+    const retryAfterS = this.#retrySchedule.reserve(this.#known.inProgressCount, cyclesWaitingMax + 1)
+    return new ServiceError({ code: 'too_many_cycles' }, { retryAfterS })
+  }
+
+  /** A cycle that was begun has ended. The time in which it waited for the one before it does not count as work. */
+  #recordWork(beganAtMs: number): void {
+    const nowMs = performance.now()
+    this.#retrySchedule.recordWork(nowMs - Math.max(beganAtMs, this.#endedAtMs))
+    this.#endedAtMs = nowMs
   }
 
   get #isFull(): boolean {
@@ -227,8 +249,4 @@ class Submission {
     this.#hasEnded = true
     await this.#packing?.catch(() => undefined)
   }
-}
-
-function tooManyCycles(): ServiceError {
-  return new ServiceError({ code: 'too_many_cycles' }, { retryAfterS: 1 })
 }
