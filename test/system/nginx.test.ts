@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { gzipBodyBytesMax, jsonBodyBytesMax } from '../../src/contract/index.js'
 import { cycleBody, cycleMs, reading } from '../helpers/bodies.js'
 import { nginxMissing, startNginx, type Nginx } from '../helpers/nginx.js'
+import { head as headOf, statuses } from '../harness/http.js'
 import { ServerProcess } from '../harness/server.js'
 
 if (nginxMissing) console.log('skipped: test/system/nginx.test.ts needs nginx and openssl')
@@ -34,8 +35,7 @@ describe.skipIf(nginxMissing)('nginx in front of the server', () => {
       const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => resolve(socket))
       socket.on('error', reject)
     })
-  const head = (line: string, ...headers: string[]): string =>
-    [`${line} HTTP/1.1`, 'Host: x', `Authorization: ${server.key}`, ...headers, '', ''].join('\r\n')
+  const head = (line: string, ...headers: string[]): string => headOf(server, line, ...headers)
   /** Sends the parts; resolves with all that comes back until the connection is closed. */
   const exchange = async (...parts: (string | Buffer)[]): Promise<string> => {
     const socket = await open()
@@ -46,8 +46,6 @@ describe.skipIf(nginxMissing)('nginx in front of the server', () => {
     await new Promise((resolve) => socket.once('close', resolve))
     return Buffer.concat(chunks).toString()
   }
-  const statusesOf = (received: string): number[] =>
-    [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
   const last = 'Connection: close'
 
   test('pipelined requests get their responses in order', async () => {
@@ -58,19 +56,63 @@ describe.skipIf(nginxMissing)('nginx in front of the server', () => {
       ),
     )
     const received = await exchange(posts.join(''))
-    expect(statusesOf(received)).toEqual([200, 200, 200])
+    expect(statuses(received)).toEqual([200, 200, 200])
     const ids = [...received.matchAll(/"cycle_id":"(\w+)"/g)].map((match) => match[1])
     expect(ids).toEqual([0, 1, 2].map((index) => cycleBody(index).cycle_id))
   })
 
-  test('a chunked body with chunk extensions and trailers is read', async () => {
+  /** A request without a body, on a connection that ends with its response. */
+  const get = (line: string, ...headers: string[]) => [head(line, ...headers, last)]
+  const cycle = (bytes: Buffer, ...headers: string[]) => [
+    head('POST /v1/cycles', `Content-Length: ${bytes.length}`, ...headers, last),
+    bytes,
+  ]
+  const image = (path: string, bytes: Buffer) => [
+    head(`PUT ${path}`, 'Content-Type: image/jpeg', `Content-Length: ${bytes.length}`, last),
+    bytes,
+  ]
+  const withKey = (key: string) => [
+    `GET /v1/weights HTTP/1.1\r\nHost: x\r\nAuthorization: ${key}\r\n${last}\r\n\r\n`,
+  ]
+  const spaces = (count: number): Buffer => Buffer.alloc(count, ' ')
+  const incompressible = (): Buffer => {
+    const packed = gzipSync(spaces(jsonBodyBytesMax), { level: 0 })
+    expect(packed.length).toBeGreaterThan(jsonBodyBytesMax)
+    return packed
+  }
+  const chunked = (): string => {
     const body = JSON.stringify(cycleBody(3))
-    const size = body.length.toString(16)
-    const received = await exchange(
-      head('POST /v1/cycles', 'Transfer-Encoding: chunked', last),
-      `${size};a="5"\r\n${body}\r\n0\r\nX-Sum: 1\r\n\r\n`,
-    )
-    expect(statusesOf(received)).toEqual([200])
+    return `${body.length.toString(16)};a="5"\r\n${body}\r\n0\r\nX-Sum: 1\r\n\r\n`
+  }
+
+  type Parts = () => readonly (string | Buffer)[]
+  /** With the code of the error record of the contract, and who refuses: nginx or the service. */
+  test.each<[string, Parts, number, [code: string, by: 'nginx' | 'service']?]>([
+    ['a request', () => get('GET /v1/weights'), 200],
+    ['HTTP/1.0', () => [`GET /v1/weights HTTP/1.0\r\nAuthorization: ${server.key}\r\n\r\n`], 200],
+    ['a target in absolute form', () => get('GET https://x/v1/weights'), 200],
+    ['a chunked body', () => [head('POST /v1/cycles', 'Transfer-Encoding: chunked', last), chunked()], 200],
+    ['a request without any header', () => ['GET /v1/health HTTP/1.1\r\n\r\n'], 400],
+    ['a request without Host', () => [`GET /v1/health HTTP/1.1\r\n${last}\r\n\r\n`], 400],
+    ['a key and a byte beyond ASCII', () => withKey(`${server.key}\xe9`), 401],
+    ['a byte beyond ASCII and a key', () => withKey(`\xff${server.key}`), 401],
+    ['a key and a character beyond ASCII', () => withKey(`${server.key}\xc3\xa9`), 401],
+    ['16 MiB', () => cycle(spaces(jsonBodyBytesMax)), 400, ['bad_request', 'service']],
+    ['longer gzip', () => cycle(incompressible(), 'Content-Encoding: gzip'), 400, ['bad_request', 'service']],
+    ['16 MiB and a byte', () => cycle(spaces(jsonBodyBytesMax + 1)), 413, ['too_large', 'service']],
+    ['a body longer than any gzip', () => cycle(spaces(gzipBodyBytesMax + 1)), 413],
+    ['32 MiB', () => image('/v1/images/g/1/01', spaces(2 ** 25)), 413, ['too_large', 'nginx']],
+    ['a NUL in a path', () => image('/v1/images/%00/1/01', spaces(2)), 400, ['bad_request', 'nginx']],
+    ['no head', () => ['NO HEAD\r\n\r\n'], 400, ['bad_request', 'nginx']],
+    ['a long header', () => get('GET /v1/health', `X: ${'x'.repeat(40_000)}`), 400, ['bad_request', 'nginx']],
+  ])('%s gets its status', async (_, parts, status, refusal) => {
+    const received = await exchange(...parts())
+    expect(statuses(received)).toEqual([status])
+    if (refusal === undefined) return
+    const [code, by] = refusal
+    expect(received).toMatch(/\r\nContent-Type: application\/json/i)
+    expect(received).toContain(`"code":"${code}"`)
+    expect(received.includes('"message":"nginx')).toBe(by === 'nginx')
   })
 
   test.each(['100-continue', '100-Continue', '100-CONTINUE'])(
@@ -90,17 +132,6 @@ describe.skipIf(nginxMissing)('nginx in front of the server', () => {
       socket.destroy()
     },
   )
-
-  test('HTTP/1.0 and absolute-form targets are accepted', async () => {
-    const old = `GET /v1/weights HTTP/1.0\r\nAuthorization: ${server.key}\r\n\r\n`
-    expect(statusesOf(await exchange(old))).toEqual([200])
-    expect(statusesOf(await exchange(head('GET https://x/v1/weights', last)))).toEqual([200])
-  })
-
-  test('a request without Host, or without any header, is 400', async () => {
-    expect(statusesOf(await exchange('GET /v1/health HTTP/1.1\r\n\r\n'))).toEqual([400])
-    expect(statusesOf(await exchange(`GET /v1/health HTTP/1.1\r\n${last}\r\n\r\n`))).toEqual([400])
-  })
 
   test('a client that reads a large response slowly gets it whole, and the server is done with it before', async () => {
     const posts = Array.from({ length: 4500 }, (_, n) => n + 1)
@@ -124,52 +155,10 @@ describe.skipIf(nginxMissing)('nginx in front of the server', () => {
     socket.write(head('POST /v1/cycles', `Content-Length: ${body.length}`, 'X-Slow: 1', last))
     for (const character of body.slice(0, 50)) socket.write(character)
     // Other requests pass meanwhile.
-    expect(statusesOf(await exchange(head('GET /v1/weights', last)))).toEqual([200])
+    expect(statuses(await exchange(head('GET /v1/weights', last)))).toEqual([200])
     socket.write(body.slice(50))
     expect(await response).toMatch(/^HTTP\/1\.1 200 /)
     socket.destroy()
-  })
-
-  test('a body of 16 MiB passes, as gzip that does not compress too; a larger one is 413', async () => {
-    const post = (bytes: Buffer, ...headers: string[]) =>
-      exchange(head('POST /v1/cycles', `Content-Length: ${bytes.length}`, ...headers, last), bytes)
-    const spaces = Buffer.alloc(jsonBodyBytesMax, ' ')
-    // The server reads them: 400 with an error record.
-    expect(await post(spaces)).toMatch(/^HTTP\/1\.1 400 [^]*"code":"bad_request"/)
-    const stored = gzipSync(spaces, { level: 0 })
-    expect(stored.length).toBeGreaterThan(jsonBodyBytesMax)
-    expect(await post(stored, 'Content-Encoding: gzip')).toMatch(/^HTTP\/1\.1 400 [^]*"code":"bad_request"/)
-    expect(await post(Buffer.alloc(jsonBodyBytesMax + 1, ' '))).toMatch(
-      /^HTTP\/1\.1 413 [^]*"code":"too_large"/,
-    )
-    expect(await post(Buffer.alloc(gzipBodyBytesMax + 1, ' '))).toMatch(/^HTTP\/1\.1 413 /)
-  })
-
-  test('what nginx refuses for good has an error record of the contract', async () => {
-    const image = (path: string): Promise<string> =>
-      exchange(head(`PUT ${path}`, 'Content-Type: image/jpeg', 'Content-Length: 2', last), 'ab')
-    const badRequest =
-      /^HTTP\/1\.1 400 [^]*Content-Type: application\/json[^]*"code":"bad_request","message":"nginx/
-    expect(await image('/v1/images/%00/1/01')).toMatch(badRequest)
-    expect(await exchange('NO HEAD\r\n\r\n')).toMatch(badRequest)
-    expect(await exchange(head('GET /v1/health', `X: ${'x'.repeat(40_000)}`, last))).toMatch(badRequest)
-    const large = head(
-      'PUT /v1/images/g/1/01',
-      'Content-Type: image/jpeg',
-      `Content-Length: ${2 ** 25}`,
-      last,
-    )
-    expect(await exchange(large, Buffer.alloc(2 ** 25))).toMatch(
-      /^HTTP\/1\.1 413 [^]*Content-Type: application\/json[^]*"code":"too_large","message":"nginx/,
-    )
-  })
-
-  test('a key with bytes outside visible ASCII around it is 401', async () => {
-    for (const key of [`${server.key}\xe9`, `\xff${server.key}`, `${server.key}\xc3\xa9`]) {
-      const request = `GET /v1/weights HTTP/1.1\r\nHost: x\r\nAuthorization: ${key}\r\n${last}\r\n\r\n`
-      expect(statusesOf(await exchange(request))).toEqual([401])
-    }
-    expect(statusesOf(await exchange(head('GET /v1/weights', last)))).toEqual([200])
   })
 
   test('connections of one address past the limit get 503, and others are served', async () => {
@@ -191,9 +180,9 @@ describe.skipIf(nginxMissing)('nginx in front of the server', () => {
 
   test('requests of one address past the rate get 429', async () => {
     const received = await exchange(head('GET /v1/health').repeat(300), head('GET /v1/health', last))
-    const statuses = statusesOf(received)
-    expect(statuses).toContain(200)
-    expect(statuses).toContain(429)
-    expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([])
+    const found = statuses(received)
+    expect(found).toContain(200)
+    expect(found).toContain(429)
+    expect(found.filter((status) => status !== 200 && status !== 429)).toEqual([])
   })
 })
