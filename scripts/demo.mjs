@@ -1,8 +1,8 @@
 // `understudy demo` for other scripts, which need the data of its day.
 import { spawn } from 'node:child_process'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort } from './free-port.mjs'
 
 const executable = fileURLToPath(new URL('../bin/understudy', import.meta.url))
 
@@ -34,14 +34,6 @@ export async function startDemo(directory, { signal } = {}) {
     demo.once('close', () => fail(new Error(output)))
   })
   return { address, dataDir: join(directory, 'data/demo', String(port)), stop }
-}
-
-/** A port of this machine on which nothing listens. */
-export async function freePort() {
-  const server = createServer()
-  const port = await listen(server, 0)
-  await new Promise((done) => server.close(done))
-  return port
 }
 
 /** Resolves to the port on which the server listens then. */

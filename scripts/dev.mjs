@@ -12,7 +12,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { clearInterval, setInterval } from 'node:timers'
 import { parseArgs } from 'node:util'
 import { createServer } from 'vite'
-import { freePort, listen, startDemo } from './demo.mjs'
+import { listen, startDemo } from './demo.mjs'
+import { freePort } from './free-port.mjs'
 import { pageConfig } from './page-config.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

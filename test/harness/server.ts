@@ -2,21 +2,20 @@
  * The real server as a process of its own: `bin/understudy serve` on a directory and a port. It starts, is called, logs, is measured,
  * and ends, by itself or by a kill. A test that asks for it sets the clock of the process.
  */
-import { randomInt } from 'node:crypto'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, closeSync, writeSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { freePort } from '../../scripts/free-port.mjs'
 import { buildOnce } from '../helpers/build-once.js'
 import { projectDir } from '../helpers/project.js'
 import { CalledServer } from './called-server.js'
 import type { LoopDelay } from './loop-delay.js'
 import { childrenOf, ended, resourcesOf, type Resources } from './proc.js'
 
-export { projectDir }
+export { freePort, projectDir }
 export const executable = join(projectDir, 'bin', 'understudy')
 
 const loopDelayMsMax = 10_000
@@ -236,18 +235,5 @@ export class ServerProcess extends CalledServer {
       SERVER_CLOCK_FILE: this.#clockFile,
       LOOP_DELAY_FILE: this.#loopDelayFile,
     }
-  }
-}
-
-export async function freePort(): Promise<number> {
-  for (;;) {
-    // Below the ports that the system gives to connections: one of these may be taken again at any time.
-    const port = randomInt(10_000, 32_768)
-    const isFree = await new Promise<boolean>((resolve) => {
-      const server = createServer()
-      server.on('error', () => resolve(false))
-      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-    })
-    if (isFree) return port
   }
 }

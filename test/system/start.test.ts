@@ -27,10 +27,12 @@ async function listening(port: number): Promise<Server> {
 describe('is prevented', () => {
   let other: Server
   let taken: number
+  let free: number
 
   beforeAll(async () => {
     other = await listening(0)
     taken = (other.address() as AddressInfo).port
+    free = await freePort()
   })
   afterAll(() => void other.close())
 
@@ -72,9 +74,9 @@ describe('is prevented', () => {
     [
       'one port for both',
       {
-        args: () => ['--port', '8181', '--admin-port', '8181'],
+        args: () => ['--port', String(free), '--admin-port', String(free)],
         status: 2,
-        stderr: () => 'understudy: port and adminPort must differ; both are 8181\n',
+        stderr: () => `understudy: port and adminPort must differ; both are ${free}\n`,
       },
     ],
     [
@@ -91,6 +93,8 @@ describe('is prevented', () => {
     const result = spawnSync(executable, ['serve', '--data-dir', dataDir, ...args()], {
       encoding: 'utf8',
       env: environment,
+      // A service that starts does not end.
+      timeout: 60_000,
     })
     const expected = stderr()
     const line = withoutWarnings(result.stderr)

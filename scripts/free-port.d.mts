@@ -1,0 +1,2 @@
+// The types of free-port.mjs, which the tests import.
+export function freePort(): Promise<number>
