@@ -22,10 +22,10 @@ export const rooms: readonly Room[] = [
   whole('cycle/intake'),
   whole('history/evaluation'),
   whole('admin'),
-  // The tests of the journal need PostgreSQL, and seconds for each mutant.
+  // The tests of the journal need PostgreSQL, and seconds for each mutant; the others start programs, or change the user.
   {
     name: 'store',
     files: ['src/store/*.ts', 'src/store/{lmdb,records}/**/*.ts'],
-    tests: ['src/store/store-*.test.ts', 'src/store/{lmdb,records}/**/!(flush-order).test.ts'],
+    tests: ['src/store/store-*.test.ts', 'src/store/{lmdb,records}/**/!(flush-order|lmdb-lock-file).test.ts'],
   },
 ]

@@ -10,9 +10,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { rooms, type Room } from './rooms.js'
 import { chooseFiles, scoreOf, type Mutant } from './scores.js'
 
-const rooms = ['contract', 'pool', 'records', 'client', 'cycle/intake', 'history/evaluation']
 /** Stryker ends with an error when no test imports the files that it mutates. */
 const typesAlone = ['src/contract/admin-api.ts', 'src/contract/history-api.ts']
 /** Of a run of changed files, which is stopped after its time: slow tests make some mutants slow. */
@@ -31,7 +31,7 @@ const { values, positionals } = parseArgs({
   options: { changed: { type: 'boolean' }, record: { type: 'boolean' } },
 })
 const allFiles = rooms
-  .flatMap((room) => globSync(`src/${room}/**/*.ts`))
+  .flatMap((room) => room.files.flatMap((pattern) => globSync(pattern)))
   .filter((file) => !file.endsWith('.test.ts') && !file.endsWith('/index.ts'))
   .filter((file) => !typesAlone.includes(file))
   // The document has tests of its own in test/openapi.test.ts.
@@ -45,7 +45,8 @@ const floors = JSON.parse(readFileSync(floorsFile, 'utf8')) as Record<string, nu
 
 const slow = values.record === true ? 'survived' : 'noticed'
 for (const room of rooms) {
-  const inRoom = (file: string): boolean => file.startsWith(`src/${room}/`)
+  const { name } = room
+  const inRoom = (file: string): boolean => file.startsWith(`src/${name}/`)
   const mutated = chosen.filter(inRoom)
   if (mutated.length === 0) continue
   const mutants = mutate(room, mutated)
@@ -59,13 +60,13 @@ for (const room of rooms) {
       } %`,
     )
   const score = scoreOf(mutants, slow)
-  const floor = floors[room] ?? 0
-  console.log(`src/${room}: ${score ?? '-'} % (floor of the whole folder: ${floor})`)
+  const floor = floors[name] ?? 0
+  console.log(`src/${name}: ${score ?? '-'} % (floor of the whole folder: ${floor})`)
   if (score === null || mutated.length < allFiles.filter(inRoom).length) continue
-  if (values.record === true) floors[room] = score
+  if (values.record === true) floors[name] = score
   else if (score < floor) {
     console.error(
-      `mutants: src/${room} fell from ${floor} to ${score} %: test what survived, or lower its floor`,
+      `mutants: src/${name} fell from ${floor} to ${score} %: test what survived, or lower its floor`,
     )
     process.exitCode = 1
   }
@@ -73,10 +74,16 @@ for (const room of rooms) {
 if (values.record === true) writeFileSync(floorsFile, `${JSON.stringify(floors, null, 2)}\n`)
 
 /** The mutants of the files. Stryker prints what survived. */
-function mutate(room: string, mutated: readonly string[]): Mutant[] {
+function mutate({ name, tests }: Room, mutated: readonly string[]): Mutant[] {
   const { status, error } = spawnSync('stryker', ['run', 'test/mutation/stryker.config.mjs'], {
     stdio: 'inherit',
-    env: { ...process.env, MUTATED_ROOM: room, MUTATED_FILES: mutated.join(','), MUTANT_REPORT: reportFile },
+    env: {
+      ...process.env,
+      MUTATED_ROOM: name,
+      MUTATED_FILES: mutated.join(','),
+      MUTANT_TESTS: JSON.stringify(tests),
+      MUTANT_REPORT: reportFile,
+    },
     ...(values.changed === true && { timeout: Math.max(1, startedAtMs + changedMsMax - Date.now()) }),
   })
   if (error !== undefined && 'code' in error && error.code === 'ETIMEDOUT') {

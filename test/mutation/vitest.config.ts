@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   plugins: [UnpluginTypia()],
   test: {
-    include: [`src/${process.env['MUTATED_ROOM'] ?? '*'}/**/*.test.ts`],
+    include: JSON.parse(process.env['MUTANT_TESTS'] ?? '[]') as string[],
     setupFiles: ['test/mutation/setup.ts'],
     testTimeout: 180_000,
   },
