@@ -1,5 +1,5 @@
 /**
- * Mutation tests of the pure folders of src: Stryker changes each expression, and a unit test of the same folder must fail.
+ * Mutation tests of the folders of rooms.ts: Stryker changes each expression, and a unit test of the same folder must fail.
  * `floors.json` has the least score of each folder: a run of a whole folder fails below it. A run of some files is a report.
  *
  *   npm run test:mutants                        all files (hours)
