@@ -100,7 +100,7 @@ describe('a failure', () => {
 
   test('of storage that has lost the last cycle is 503, and the pool stays as it was', async () => {
     await submit(first())
-    contents.cycles.removeSync(1)
+    contents.cycles.remove(1)
     await expect(submit(second())).rejects.toMatchObject({
       status: 503,
       message: 'storage refuses writes',

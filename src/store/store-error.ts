@@ -24,3 +24,11 @@ export class StoreError extends Error {
     this.code = code
   }
 }
+
+/** The storage refused a set of changes for what is in it, or for its size. Nothing of it is stored; others may be. */
+export class RefusedChanges extends StoreError {}
+
+/** An error of LMDB or of the operating system: those carry the number that C returned. */
+export function isNativeError(error: unknown): error is Error & { code: number } {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number'
+}

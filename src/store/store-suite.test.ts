@@ -374,8 +374,8 @@ describe('memory store with faults', () => {
   test('a write that fails changes nothing, and a later attempt succeeds', async () => {
     let failing = true
     const store = memoryStore({
-      beforeWrite: ({ isCycle }) => {
-        if (failing && isCycle) throw new StoreError('full', 'no room')
+      beforeWrite: (changes) => {
+        if (failing && changes.some(({ kind }) => kind === 'cycles')) throw new StoreError('full', 'no room')
       },
     })
     await expect(store.appendCycle(cycleSample(1))).rejects.toMatchObject({ code: 'full' })

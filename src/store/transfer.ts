@@ -7,17 +7,18 @@ import { hostname } from 'node:os'
 import { mebibyte, withRelease } from '../base/index.js'
 import { databasePath } from './lmdb/environment.js'
 import {
+  applyChanges,
   bytesOf,
   kinds,
   readViewState,
   removeViewState,
   writeViewState,
+  type Change,
   type Databases,
   type RecordStoreParts,
 } from './records/index.js'
 import { openLmdbParts, type LmdbStoreOptions } from './lmdb/open-lmdb-store.js'
 import { StoreError } from './store-error.js'
-import { applyChanges, type Change } from './journal/changes.js'
 import { originMark, type Lease } from './journal/journal.js'
 import { PostgresJournal } from './journal/postgres-journal.js'
 import { isEmpty } from './journal/view.js'

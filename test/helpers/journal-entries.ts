@@ -3,7 +3,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import type { Change } from '../../src/store/journal/changes.js'
+import type { Change } from '../../src/store/records/index.js'
 import { originMark, type EntryMark, type NewEntry } from '../../src/store/journal/journal.js'
 import { PostgresJournal } from '../../src/store/journal/postgres-journal.js'
 import { packRecord } from '../../src/store/records/envelope.js'

@@ -24,16 +24,22 @@ export function poisonBodies({ prototype }: Class<Body>): void {
 
 interface Scratch {
   take: (this: Scratch, bytes: number) => Uint8Array
+  end: (this: Scratch) => void
 }
 
-/** `Scratch` of src/store/records: a packed record, when the next one is packed. */
+/** `Scratch` of src/store/records: packed records, when their write has settled. */
 export function poisonScratch({ prototype }: Class<Scratch>): void {
-  const lent = new WeakMap<Scratch, Uint8Array>()
+  const lent = new WeakMap<Scratch, Uint8Array[]>()
+  const { end } = prototype
   prototype.take = function (bytes): Uint8Array {
-    lent.get(this)?.fill(0xff)
     const memory = new Uint8Array(bytes)
-    lent.set(this, memory)
+    lent.set(this, [...(lent.get(this) ?? []), memory])
     return memory
+  }
+  prototype.end = function (): void {
+    for (const memory of lent.get(this) ?? []) memory.fill(0xff)
+    lent.delete(this)
+    end.call(this)
   }
 }
 

@@ -4,7 +4,8 @@
  * standby has; promotions that lose them; jumps of the database's clock.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import { cyclesOf, type Change } from '../../src/store/journal/changes.js'
+import { cyclesOf } from '../../src/store/journal/packed-changes.js'
+import type { Change } from '../../src/store/records/index.js'
 import {
   originMark,
   leaseMs,
@@ -175,8 +176,10 @@ export class SimServers {
     return {
       environment: 'sim',
       id: 'sim',
-      append: ({ epoch, after, token, changes }) =>
-        this.#write(process, (state) => {
+      append: ({ epoch, after, token, changes: given }) => {
+        // As they are sent: a call that has failed may still be stored, and its caller uses the bytes again.
+        const changes = given.map((change) => ({ ...change, value: change.value?.slice() ?? null }))
+        return this.#write(process, (state) => {
           if (state.epoch !== epoch || state.head.number !== after) return { state, result: false }
           const cycles = cyclesOf(changes)
           if (cycles.some(({ cycleId }) => state.cycles.has(cycleId))) throw refusal()
@@ -193,7 +196,8 @@ export class SimServers {
             cycles: new Set([...state.cycles, ...cycles.map(({ cycleId }) => cycleId)]),
           }
           return { state: next, result: true }
-        }),
+        })
+      },
       renew: (epoch) =>
         this.#write<Lease | null>(process, (state) =>
           state.epoch === epoch

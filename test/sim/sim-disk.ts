@@ -65,7 +65,7 @@ export class SimDisk {
     if (newest === undefined || older < this.firstPosition - 1) return false
     const record = this.contents.pool.getBinary(newest)!
     record.set([record.at(-1)! ^ 1], record.length - 1)
-    this.contents.pool.putSync(newest, record)
+    this.contents.pool.put(newest, record)
     return true
   }
 

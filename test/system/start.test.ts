@@ -161,12 +161,12 @@ describe('is prevented', () => {
       await databases.root.close()
     }
     // Without its snapshot the pool is planned from the requests; without these too, it cannot be loaded.
-    await change(({ pool }) => pool.putSync(1, Uint8Array.of(1, 2, 3)))
+    await change(({ pool }) => pool.put(1, Uint8Array.of(1, 2, 3)))
     await server.start()
     await server.kill('SIGKILL')
     await change(({ pool, requests }) => {
-      for (const position of [...pool.getKeys({})]) pool.removeSync(position)
-      requests.removeSync(1)
+      for (const position of [...pool.getKeys({})]) pool.remove(position)
+      requests.remove(1)
     })
     await expect(server.start()).rejects.toThrow(`${way}the store has no request at position 1`)
   })

@@ -124,7 +124,7 @@ describe('an image', () => {
     await submit(cycle(0, [1], [1]))
     await put(1, 1, 51)
     await encodedCount(1)
-    for (const key of contents.embeddings.getKeys({})) contents.embeddings.removeSync(key)
+    for (const key of contents.embeddings.getKeys({})) contents.embeddings.remove(key)
     await put(1, 2, 102)
     await encodedCount(2)
     expect(comments(await submit(cycle(1, [], [1])))).toEqual({ 1: Math.fround(0.3) })

@@ -110,7 +110,7 @@ describe.runIf(canCrash)('a text that crashes its encoder each time', () => {
   test('does not prevent a restart of the service, nor the encoding of the others after it', async () => {
     await submit(cycle(0, { 1: '글', 2: '오늘', 3: '하나' }, [1, 2, 3]))
     await service.close()
-    for (const key of contents.embeddings.getKeys({})) contents.embeddings.removeSync(key)
+    for (const key of contents.embeddings.getKeys({})) contents.embeddings.remove(key)
     service = await open()
     expect(adoptCount).toBe(1)
     expect(contents.embeddings.size).toBe(2)

@@ -93,7 +93,7 @@ describe('of a pool that was saved twice', () => {
   })
 
   const damage = (position: Position): void =>
-    memory.contents.pool.putSync(
+    memory.contents.pool.put(
       position,
       Uint8Array.from(memory.contents.pool.getBinary(position) ?? [], (byte, i) => byte ^ Number(i === 99)),
     )
@@ -113,7 +113,7 @@ describe('of a pool that was saved twice', () => {
 
   test('the older replaces a damaged one', async () => {
     damage(3)
-    memory.contents.requests.removeSync(1)
+    memory.contents.requests.remove(1)
     await expectRestored()
     expect(warnings).toEqual([expect.stringContaining('saved pool is damaged')])
   })
@@ -123,13 +123,13 @@ describe('of a pool that was saved twice', () => {
     damage(3)
     await expectRestored()
     expect(warnings).toHaveLength(2)
-    for (const position of [1, 3]) memory.contents.pool.removeSync(position)
+    for (const position of [1, 3]) memory.contents.pool.remove(position)
     await expectRestored()
   })
 
   test('one that is newer than the newest cycle is not used', async () => {
     const later = await recorded([enter, cycleBody(1), cycleBody(2), cycleBody(3), cycleBody(4)], [5])
-    memory.contents.pool.putSync(5, later.contents.pool.getBinary(5)!)
+    memory.contents.pool.put(5, later.contents.pool.getBinary(5)!)
     expect(memory.store.savedPools()).toEqual([5, 3, 1])
     await expectRestored()
     expect(warnings).toEqual([expect.stringContaining('newer than the newest cycle')])
@@ -163,7 +163,7 @@ describe('of a pool that was saved twice', () => {
   })
 
   test('one of another cycle is not used', async () => {
-    memory.contents.pool.putSync(3, memory.contents.pool.getBinary(1)!)
+    memory.contents.pool.put(3, memory.contents.pool.getBinary(1)!)
     await expectRestored()
     expect(warnings).toEqual([expect.stringContaining('it is that of position 1')])
   })

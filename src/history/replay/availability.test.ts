@@ -115,11 +115,11 @@ test('another encoder gets all texts, and the images that were stored then', asy
 })
 
 test('a cycle whose record is missing cannot be replayed', async () => {
-  contents.cycleRecords.removeSync(1)
+  contents.cycleRecords.remove(1)
   await expect(replayed()).rejects.toThrow('the store has no record at position 1')
 })
 
 test('a record that does not match its cycle is an error', async () => {
-  contents.cycleRecords.putSync(1, Uint8Array.of(1, 2, 3))
+  contents.cycleRecords.put(1, Uint8Array.of(1, 2, 3))
   await expect(replayed()).rejects.toThrow()
 })

@@ -2,8 +2,8 @@
  * The journal of one environment: the operations that its processes need. PostgreSQL implements it
  * (postgres-journal.ts), and a simulation with faults.
  */
-import { StoreError } from '../store-error.js'
-import type { Change } from './changes.js'
+import type { Change } from '../records/index.js'
+import { RefusedChanges } from '../store-error.js'
 
 /** An entry by number and token. Number 0 is before the first entry. */
 export interface EntryMark {
@@ -35,7 +35,7 @@ export interface NewEntry {
 }
 
 /** The server refused a statement, by its contents or for lack of rights. Nothing of it is stored, or will be. */
-export class Refusal extends StoreError {
+export class Refusal extends RefusedChanges {
   /** Other writes will be refused too: rights or tables are missing, or a row has the number of the next entry. */
   readonly isOfAllWrites: boolean
 
@@ -75,7 +75,10 @@ export interface Journal {
   readonly environment: string
   /** Names the environment: another one of the same name, in another database, has another id. */
   readonly id: string
-  /** Commits an entry. False: another process has become the owner, or other entries follow `after`; nothing is stored. */
+  /**
+   * Commits an entry. False: another process has become the owner, or other entries follow `after`; nothing is stored. The bytes of
+   * the changes may be used again when the call has settled, also if it may still become stored.
+   */
   append(entry: NewEntry): Promise<boolean>
   /** Extends the lease; null when another process has become the owner. */
   renew(epoch: number): Promise<Lease | null>

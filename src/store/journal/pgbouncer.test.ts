@@ -8,7 +8,7 @@ import { cluster, connectionOptions, newEnvironment, postgresBin } from '../../.
 import { pgbouncerMissing, startPgBouncer } from '../../../test/helpers/pgbouncer.js'
 import { bytesOf } from '../../../test/helpers/store-samples.js'
 import { packPosition, packRecord } from '../records/index.js'
-import type { Change } from './changes.js'
+import type { Change } from '../records/index.js'
 import { JournalConnection } from './connection.js'
 import { originMark } from './journal.js'
 import { PostgresJournal } from './postgres-journal.js'

@@ -14,8 +14,7 @@ import {
   postgresBin,
 } from '../../../test/helpers/journals.js'
 import { bytesOf } from '../../../test/helpers/store-samples.js'
-import { packRecord, schemaVersion } from '../records/index.js'
-import type { Change } from './changes.js'
+import { packRecord, schemaVersion, type Change } from '../records/index.js'
 import { JournalConnection, UnknownOutcome } from './connection.js'
 import { leaseMs, Refusal } from './journal.js'
 import { PostgresJournal } from './postgres-journal.js'

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { assert } from '../../contract/index.js'
 import { schemaVersion } from '../records/index.js'
 import { StoreError } from '../store-error.js'
-import { changeOf, cyclesOf, packChanges, type RecordRow } from './changes.js'
+import { changeOf, cyclesOf, packChanges, type RecordRow } from './packed-changes.js'
 import { JournalConnection, UnknownOutcome, type Row } from './connection.js'
 import {
   originMark,

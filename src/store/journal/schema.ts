@@ -19,7 +19,7 @@ import {
   type LayoutRecord,
 } from '../records/index.js'
 import { StoreError } from '../store-error.js'
-import { keyFromBytes, keyToBytes } from './changes.js'
+import { keyFromBytes, keyToBytes } from './packed-changes.js'
 import type { JournalConnection, Row } from './connection.js'
 import { beginWriting } from './statements.js'
 

@@ -28,7 +28,7 @@ import { openLmdbParts } from '../lmdb/open-lmdb-store.js'
 import { kinds, lastPosition, type RecordDatabase } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import type { FollowedChanges } from '../store.js'
-import type { Change } from './changes.js'
+import type { Change } from '../records/index.js'
 import type { EntryMark, Journal } from './journal.js'
 import { View } from './view.js'
 

@@ -6,12 +6,14 @@ import { randomUUID } from 'node:crypto'
 import type { Log } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import {
+  applyChanges,
   bytesOf,
   imageNumbersOf,
   kinds,
   readImageIdentity,
   readViewState,
   writeViewState,
+  type Change,
   type Databases,
   type RecordDatabase,
   type RecordStoreParts,
@@ -19,13 +21,12 @@ import {
 } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import type { FollowedChanges, ImageKey } from '../store.js'
-import { applyChanges, type Change } from './changes.js'
 import { originMark, type EntryMark, type Journal } from './journal.js'
 
 export interface ViewParts {
   readonly journal: Journal
   /** Its databases, and how they are written. */
-  readonly view: Pick<RecordStoreParts, 'databases' | 'writes'>
+  readonly view: Pick<RecordStoreParts, 'databases' | 'writes' | 'isHealthy'>
   /** Shown with the lease: host and data directory. A copied view counts as a different process. */
   readonly name: string
   readonly log: Log
@@ -68,7 +69,7 @@ export class View {
   }
 
   get isHealthy(): boolean {
-    return this.#parts.view.writes.isHealthy
+    return this.#parts.view.isHealthy()
   }
 
   /** Reads the journal up to its head. Returns what has changed; null: nothing. */
@@ -125,7 +126,7 @@ export class View {
         const keys = [...database.getKeys({ limit: clearCount })]
         if (keys.length === 0) break
         await view.writes.write(keys.length, () => {
-          for (const key of keys) database.removeSync(key)
+          for (const key of keys) database.remove(key)
           writeViewState(view.databases, empty)
         })
       }

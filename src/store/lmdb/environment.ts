@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { firstLineOf, gibibyte, kibibyte } from '../../base/index.js'
 import {
   canUpgrade,
+  databaseNames,
   databaseTable,
   schemaKey,
   schemaProblem,
@@ -108,7 +109,7 @@ export function openEnvironment(path: string, mapBytesMax = mapBytesDefault): Ro
     mapSize: mapBytesMax,
     // A commit flushes before it becomes visible: no read shows what a power cut could take back (docs/contract.md).
     overlappingSync: false,
-    // Writer batches by itself. With lmdb-js's own batching, a commit that fails also rejects a promise that nobody
+    // WriteQueue batches by itself. With lmdb-js's own batching, a commit that fails also rejects a promise that nobody
     // can reach, and Node ends the process for it.
     eventTurnBatching: false,
   })
@@ -123,7 +124,7 @@ function prepareMeta(root: Root, path: string): Databases['meta'] {
   if (meta.doesExist(schemaKey)) return meta
   if (names.some((name) => name !== 'meta')) throw new StoreError('unusable', `${path} has no schema version`)
   root.transactionSync(() => {
-    meta.putSync(schemaKey, schemaRecord())
+    meta.put(schemaKey, schemaRecord())
   })
   return meta
 }
@@ -154,8 +155,7 @@ function wayBack(path: string): string {
  * is open for reading, a missing one is undefined.
  */
 export function openNamed(root: Root): Databases {
-  const names = Object.keys(databaseTable) as DatabaseName[]
-  return Object.fromEntries(names.map((name) => [name, openOne(root, name)])) as unknown as Databases
+  return Object.fromEntries(databaseNames.map((name) => [name, openOne(root, name)])) as unknown as Databases
 }
 
 function openOne<Name extends DatabaseName>(root: Root, name: Name): Databases[Name] {

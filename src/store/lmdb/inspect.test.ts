@@ -59,9 +59,9 @@ async function problems(): Promise<string[]> {
 }
 
 /** Changes the database without the store. */
-async function tamper(change: (databases: Databases) => void): Promise<void> {
+async function tamper(change: (databases: Databases) => unknown): Promise<void> {
   const databases = await openDatabases(dataDir, 1 << 30)
-  databases.root.transactionSync(() => change(databases))
+  databases.root.transactionSync(() => void change(databases))
   await databases.root.close()
 }
 
@@ -114,13 +114,13 @@ test('a flipped bit in any record is reported', async () => {
 })
 
 test('missing records and unexpected records are reported with their place', async () => {
-  await tamper((db) => void db.requests.removeSync(2))
+  await tamper((db) => void db.requests.remove(2))
   expect(await problems()).toEqual(['requests, position 2: the record is missing'])
   await tamper((db) => {
-    db.responses.putSync(9, db.responses.getBinary(1)!)
+    db.responses.put(9, db.responses.getBinary(1)!)
   })
   expect(await problems()).toContain('responses, position 9: there is no such cycle')
-  await tamper((db) => db.cycles.removeSync(3))
+  await tamper((db) => db.cycles.remove(3))
   expect(await problems()).toContain('cycles: the positions have a gap between 2 and 4')
 })
 
@@ -130,7 +130,7 @@ describe('a cycle is named', () => {
     name: 'responses' | 'cycleRecords' | 'cycles',
     from: number,
     to: number,
-  ): Promise<void> => tamper((db) => db[name].putSync(to, db[name].getBinary(from)!))
+  ): Promise<void> => tamper((db) => db[name].put(to, db[name].getBinary(from)!))
   const broken = (number: number): unknown =>
     expect.stringContaining(`cycle ${cycleIdAt(number)} (position ${number}): its hash does not follow`)
 
@@ -150,16 +150,16 @@ describe('a cycle is named', () => {
       const record = bytesOf(1)
       const recordSha256 = recordHash(db.cycles.getBinary(2)!, record)
       const hash = linkHash(hashBefore(db, 2), { ...entry, recordSha256 })
-      db.chain.putSync(2, packChainEntry({ ...entry, hash }))
-      db.cycleRecords.putSync(2, packBytes(record))
+      db.chain.put(2, packChainEntry({ ...entry, hash }))
+      db.cycleRecords.put(2, packBytes(record))
     })
     expect(await problems()).toEqual([broken(3)])
   })
 
   test('whose hashes are missing', async () => {
-    await tamper((db) => void db.chain.removeSync(3))
+    await tamper((db) => void db.chain.remove(3))
     expect(await problems()).toEqual([`cycle ${cycleIdAt(3)} (position 3): its hashes are missing`])
-    await tamper((db) => void db.chain.putSync(9, db.chain.getBinary(1)!))
+    await tamper((db) => void db.chain.put(9, db.chain.getBinary(1)!))
     expect(await problems()).toContain('chain, position 9: there is no such cycle')
   })
 
@@ -167,7 +167,7 @@ describe('a cycle is named', () => {
     await tamper((db) => {
       const record = db.chain.getBinary(2)!
       record[9] = record[9]! ^ 1
-      db.chain.putSync(2, record)
+      db.chain.put(2, record)
     })
     expect(await problems()).toEqual(['chain, position 2: the stored hashes of a cycle is damaged'])
   })
@@ -176,7 +176,7 @@ describe('a cycle is named', () => {
     await tamper((db) => {
       const record = db.responses.getBinary(4)!
       record[9] = record[9]! ^ 1
-      db.responses.putSync(4, record)
+      db.responses.put(4, record)
     })
     const store = await openLmdbStore({ dataDir })
     expect(await store.appendCycle(cycleSample(5))).toBe(5)
@@ -186,7 +186,7 @@ describe('a cycle is named', () => {
 
   test('after which another was removed', async () => {
     await tamper((db) => {
-      for (const database of [db.cycles, db.requests, db.responses, db.cycleRecords]) database.removeSync(2)
+      for (const database of [db.cycles, db.requests, db.responses, db.cycleRecords]) database.remove(2)
     })
     const reported = await problems()
     expect(reported).toContain('cycles: the positions have a gap between 1 and 3')
@@ -195,7 +195,7 @@ describe('a cycle is named', () => {
 
   test('whose predecessors were removed as if they had expired', async () => {
     await tamper((db) => {
-      for (const database of [db.cycles, db.requests, db.responses, db.cycleRecords]) database.removeSync(1)
+      for (const database of [db.cycles, db.requests, db.responses, db.cycleRecords]) database.remove(1)
     })
     expect(await problems()).toContain('cycles: the positions have a gap between 0 and 2')
   })
@@ -221,8 +221,8 @@ describe('what was removed or exchanged in an otherwise valid file is reported',
     const { hash } = readChainEntry(db.chain.getBinary(through)!)
     for (let position = 1; position <= through; position++)
       for (const database of [db.cycles, db.requests, db.responses, db.cycleRecords, db.chain])
-        database.removeSync(position)
-    db.chain.putSync(0, packBytes(Buffer.from(JSON.stringify({ position: through, hash }))))
+        database.remove(position)
+    db.chain.put(0, packBytes(Buffer.from(JSON.stringify({ position: through, hash }))))
   }
 
   test.each<[what: string, change: (db: Databases) => void, problem: string[]]>([
@@ -230,13 +230,13 @@ describe('what was removed or exchanged in an otherwise valid file is reported',
       'the numbers of weights that scored',
       (db) => {
         const { weights, ...others } = weightsSample('initial', 0.6)
-        db.weights.putSync(1, packWeights({ ...others, weights }))
+        db.weights.put(1, packWeights({ ...others, weights }))
       },
       ['weights initial: they are not those with which cycles were scored'],
     ],
     [
       'the identity of a model that scored',
-      (db) => db.modelVersions.putSync(nameHash('model-6'), packText('another')),
+      (db) => db.modelVersions.put(nameHash('model-6'), packText('another')),
       ['model version model-6: its identity is not that of the model that scored cycles'],
     ],
     [
@@ -251,7 +251,7 @@ describe('what was removed or exchanged in an otherwise valid file is reported',
       'the oldest requests and responses, as if they had expired',
       (db) => {
         for (const position of [1, 2])
-          for (const database of [db.requests, db.responses]) database.removeSync(position)
+          for (const database of [db.requests, db.responses]) database.remove(position)
       },
       ['chain: responses are missing up to position 2, and have expired up to position 0'],
     ],
@@ -260,14 +260,14 @@ describe('what was removed or exchanged in an otherwise valid file is reported',
       (db) => {
         const entry = readChainEntry(db.chain.getBinary(6)!)
         const expiries = [{ ended: 'responses', through: 1, hash: entry.hash } as const]
-        db.chain.putSync(6, packChainEntry({ ...entry, expiries }))
-        for (const database of [db.requests, db.responses]) database.removeSync(1)
+        db.chain.put(6, packChainEntry({ ...entry, expiries }))
+        for (const database of [db.requests, db.responses]) database.remove(1)
       },
       ['chain, position 6: the hash of an expiry does not follow from the one before'],
     ],
     [
       'the id of a position',
-      (db) => db.cycleIds.removeSync(Buffer.from(cycleIdAt(2))),
+      (db) => db.cycleIds.remove(Buffer.from(cycleIdAt(2))),
       [`cycle ids: position 2 (${cycleIdAt(2)}) cannot be found by its id`],
     ],
   ])('%s', async (_, change, expected) => {
@@ -286,10 +286,10 @@ describe('what was removed or exchanged in an otherwise valid file is reported',
     await store.expiry.removeCycles([{ position: 1, keepEntry: false }])
     await store.expiry.removeRecords([1])
     await store.close()
-    await tamper((db) => void db.cycleIds.removeSync(Buffer.from(cycleIdAt(1))))
+    await tamper((db) => void db.cycleIds.remove(Buffer.from(cycleIdAt(1))))
     expect(await problems()).toEqual(['cycle ids: position 1 (expired) cannot be found by its id'])
     await tamper((db) => {
-      for (const id of [cycleIdAt(1), cycleIdAt(0)]) db.cycleIds.putSync(Buffer.from(id), packPosition(1))
+      for (const id of [cycleIdAt(1), cycleIdAt(0)]) db.cycleIds.put(Buffer.from(id), packPosition(1))
     })
     expect(await problems()).toEqual([`cycle ids, ${cycleIdAt(1)}: position 1 has another id, too`])
   })
@@ -315,7 +315,7 @@ describe('what only a hash that was noted earlier shows', () => {
       const record = readBytes(db.cycleRecords.getBinary(position)!, 'record')
       const recordSha256 = recordHash(db.cycles.getBinary(position)!, record)
       const hash = linkHash(hashBefore(db, position), { ...entry, recordSha256 })
-      db.chain.putSync(position, packChainEntry({ ...entry, hash }))
+      db.chain.put(position, packChainEntry({ ...entry, hash }))
     }
   }
 
@@ -323,7 +323,7 @@ describe('what only a hash that was noted earlier shows', () => {
     [
       'a changed cycle, with all hashes computed again',
       (db) => {
-        db.cycleRecords.putSync(2, packBytes(bytesOf(1)))
+        db.cycleRecords.put(2, packBytes(bytesOf(1)))
         recompute(db, 2)
       },
     ],
@@ -331,18 +331,18 @@ describe('what only a hash that was noted earlier shows', () => {
       'removed newest cycles',
       (db) => {
         for (const database of [db.cycles, db.requests, db.responses, db.cycleRecords, db.chain])
-          database.removeSync(4)
-        db.cycleIds.removeSync(Buffer.from(cycleIdAt(4)))
+          database.remove(4)
+        db.cycleIds.remove(Buffer.from(cycleIdAt(4)))
       },
     ],
     [
       'changed weights, with all hashes computed again',
       (db) => {
-        db.weights.putSync(1, packWeights(weightsSample('initial', 0.6)))
+        db.weights.put(1, packWeights(weightsSample('initial', 0.6)))
         for (const { key } of [...db.cycles.getRange({})]) {
           const entry = readChainEntry(db.chain.getBinary(key)!)
           const scorer = scorerHashes(db, readCycle(db.cycles.getBinary(key)!))
-          db.chain.putSync(key, packChainEntry({ ...entry, ...scorer }))
+          db.chain.put(key, packChainEntry({ ...entry, ...scorer }))
         }
         recompute(db, 1)
       },
@@ -362,8 +362,8 @@ test('an image and the entry that finds it by its hash belong together', async (
     const [use] = [...db.imageUses.getKeys({})] as [Uint8Array]
     // The same image with other bytes.
     added = Uint8Array.from(use).fill(77, 0, 32)
-    db.imageUses.putSync(added, db.imageUses.getBinary(use)!)
-    db.imageUses.removeSync(Uint8Array.from(use))
+    db.imageUses.put(added, db.imageUses.getBinary(use)!)
+    db.imageUses.remove(Uint8Array.from(use))
   })
   const reported = await problems()
   expect(reported).toHaveLength(2)
@@ -384,7 +384,7 @@ test('the last of 250 images is read: damage to it is the only problem that is r
     const key = [...db.imageBytes.getKeys({})].at(-1) as Uint8Array
     const bytes = Uint8Array.from(db.imageBytes.getBinary(key)!)
     bytes[bytes.length - 1] = 0
-    db.imageBytes.putSync(key, bytes)
+    db.imageBytes.put(key, bytes)
     last = Buffer.from(key).toString('hex')
   })
   expect(await problems()).toEqual([`image bytes, ${last}: the stored image is damaged`])
@@ -405,11 +405,11 @@ test('a vector has at most 16,384 numbers', async () => {
 test('ids, images and outcomes under a wrong key are reported', async () => {
   await tamper((db) => {
     const [id] = db.cycleIds.getKeys({})
-    db.cycleIds.putSync(Buffer.from('20990101T0000'), db.cycleIds.getBinary(id as Uint8Array)!)
-    db.cycleIds.removeSync(id as Uint8Array)
-    for (const key of [...db.imageBytes.getKeys({})]) db.imageBytes.removeSync(key)
+    db.cycleIds.put(Buffer.from('20990101T0000'), db.cycleIds.getBinary(id as Uint8Array)!)
+    db.cycleIds.remove(id as Uint8Array)
+    for (const key of [...db.imageBytes.getKeys({})]) db.imageBytes.remove(key)
     const [row] = db.outcomes.getRange({})
-    db.outcomes.putSync(new Uint8Array(16), row!.value)
+    db.outcomes.put(new Uint8Array(16), row!.value)
   })
   expect(await problems()).toEqual([
     'cycle ids, 20990101T0000: position 1 holds 20260101T0001',

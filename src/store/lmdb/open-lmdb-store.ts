@@ -4,7 +4,17 @@
 import { rmSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { firstLineOf, flushDirectory, inBackground, kibibyte, withRelease } from '../../base/index.js'
-import { createRecordStore, isViewOfJournal, type RecordStoreParts } from '../records/index.js'
+import { assert } from '../../contract/index.js'
+import {
+  applyChanges,
+  createRecordStore,
+  isViewOfJournal,
+  WriteQueue,
+  type Change,
+  type DatabaseName,
+  type RecordStoreParts,
+} from '../records/index.js'
+import { LmdbCommit } from './commit.js'
 import {
   bytesInUse,
   databasePath,
@@ -19,7 +29,6 @@ import { checkDatabaseFile } from './file-check.js'
 import { checkRoom, lackOfRoom } from './files.js'
 import { prepareLockFile } from './lmdb-lock-file.js'
 import { keptFiles, removePartialUpgrade, upgradeDirectory, type UpgradeEvent } from './upgrade.js'
-import { Writer } from './writer.js'
 import { StoreError } from '../store-error.js'
 import type { Store } from '../store.js'
 
@@ -28,6 +37,8 @@ import type { Store } from '../store.js'
  * file, when the disk has no space for the first pages.
  */
 const newDatabaseBytes = 64 * kibibyte
+/** The longest key, in pages of `pageBytes`. */
+const keyBytesMax = 1978
 /** The interval of the check for readers whose process has ended, such as commands that were killed. */
 const readerCheckMs = 60_000
 
@@ -103,7 +114,6 @@ async function openUpgraded(dataDir: string, options: LmdbStoreOptions): Promise
   return opening()
 }
 
-/** One environment, one transaction per write. */
 function partsOf(
   databases: FileDatabases,
   options: LmdbStoreOptions & Required<Pick<LmdbStoreOptions, 'mapBytesMax' | 'lock'>>,
@@ -116,11 +126,14 @@ function partsOf(
     readerCheckMs,
   ).unref()
   const checks = [databasePath(dataDir), join(dataDir, directoryLockName)].map(fileCheck)
-  const writes = new Writer(
+  const commit = new LmdbCommit(
     {
-      transaction: (apply) => root.transaction(apply),
-      // Within a transaction, lmdb-js runs a child at once and returns what it returns; its types say Promise.
-      child: <T>(apply: () => T) => root.childTransaction(apply) as T,
+      databases,
+      // A batch is one transaction, in a thread of lmdb-js; if one of its changes fails, it is aborted (src/writer.cpp, Write).
+      transaction: (changes) => {
+        checkKeys(changes)
+        return root.batch(() => applyChanges(databases, changes))
+      },
       probe: () => {
         root.resetReadTxn()
         databases.cycles.doesExist(1)
@@ -131,9 +144,11 @@ function partsOf(
     },
     { bytesMax: mapBytesMax, onStopped },
   )
+  const writes = new WriteQueue(commit)
   return {
-    databases,
+    databases: writes.databases,
     writes: removingKept(writes, keptFiles(databasePath(dataDir))),
+    isHealthy: () => !commit.isStopped && writes.isHealthy,
     close: async () => {
       clearInterval(readerChecks)
       await writes.close()
@@ -157,9 +172,6 @@ function removingKept(writes: RecordStoreParts['writes'], kept: string[]): Recor
     get count() {
       return writes.count
     },
-    get isHealthy() {
-      return writes.isHealthy
-    },
   }
 }
 
@@ -179,4 +191,10 @@ function fileCheck(path: string): () => void {
     const event = current === null ? 'deleted' : 'replaced'
     throw new StoreError('failed', `${path} was ${event} while it was open; put it back and restart`)
   }
+}
+
+/** lmdb-js commits the changes before one whose key it does not take, so all keys are checked before the first. */
+function checkKeys(changes: readonly Change<DatabaseName>[]): void {
+  for (const { key } of changes)
+    assert(typeof key === 'number' || (key.length > 0 && key.length <= keyBytesMax), 'LMDB takes the key')
 }

@@ -62,7 +62,7 @@ describe('a snapshot', () => {
       await store.close()
       const databases = await openDatabases(dataDir, 1 << 30)
       const record = packRecord(0, [bytesOf(version, 0, 0, 0)])
-      databases.root.transactionSync(() => databases.meta.putSync(schemaKey, record))
+      databases.root.transactionSync(() => void databases.meta.put(schemaKey, record))
       await databases.root.close()
       await expect(openSnapshot(databasePath(dataDir))).rejects.toMatchObject({
         code: 'unusable',

@@ -71,8 +71,8 @@ function snapshotOf(root: Root, path: string): StoreSnapshot {
     writes: {
       write: () => Promise.reject(new StoreError('failed', 'the store is open for reading only')),
       count: 0,
-      isHealthy: true,
     },
+    isHealthy: () => true,
     close: () => {
       transaction.done()
       return root.close()
@@ -93,7 +93,7 @@ type Named = Record<keyof Databases, Readable | undefined>
 function frozenDatabase(
   database: Readable | undefined,
   transaction: Transaction,
-): Omit<RecordDatabase<unknown>, 'putSync' | 'removeSync'> {
+): Omit<RecordDatabase<unknown>, 'put' | 'remove'> {
   return {
     getBinary: (key) => database?.getBinary(key, { transaction }),
     doesExist: (key) => database?.getBinary(key, { transaction }) !== undefined,

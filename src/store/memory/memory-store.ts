@@ -3,15 +3,17 @@
  * maps; the records in them, and the rules by which they change, are those of the store on LMDB.
  */
 import {
+  applyChanges,
   createRecordStore,
-  databaseTable,
+  databaseNames,
   orderOf,
+  WriteQueue,
+  type Change,
   type DatabaseName,
   type KeyOf,
   type KeyRange,
   type RecordDatabase,
-  WriteQueue,
-  type Write,
+  type RecordStoreParts,
 } from '../records/index.js'
 import type { Store } from '../store.js'
 
@@ -19,34 +21,39 @@ import type { Store } from '../store.js'
 export type MemoryContents = { readonly [Name in DatabaseName]: MemoryDatabase<KeyOf<Name>> }
 
 export function createMemoryContents(): MemoryContents {
-  const names = Object.keys(databaseTable)
-  return Object.fromEntries(names.map((name) => [name, new MemoryDatabase()])) as unknown as MemoryContents
+  return Object.fromEntries(
+    databaseNames.map((name) => [name, new MemoryDatabase()]),
+  ) as unknown as MemoryContents
 }
 
 export function createMemoryStore(): Store {
-  const writes = new MemoryWrites()
-  return createRecordStore({ databases: createMemoryContents(), writes, close: () => writes.close() })
+  return createRecordStore(memoryParts(createMemoryContents()))
 }
 
-export class MemoryWrites extends WriteQueue {
-  constructor() {
+/** `beforeCommit`: what it throws, the writes reject with, and nothing is stored. */
+export function memoryParts(
+  contents: MemoryContents,
+  beforeCommit: (changes: readonly Change<DatabaseName>[]) => void | Promise<void> = () => undefined,
+): RecordStoreParts {
+  const writes = new WriteQueue({
+    databases: contents,
+    names: databaseNames,
     // One write at a time.
-    super(0)
-  }
-
-  protected override commit(batch: readonly Write[]): Promise<void> {
-    for (const write of batch) {
-      try {
-        this.resolve(write, write.apply())
-      } catch (error) {
-        write.reject(error)
-      }
-    }
-    return Promise.resolve()
+    batchBytesMax: 0,
+    commit: async (changes) => {
+      await beforeCommit(changes)
+      applyChanges(contents, changes)
+    },
+  })
+  return {
+    databases: writes.databases,
+    writes,
+    isHealthy: () => writes.isHealthy,
+    close: () => writes.close(),
   }
 }
 
-/** A database in memory. There is no rollback: the store throws before the first change of a write. */
+/** A database in memory. */
 export class MemoryDatabase<Key extends number | Uint8Array> implements RecordDatabase<Key> {
   readonly #rows = new Map<string, { readonly key: Key; readonly value: Uint8Array }>()
   /** The order of the rows, ascending; null after a change of them. */
@@ -64,7 +71,7 @@ export class MemoryDatabase<Key extends number | Uint8Array> implements RecordDa
     return this.#rows.has(orderOf(key))
   }
 
-  putSync(key: Key, record: Uint8Array): void {
+  put(key: Key, record: Uint8Array): void {
     const order = orderOf(key)
     if (!this.#rows.has(order)) {
       if (this.#order !== null && order > (this.#order.at(-1) ?? '')) this.#order.push(order)
@@ -74,7 +81,7 @@ export class MemoryDatabase<Key extends number | Uint8Array> implements RecordDa
     this.#rows.set(order, { key: copy, value: Uint8Array.from(record) })
   }
 
-  removeSync(key: Key): void {
+  remove(key: Key): void {
     if (this.#rows.delete(orderOf(key))) this.#order = null
   }
 

@@ -113,13 +113,13 @@ export function appendExpiry({ chain }: Pick<Databases, 'chain'>, last: Position
   assert(record !== undefined, 'each cycle has its hashes')
   const entry = readChainEntry(record)
   const hashed = { ...expiry, hash: expiryHash(endOf(entry), expiry) }
-  chain.putSync(last, packChainEntry({ ...entry, expiries: [...entry.expiries, hashed] }))
+  chain.put(last, packChainEntry({ ...entry, expiries: [...entry.expiries, hashed] }))
 }
 
 /** Within a transaction: the record of the oldest cycle expires. */
 export function moveChainStart({ chain }: Pick<Databases, 'chain'>, position: Position): void {
   const record = chain.getBinary(position)
   assert(record !== undefined, 'each cycle has its hashes')
-  chain.putSync(startKey, packChainStart({ position, hash: endOf(readChainEntry(record)) }))
-  chain.removeSync(position)
+  chain.put(startKey, packChainStart({ position, hash: endOf(readChainEntry(record)) }))
+  chain.remove(position)
 }

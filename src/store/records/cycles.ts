@@ -20,7 +20,7 @@ export const opaqueNames = {
 } as const
 
 export function cycleStore(db: Databases, access: RecordAccess): CycleStore {
-  const scratch = new Scratch()
+  const memory = new Scratch()
 
   async function appendCycle(cycle: CycleContents): Promise<Position> {
     const { cycleId } = cycle
@@ -29,26 +29,36 @@ export function cycleStore(db: Databases, access: RecordAccess): CycleStore {
     const { request, requestSha256, response, responseSha256, record } = cycle
     const labels = records.packCycle(cycle)
     const texts = cycle.texts ? packEmbeddings(cycle.texts.encoder, cycle.texts.entries) : []
-    const bytes = bytesOf([labels, request.bytes, response, record, ...texts.map((text) => text.record)])
     const recordSha256 = recordHash(labels, record)
-    const append = (): Position => {
-      if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is already stored`)
-      const free = cycle.position ?? lastPosition(db) + 1
-      if (!isNext(db, free))
-        throw new StoreError('failed', `cycle ${cycleId} was planned for ${free}, not the next position`)
-      assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
-      db.requests.putSync(free, records.packRequest(request, scratch))
-      const hashed = { requestSha256, responseSha256, ...scorerHashes(db, cycle) }
-      const hash = linkHash(hashBefore(db, free), { ...hashed, recordSha256 })
-      db.chain.putSync(free, records.packChainEntry({ ...hashed, hash, expiries: [] }))
-      db.cycles.putSync(free, labels)
-      db.responses.putSync(free, records.packBytes(response, scratch))
-      db.cycleRecords.putSync(free, records.packBytes(record, scratch))
-      for (const text of texts) db.embeddings.putSync(text.key, text.record)
-      db.cycleIds.putSync(idKey, records.packPosition(free))
-      return free
+    const scratch = memory.begin()
+    try {
+      const packed = {
+        request: records.packRequest(request, scratch),
+        response: records.packBytes(response, scratch),
+        record: records.packBytes(record, scratch),
+      }
+      const append = (): Position => {
+        if (db.cycleIds.doesExist(idKey)) throw new StoreError('exists', `cycle ${cycleId} is already stored`)
+        const free = cycle.position ?? lastPosition(db) + 1
+        if (!isNext(db, free))
+          throw new StoreError('failed', `cycle ${cycleId} was planned for ${free}, not the next position`)
+        assert(!db.responses.doesExist(free), 'a position without a cycle has no response')
+        const hashed = { requestSha256, responseSha256, ...scorerHashes(db, cycle) }
+        const hash = linkHash(hashBefore(db, free), { ...hashed, recordSha256 })
+        db.chain.put(free, records.packChainEntry({ ...hashed, hash, expiries: [] }))
+        db.cycles.put(free, labels)
+        db.requests.put(free, packed.request)
+        db.responses.put(free, packed.response)
+        db.cycleRecords.put(free, packed.record)
+        for (const text of texts) db.embeddings.put(text.key, text.record)
+        db.cycleIds.put(idKey, records.packPosition(free))
+        return free
+      }
+      const bytes = bytesOf([labels, ...Object.values(packed), ...texts.map((text) => text.record)])
+      return await access.writes.write(bytes, append, true)
+    } finally {
+      scratch?.end()
     }
-    return access.writes.write(bytes, append, true)
   }
 
   function readCycle(position: Position): StoredCycle | undefined {
@@ -127,8 +137,8 @@ export function cycleStore(db: Databases, access: RecordAccess): CycleStore {
       const record = records.packBytes(saved)
       await access.writes.write(record.byteLength, () => {
         assert(db.cycles.doesExist(position), 'a saved pool has its cycle')
-        for (const other of savedPools(db)) if (other !== kept) db.pool.removeSync(other)
-        db.pool.putSync(position, record)
+        for (const other of savedPools(db)) if (other !== kept) db.pool.remove(other)
+        db.pool.put(position, record)
       })
     },
     savedPools() {

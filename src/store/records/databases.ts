@@ -1,5 +1,6 @@
 /**
- * The databases of the store: their table, and the methods through which records are read and written. LMDB and memory implement the methods; a journal puts changes on top of them.
+ * The databases of the store: their table, and the methods through which records are read and written. LMDB and memory
+ * implement the methods; staged-databases.ts puts the changes of a write on top of them.
  *
  *   meta                text → record: `schema_version` (u32); `journal` in a view of a journal (view-state.ts)
  *   cycles              position → labels of a cycle
@@ -26,9 +27,9 @@ export interface RecordDatabase<Key> {
   /** A copy of a record. */
   getBinary(key: Key): Uint8Array | undefined
   doesExist(key: Key): boolean
-  /** Copies `record`. Within a transaction, as `removeSync`. */
-  putSync(key: Key, record: Uint8Array): unknown
-  removeSync(key: Key): unknown
+  /** Within a write, as `remove`. `record` must not change until the write is committed. */
+  put(key: Key, record: Uint8Array): unknown
+  remove(key: Key): unknown
   getKeys(range: KeyRange<Key>): Iterable<Key>
   /** Values are views: they are valid in the current turn of the event loop. */
   getRange(range: KeyRange<Key>): Iterable<{ readonly key: Key; readonly value: Uint8Array }>
@@ -73,7 +74,8 @@ export type Databases = { readonly [Name in DatabaseName]: RecordDatabase<KeyOf<
 
 /** A kind of record: a database of the store, which a journal has too. */
 export type Kind = Exclude<DatabaseName, 'meta'>
-export const kinds = (Object.keys(databaseTable) as DatabaseName[]).filter((name) => name !== 'meta')
+export const databaseNames = Object.keys(databaseTable) as DatabaseName[]
+export const kinds = databaseNames.filter((name) => name !== 'meta')
 
 /** A string that sorts like the key in LMDB. */
 export function orderOf(key: number | Uint8Array): string {

@@ -23,19 +23,40 @@ export interface RecordContents {
   readonly payload: Uint8Array
 }
 
-/** Memory for one record after the other. New memory of a megabyte costs page faults and garbage collections. */
+/**
+ * Memory for the records of one write, until it has settled; another write at the same time gets new memory. New memory of a
+ * megabyte costs page faults and garbage collections.
+ */
 export class Scratch {
-  #buffer = uninitializedBuffer(0)
+  readonly #buffers: ArrayBuffer[] = []
+  #count = 0
+  #isInUse = false
 
-  /** `bytes` with undefined contents, which the next call may change. */
+  /** Undefined while another write uses it. */
+  begin(): this | undefined {
+    if (this.#isInUse) return undefined
+    this.#isInUse = true
+    this.#count = 0
+    return this
+  }
+
+  /** The write has settled. */
+  end(): void {
+    this.#isInUse = false
+  }
+
+  /** `bytes` with undefined contents. */
   take(bytes: number): Uint8Array {
     if (bytes > scratchBytesMax) return new Uint8Array(uninitializedBuffer(bytes))
-    if (bytes > this.#buffer.byteLength) this.#buffer = uninitializedBuffer(bytes)
-    return new Uint8Array(this.#buffer, 0, bytes)
+    const index = this.#count++
+    let buffer = this.#buffers[index]
+    if (buffer === undefined || buffer.byteLength < bytes)
+      this.#buffers[index] = buffer = uninitializedBuffer(bytes)
+    return new Uint8Array(buffer, 0, bytes)
   }
 }
 
-/** A record that holds copies of the parts, one after the other: in new memory, or in `scratch` until its next record. */
+/** A record that holds copies of the parts, one after the other: in new memory, or in `scratch`. */
 export function packRecord(tag: number, parts: readonly Uint8Array[], scratch?: Scratch): Uint8Array {
   const bytes = parts.reduce((sum, part) => sum + part.byteLength, recordHeadBytes)
   const record = scratch?.take(bytes) ?? new Uint8Array(uninitializedBuffer(bytes))

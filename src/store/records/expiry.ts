@@ -51,7 +51,7 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
           assert(position <= covered, 'a saved pool contains each cycle that expires')
           assert(position === next++, 'cycles expire in the order of arrival')
           assert(position < last, 'the newest cycle never expires')
-          db.responses.removeSync(position)
+          db.responses.remove(position)
           if (!keepEntry) removeEntry(db, position, encoders)
         }
         if (cycles.length > 0) appendExpiry(db, last, { ended: 'responses', through: next - 1 })
@@ -68,9 +68,9 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
         for (const position of positions) {
           assert(position < first, 'the record of a cycle is not removed before its response')
           moveChainStart(db, position)
-          db.cycles.removeSync(position)
+          db.cycles.remove(position)
           // A pending post needs the place of its candidate in the request.
-          if (!db.requests.doesExist(position)) db.cycleRecords.removeSync(position)
+          if (!db.requests.doesExist(position)) db.cycleRecords.remove(position)
           removeShadowScores(db, position)
         }
         const through = positions.at(-1)
@@ -97,7 +97,7 @@ export function expiryRecords(db: Databases, access: RecordAccess): ExpiryRecord
           if (stored === undefined) continue
           const current = records.readStoredOutcome(stored)
           if (current.arrivedAtMs === arrivedAtMs && Buffer.compare(current.record, record) === 0)
-            db.outcomes.removeSync(key)
+            db.outcomes.remove(key)
         }
       }),
   }
@@ -114,11 +114,11 @@ function removeImage(
   if (record === undefined) return false
   const { sha256, arrivedAtMs: storedAtMs } = records.readImageIdentity(record)
   if (storedAtMs !== arrivedAtMs) return false
-  db.images.removeSync(imageKey)
-  db.imageBytes.removeSync(imageKey)
-  db.imageUses.removeSync(imageUseKeyOf(sha256, imageKey))
+  db.images.remove(imageKey)
+  db.imageBytes.remove(imageKey)
+  db.imageUses.remove(imageUseKeyOf(sha256, imageKey))
   if (!isUsed(db, sha256))
-    for (const encoder of encoders) db.embeddings.removeSync(Buffer.concat([encoder, sha256]))
+    for (const encoder of encoders) db.embeddings.remove(Buffer.concat([encoder, sha256]))
   return true
 }
 
@@ -130,8 +130,8 @@ function isUsed(db: Databases, sha256: Uint8Array): boolean {
 
 /** Removes what a pending post needs of the cycle with which it entered. */
 function removeEntry(db: Databases, position: Position, encoders: readonly Buffer[]): void {
-  db.requests.removeSync(position)
-  if (!db.cycles.doesExist(position)) db.cycleRecords.removeSync(position)
+  db.requests.remove(position)
+  if (!db.cycles.doesExist(position)) db.cycleRecords.remove(position)
   for (const encoder of encoders) {
     const start = Buffer.alloc(textKeyBytes)
     start.set(encoder)
@@ -140,13 +140,13 @@ function removeEntry(db: Databases, position: Position, encoders: readonly Buffe
     end.writeUInt32BE(position + 1, encoderKeyBytes)
     for (const key of [...db.embeddings.getKeys({ start, end })])
       // Vectors of images, under longer keys, are between them.
-      if (key.length === textKeyBytes) db.embeddings.removeSync(key)
+      if (key.length === textKeyBytes) db.embeddings.remove(key)
   }
 }
 
 function removeShadowScores(db: Databases, position: Position): void {
   const [start, end] = shadowKeyRange(position)
-  for (const key of [...db.shadowScores.getKeys({ start, end })]) db.shadowScores.removeSync(key)
+  for (const key of [...db.shadowScores.getKeys({ start, end })]) db.shadowScores.remove(key)
 }
 
 /** Encoders that have vectors. One read for each. */

@@ -36,12 +36,12 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
           const known = identityOf(stored, key.gallId)
           if (Buffer.compare(known.sha256, sha256) !== 0) return 'different'
           if (!isFresh(known, sha256, arrivedAtMs))
-            db.images.putSync(imageKey, records.packImageIdentity({ ...known, arrivedAtMs }))
+            db.images.put(imageKey, records.packImageIdentity({ ...known, arrivedAtMs }))
           return 'same'
         }
-        db.images.putSync(imageKey, identity)
-        db.imageBytes.putSync(imageKey, bytes)
-        db.imageUses.putSync(imageUseKeyOf(sha256, imageKey), records.packBytes(new Uint8Array()))
+        db.images.put(imageKey, identity)
+        db.imageBytes.put(imageKey, bytes)
+        db.imageUses.put(imageUseKeyOf(sha256, imageKey), records.packBytes(new Uint8Array()))
         return 'created'
       })
     },
@@ -58,7 +58,7 @@ export function imageRecords(db: Databases, access: RecordAccess): ImageRecords 
         // It may have been removed meanwhile.
         if (stored === undefined || Buffer.compare(identityOf(stored, key.gallId).sha256, hash) !== 0)
           return false
-        db.images.putSync(imageKey, record)
+        db.images.put(imageKey, record)
         return true
       })
     },

@@ -1,8 +1,10 @@
 /**
  * The record store: what is stored under which key, and the rules by which it changes, over databases that are
- * elsewhere. LMDB, memory and a journal implement `RecordStoreParts`, and get their `Store` from `createRecordStore`.
+ * elsewhere. LMDB, memory and a journal are the target of a `WriteQueue`, and get their `Store` from `createRecordStore`.
  */
+export { applyChanges, type Change } from './changes.js'
 export {
+  databaseNames,
   databaseTable,
   kinds,
   orderOf,
@@ -50,4 +52,4 @@ export {
   writeViewState,
   type ViewState,
 } from './view-state.js'
-export { WriteQueue, type Write } from './write-queue.js'
+export { WriteQueue, type CommitTarget } from './write-queue.js'

@@ -5,7 +5,8 @@ import type { Databases } from './databases.js'
 import { embeddingKeyOf, shadowKeyOf, shadowKeyRange, nameHash } from './keys.js'
 import { bytesOf, type RecordAccess } from './record-access.js'
 import * as records from './payloads.js'
-import type { Embedding, ModelRecords } from '../store.js'
+import { StoreError } from '../store-error.js'
+import type { Embedding, EnvironmentRole, ModelRecords } from '../store.js'
 
 export function packEmbeddings(
   encoder: string,
@@ -17,13 +18,47 @@ export function packEmbeddings(
   }))
 }
 
-export function modelRecords(db: Databases, access: RecordAccess): ModelRecords {
+export function modelRecords(
+  db: Databases,
+  access: RecordAccess,
+  environment: Pick<EnvironmentRole, 'mayWrite' | 'onFollowed'>,
+): ModelRecords {
+  /**
+   * A standby loads its model before it may write. What it claims is claimed in the journal when it becomes the owner, unless other
+   * files have the version there: then it does not become the owner.
+   */
+  const waiting = new Map<string, string>()
+  environment.onFollowed(async () => {
+    if (!environment.mayWrite) return
+    for (const [modelVersion, identity] of waiting) {
+      const claimed = await claim(modelVersion, identity)
+      if (claimed !== identity)
+        throw new StoreError('unusable', `the version ${modelVersion} has different files in the journal`)
+      waiting.delete(modelVersion)
+    }
+  })
+
+  function claim(modelVersion: string, identity: string): Promise<string> {
+    const key = nameHash(modelVersion)
+    const record = records.packText(identity)
+    return access.writes.write(record.byteLength, () => {
+      const known = db.modelVersions.getBinary(key)
+      if (known !== undefined) return readIdentity(known)
+      db.modelVersions.put(key, record)
+      return identity
+    })
+  }
+
+  function identityOf(modelVersion: string): string | undefined {
+    return access.read(db.modelVersions, nameHash(modelVersion), readIdentity)
+  }
+
   return {
     async putEmbeddings(encoder, entries) {
       const rows = packEmbeddings(encoder, entries)
       if (rows.length === 0) return
       await access.writes.write(bytesOf(rows.map(({ record }) => record)), () => {
-        for (const { key, record } of rows) db.embeddings.putSync(key, record)
+        for (const { key, record } of rows) db.embeddings.put(key, record)
       })
     },
     readEmbedding: (encoder, key) =>
@@ -31,7 +66,7 @@ export function modelRecords(db: Databases, access: RecordAccess): ModelRecords 
     async putShadowScores(position, modelVersion, scores) {
       const record = records.packShadowScores(modelVersion, scores)
       await access.writes.write(record.byteLength, () => {
-        db.shadowScores.putSync(shadowKeyOf(position, modelVersion), record)
+        db.shadowScores.put(shadowKeyOf(position, modelVersion), record)
       })
     },
     readShadowScores: (position, modelVersion) =>
@@ -44,16 +79,13 @@ export function modelRecords(db: Databases, access: RecordAccess): ModelRecords 
       )
     },
     async claimVersion(modelVersion, identity) {
-      const key = nameHash(modelVersion)
-      const record = records.packText(identity)
-      return access.writes.write(record.byteLength, () => {
-        const known = db.modelVersions.getBinary(key)
-        if (known !== undefined) return readIdentity(known)
-        db.modelVersions.putSync(key, record)
-        return identity
-      })
+      const known = identityOf(modelVersion)
+      if (known !== undefined) return known
+      if (environment.mayWrite) return claim(modelVersion, identity)
+      waiting.set(modelVersion, identity)
+      return identity
     },
-    readIdentity: (modelVersion) => access.read(db.modelVersions, nameHash(modelVersion), readIdentity),
+    readIdentity: identityOf,
   }
 }
 

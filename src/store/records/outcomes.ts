@@ -18,7 +18,7 @@ export function outcomeRecords(db: Databases, access: RecordAccess): OutcomeReco
         let created = 0
         for (const { key, record } of rows) {
           if (!db.outcomes.doesExist(key)) created++
-          db.outcomes.putSync(key, record)
+          db.outcomes.put(key, record)
         }
         return { created, updated: rows.length - created }
       })

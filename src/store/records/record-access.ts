@@ -8,13 +8,15 @@ import type { WriteQueue } from './write-queue.js'
 
 type Readable<Key> = Pick<RecordDatabase<Key>, 'getBinary'>
 
-/** How databases are written: `WriteQueue` documents the members. */
-export type Writes = Pick<WriteQueue, 'write' | 'count' | 'isHealthy'>
+/** How databases are written. */
+export type Writes = Pick<WriteQueue, 'write' | 'count'>
 
 /** Databases, wherever they are. */
 export interface RecordStoreParts {
   readonly databases: Databases
   readonly writes: Writes
+  /** `Store.healthy`. */
+  readonly isHealthy: () => boolean
   /** Waits for writes under way, then closes the databases. Called once. */
   readonly close: () => Promise<void>
 }

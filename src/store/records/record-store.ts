@@ -41,7 +41,7 @@ export function createRecordStore(parts: RecordStoreParts, environment = ownEnvi
     ...imageRecords(databases, access),
     ...weightsRecords(databases, access),
     ...outcomeRecords(databases, access),
-    models: modelRecords(databases, access),
+    models: modelRecords(databases, access, environment),
     expiry: expiryRecords(databases, access),
     get replication() {
       return environment.replication
@@ -54,7 +54,7 @@ export function createRecordStore(parts: RecordStoreParts, environment = ownEnvi
     },
     onFollowed: (listener) => environment.onFollowed(listener),
     get healthy() {
-      return writes.isHealthy
+      return parts.isHealthy()
     },
     get queuedWrites() {
       return writes.count

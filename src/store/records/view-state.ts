@@ -32,10 +32,10 @@ export function isViewOfJournal(databases: Pick<Databases, 'meta'>): boolean {
 
 /** Runs within a transaction. */
 export function writeViewState({ meta }: Pick<Databases, 'meta'>, state: ViewState): void {
-  meta.putSync(viewKey, packText(JSON.stringify(state)))
+  meta.put(viewKey, packText(JSON.stringify(state)))
 }
 
 /** Makes the databases an independent data directory. Runs within a transaction. */
 export function removeViewState({ meta }: Pick<Databases, 'meta'>): void {
-  meta.removeSync(viewKey)
+  meta.remove(viewKey)
 }

@@ -14,7 +14,7 @@ export function weightsRecords(db: Databases, access: RecordAccess): WeightsReco
         const next = weightsCount(db) + 1
         if (number !== next)
           throw new StoreError('failed', `the next weights have the number ${next}, not ${number}`)
-        db.weights.putSync(number, record)
+        db.weights.put(number, record)
       })
     },
     *listWeights() {

@@ -1,12 +1,32 @@
 /**
- * Group commit: the writes that wait when a commit ends form the next one, so that forty uploads cost one flush. LMDB, memory
- * and the journal each implement `commit`.
+ * Group commit: the writes that wait when a commit ends form the next one, so that forty uploads cost one flush. Each write of a
+ * commit is staged, then all their changes are committed together; a write that throws loses its own changes alone. LMDB, memory
+ * and the journal each commit in their way.
  */
-import { mebibyte, nextTurn } from '../../base/index.js'
+import { firstLineOf, mebibyte, nextTurn } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
-import { StoreError } from '../store-error.js'
+import { isNativeError, RefusedChanges, StoreError } from '../store-error.js'
+import type { Change } from './changes.js'
+import type { DatabaseName, Databases } from './databases.js'
+import { StagedDatabases } from './staged-databases.js'
 
-export interface Write {
+/** Where changes are stored. */
+export interface CommitTarget<Name extends DatabaseName> {
+  readonly databases: Databases
+  /** The databases that writes may change. */
+  readonly names: readonly Name[]
+  /** One commit takes writes of up to this many bytes together, or a single larger one. */
+  readonly batchBytesMax: number
+  /** Throws if nothing can be stored. */
+  checkMayWrite?(): void
+  /**
+   * Resolves when the changes, about `bytes`, are durable. Rejects with nothing stored; with `RefusedChanges`, writes of a batch are
+   * committed one by one.
+   */
+  commit(changes: readonly Change<Name>[], bytes: number): Promise<void>
+}
+
+interface Write {
   /** About how much it writes. */
   readonly bytes: number
   /** Whether its success shows that cycles can be stored. */
@@ -26,8 +46,9 @@ const gatherMsMax = 0.5
 /** Limit of the bytes in the queue; a write that would exceed it is refused, unless the queue is empty. */
 const waitingBytesMax = 256 * mebibyte
 
-export abstract class WriteQueue {
-  readonly #batchBytesMax: number
+export class WriteQueue<Name extends DatabaseName = DatabaseName> {
+  readonly #target: CommitTarget<Name>
+  readonly #staged: StagedDatabases<Name>
   #count = 0
   #waiting: Write[] = []
   #waitingBytes = 0
@@ -38,9 +59,14 @@ export abstract class WriteQueue {
   /** Size of the largest write that was refused since the last one of its size was stored; 0: none was refused. */
   #refusedBytes = 0
 
-  /** `batchBytesMax`: one commit takes writes of up to this many bytes together, or a single larger one. */
-  constructor(batchBytesMax: number) {
-    this.#batchBytesMax = batchBytesMax
+  constructor(target: CommitTarget<Name>) {
+    this.#target = target
+    this.#staged = new StagedDatabases(target.databases, target.names)
+  }
+
+  /** The databases of the target; within a write, with its changes. */
+  get databases(): Databases {
+    return this.#staged.databases
   }
 
   /** Writes that wait and that are being committed. */
@@ -57,8 +83,9 @@ export abstract class WriteQueue {
   }
 
   /**
-   * Runs `apply`, which is synchronous, in a transaction, and resolves with its result once that is durable. Rejects with
-   * what `apply` throws, or with a StoreError, and has then stored nothing. `bytes`: about how much it writes.
+   * Runs `apply`, which is synchronous, and resolves with its result once its changes are durable. Rejects with what `apply`
+   * throws, or with a StoreError, and has then stored nothing. `apply` may run again if other writes of the commit were refused.
+   * The bytes that it puts must not change until then. `bytes`: about how much it writes.
    */
   write<T>(bytes: number, apply: () => T, isCycle = false): Promise<T> {
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'the store is closed'))
@@ -85,15 +112,43 @@ export abstract class WriteQueue {
   }
 
   /** Settles each write of the batch, in order. Never rejects. */
-  protected abstract commit(batch: readonly Write[]): Promise<void>
+  async #commit(batch: readonly Write[]): Promise<void> {
+    let settles: (() => void)[]
+    try {
+      this.#target.checkMayWrite?.()
+      settles = batch.map((write) => this.#stage(write))
+      const changes = this.#staged.take()
+      const bytes = batch.reduce((sum, write) => sum + write.bytes, 0)
+      if (changes.length > 0) await this.#target.commit(changes, bytes)
+    } catch (error) {
+      // One write that is refused must not take the others with it.
+      if (error instanceof RefusedChanges && batch.length > 1)
+        for (const write of batch) await this.#commit([write])
+      // Also those that changed nothing: they may have seen changes of the others.
+      else for (const write of batch) this.#refuse(write, error)
+      return
+    }
+    for (const settle of settles) settle()
+  }
 
-  protected resolve(write: Write, value: unknown): void {
-    if (write.isCycle || write.bytes >= this.#refusedBytes) this.#refusedBytes = 0
-    write.resolve(value)
+  /** Returns what settles the write once its changes are committed. */
+  #stage(write: Write): () => void {
+    try {
+      const { value, hasChanged } = this.#staged.apply(write.apply)
+      return () => {
+        if (hasChanged && (write.isCycle || write.bytes >= this.#refusedBytes)) this.#refusedBytes = 0
+        write.resolve(value)
+      }
+    } catch (error) {
+      const reason = isNativeError(error)
+        ? new StoreError('failed', `the storage cannot be read: ${firstLineOf(error)}`, { cause: error })
+        : error
+      return () => write.reject(reason)
+    }
   }
 
   /** Rejects a write for a reason that is not its own: storage cannot take it. */
-  protected refuse(write: Write, reason: unknown): void {
+  #refuse(write: Write, reason: unknown): void {
     this.#refusedBytes = Math.max(this.#refusedBytes, write.bytes, 1)
     write.reject(reason)
   }
@@ -105,7 +160,7 @@ export abstract class WriteQueue {
       await this.#gather()
       const batch = this.#takeBatch()
       assert(batch.length > 0, 'a commit takes at least one write')
-      await this.commit(batch)
+      await this.#commit(batch)
       this.#count -= batch.length
       this.#writersCount = batch.length + this.#waiting.length
       for (const { bytes } of batch) this.#waitingBytes -= bytes
@@ -123,7 +178,7 @@ export abstract class WriteQueue {
 
   #isGathering(): boolean {
     return (
-      this.#batchBytesMax > 0 &&
+      this.#target.batchBytesMax > 0 &&
       !this.#isClosed &&
       this.#waiting.length < this.#writersCount &&
       !this.#waiting.some(({ isCycle }) => isCycle)
@@ -135,7 +190,7 @@ export abstract class WriteQueue {
     let bytes = 0
     for (const write of this.#waiting) {
       bytes += write.bytes
-      if (count > 0 && bytes > this.#batchBytesMax) break
+      if (count > 0 && bytes > this.#target.batchBytesMax) break
       count++
     }
     return this.#waiting.splice(0, count)

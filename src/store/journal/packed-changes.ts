@@ -1,26 +1,11 @@
 /**
- * Changes of records as the journal keeps them: by kind of record (a database of the store) and key; no value removes the
- * record. Packs many changes into one block of bytes, with columns that say where each piece is.
+ * Changes as parameters of a statement: one block of bytes, with columns that say where each piece is; and records of the
+ * journal as changes.
  */
 import { firstLineOf, viewOf } from '../../base/index.js'
-import {
-  databaseTable,
-  kinds,
-  openRecord,
-  readPosition,
-  type Databases,
-  type Kind,
-  type RecordDatabase,
-} from '../records/index.js'
+import { databaseTable, kinds, openRecord, readPosition, type Change, type Kind } from '../records/index.js'
 import { StoreError } from '../store-error.js'
 import type { Position } from '../store.js'
-
-export interface Change {
-  readonly kind: Kind
-  readonly key: number | Uint8Array
-  /** The record with its envelope; null removes it. */
-  readonly value: Uint8Array | null
-}
 
 const columnCount = 5
 
@@ -59,15 +44,6 @@ export function keyToBytes(key: number | Uint8Array): Uint8Array {
 
 export function keyFromBytes(encoding: 'uint32' | 'binary', bytes: Uint8Array): number | Uint8Array {
   return encoding === 'uint32' ? viewOf(bytes).getUint32(0) : bytes
-}
-
-/** Runs within a transaction. */
-export function applyChanges(databases: Databases, changes: readonly Change[]): void {
-  for (const { kind, key, value } of changes) {
-    const database: RecordDatabase<number | Uint8Array> = databases[kind]
-    if (value === null) database.removeSync(key)
-    else database.putSync(key, value)
-  }
 }
 
 export function cyclesOf(

@@ -1,11 +1,14 @@
-/** The write queue, over an environment that fails on demand where a real disk would. */
+/** Commits to LMDB, in an environment that fails on demand where a real disk would. */
 import { describe, expect, test } from 'vitest'
+import { createMemoryContents } from '../../../test/helpers/memory-store.js'
+import { bytesOf } from '../../../test/helpers/store-samples.js'
 import { mebibyte } from '../../base/index.js'
+import { WriteQueue } from '../records/index.js'
 import { StoreError } from '../store-error.js'
+import { commitChannel, LmdbCommit } from './commit.js'
 import { pageBytes } from './environment.js'
-import { commitChannel, Writer, type WriteEnvironment } from './writer.js'
 
-/** Transactions as LMDB has them, over a list of lines. `faults` may change between two writes. */
+/** Transactions as LMDB has them, which store lines as keys. `faults` may change between two writes. */
 function createEnvironment() {
   const faults = {
     commit: undefined as unknown,
@@ -16,51 +19,35 @@ function createEnvironment() {
   }
   const committed: string[] = []
   const stops: StoreError[] = []
-  let pending: string[] = []
   let commitCount = 0
-  const environment: WriteEnvironment = {
-    transaction: async (apply) => {
-      const result = apply()
-      await new Promise((resolve) => setImmediate(resolve))
-      const lines = pending
-      pending = []
-      if (faults.commit !== undefined) throw faults.commit as Error
-      committed.push(...lines)
-      commitCount++
-      return result
-    },
-    child: (apply) => {
-      const before = pending.length
-      try {
-        return apply()
-      } catch (error) {
-        pending.length = before
-        throw error
-      }
-    },
-    probe: () => {
-      if (faults.probe !== undefined) throw faults.probe as Error
-    },
-    bytesInUse: () => faults.bytesInUse,
-    checkFile: () => {
-      if (faults.file !== undefined) throw faults.file
-    },
-    lackOfRoom: () => Promise.resolve(faults.lackOfRoom),
-  }
-  const writer = new Writer(environment, {
-    bytesMax: 1e9,
-    onStopped: (reason) => void stops.push(reason),
-  })
-  const write = (line: string, bytes = 1, isCycle = false) =>
-    writer.write(
-      bytes,
-      () => {
-        pending.push(line)
-        return line
+  const commit = new LmdbCommit(
+    {
+      databases: createMemoryContents(),
+      transaction: async (changes) => {
+        await new Promise((resolve) => setImmediate(resolve))
+        if (faults.commit !== undefined) throw faults.commit as Error
+        committed.push(...changes.map(({ key }) => Buffer.from(key as Uint8Array).toString()))
+        commitCount++
       },
-      isCycle,
-    )
-  return { faults, committed, stops, writer, write, commitCount: () => commitCount }
+      probe: () => {
+        if (faults.probe !== undefined) throw faults.probe as Error
+      },
+      bytesInUse: () => faults.bytesInUse,
+      checkFile: () => {
+        if (faults.file !== undefined) throw faults.file
+      },
+      lackOfRoom: () => Promise.resolve(faults.lackOfRoom),
+    },
+    { bytesMax: 1e9, onStopped: (reason) => void stops.push(reason) },
+  )
+  const queue = new WriteQueue(commit)
+  const put = (line: string): string => {
+    queue.databases.outcomes.put(Buffer.from(line), bytesOf(1))
+    return line
+  }
+  const write = (line: string, bytes = 1, isCycle = false) => queue.write(bytes, () => put(line), isCycle)
+  const isHealthy = (): boolean => !commit.isStopped && queue.isHealthy
+  return { faults, committed, stops, queue, put, write, isHealthy, commitCount: () => commitCount }
 }
 
 function nativeError(message: string, code: number): Error {
@@ -115,9 +102,10 @@ describe('the write queue', () => {
   })
 
   test('a write that throws is rolled back alone', async () => {
-    const { write, writer, committed } = createEnvironment()
+    const { write, put, queue, committed } = createEnvironment()
     const before = write('a')
-    const failing = writer.write(1, () => {
+    const failing = queue.write(1, () => {
+      put('failing')
       throw new RangeError('mine')
     })
     const after = write('b')
@@ -195,6 +183,14 @@ describe('the write queue', () => {
     expect(committed).toEqual(['b'])
   })
 
+  test('of writes that do not fit together, those that fit are stored', async () => {
+    const { faults, write, committed } = createEnvironment()
+    faults.bytesInUse = 1e9 - 1000 * pageBytes
+    const results = await Promise.allSettled([write('a'), write('large', 20 * mebibyte), write('b')])
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(committed).toEqual(['a', 'b'])
+  })
+
   test('a write may fill the file up to its limit, together with what a transaction adds', async () => {
     const addedBytes = 256 * pageBytes
     for (const [bytes, status] of [
@@ -208,8 +204,8 @@ describe('the write queue', () => {
     }
   })
 
-  test('once a write is refused, the writer is healthy again after a cycle, or a write of that size', async () => {
-    const { faults, write, writer } = createEnvironment()
+  test('once a write is refused, the store is healthy again after a cycle, or a write of that size', async () => {
+    const { faults, write, isHealthy } = createEnvironment()
     const refuse = async (bytes: number): Promise<void> => {
       faults.commit = nativeError('No space left on device', 28)
       await expect(write('refused', bytes, true)).rejects.toMatchObject({ code: 'full' })
@@ -217,34 +213,35 @@ describe('the write queue', () => {
     }
     await refuse(1000)
     await write('small image', 999)
-    expect(writer.isHealthy).toBe(false)
+    expect(isHealthy()).toBe(false)
     await write('large image', 1000)
-    expect(writer.isHealthy).toBe(true)
+    expect(isHealthy()).toBe(true)
     await refuse(1000)
     await write('small cycle', 10, true)
-    expect(writer.isHealthy).toBe(true)
+    expect(isHealthy()).toBe(true)
   })
 
-  test('a cycle that throws in its transaction does not make the writer healthy', async () => {
-    const { faults, write, writer } = createEnvironment()
+  test('neither a cycle that throws nor a write that changes nothing makes the store healthy again', async () => {
+    const { faults, write, queue, isHealthy } = createEnvironment()
     faults.bytesInUse = 1e9
     await expect(write('a')).rejects.toMatchObject({ code: 'full' })
     faults.bytesInUse = 0
     const fail = (): never => {
       throw new StoreError('exists', 'mine')
     }
-    await expect(writer.write(1000, fail, true)).rejects.toMatchObject({ code: 'exists' })
-    expect(writer.isHealthy).toBe(false)
+    await expect(queue.write(1000, fail, true)).rejects.toMatchObject({ code: 'exists' })
+    await queue.write(1000, () => 'nothing changes')
+    expect(isHealthy()).toBe(false)
   })
 
-  test('when the file is missing from its path, the writer stops permanently and reports it once', async () => {
-    const { faults, write, writer, stops, committed } = createEnvironment()
+  test('when the file is missing from its path, writes stop permanently and reports it once', async () => {
+    const { faults, write, isHealthy, stops, committed } = createEnvironment()
     const reason = new StoreError('failed', 'the file was deleted')
     faults.file = reason
     await expect(write('a')).rejects.toBe(reason)
     faults.file = undefined
     await expect(write('b')).rejects.toBe(reason)
-    expect({ stops, committed, healthy: writer.isHealthy }).toEqual({
+    expect({ stops, committed, healthy: isHealthy() }).toEqual({
       stops: [reason],
       committed: [],
       healthy: false,
@@ -252,12 +249,12 @@ describe('the write queue', () => {
   })
 
   test('idle waits for everything in the queue', async () => {
-    const { writer, write, committed } = createEnvironment()
+    const { queue, write, committed } = createEnvironment()
     void write('a', 30e6)
     void write('b', 30e6)
-    await writer.idle()
+    await queue.idle()
     expect(committed).toEqual(['a', 'b'])
-    await writer.idle()
+    await queue.idle()
   })
 })
 
