@@ -106,7 +106,7 @@ const ko: typeof en = {
     '아직 저장된 cycle이 없습니다. 클라이언트가 cycle을 보내고 운영자가 글을 등록하면 모델과 운영자의 선택을 비교해 보여 줍니다.',
   reading: (cycles, span) => `서비스가 ${cycles}를 읽고 있습니다(${span} 경과).`,
   operators: '운영자의 선택',
-  savedOf: (total) => `건 등록(전체 ${total}건 중)`,
+  savedOf: (total) => `등록(전체 ${total}건 중)`,
   hidden: '숨김',
   deleted: '삭제',
   agedOut: '기한 경과',
@@ -118,7 +118,7 @@ const ko: typeof en = {
   hiddenOrDeleted: '숨김 또는 삭제',
   earlierMedian: '앞선 시간(중앙값)',
   inForce: '사용한 모델',
-  pairs: () => '개의 모델 / 가중치 조합',
+  pairs: () => '모델 / 가중치 조합',
   orders: '순위 방식별 비교',
   ordersText:
     '무작위 순서라면 글의 50%가 등록 글보다 아래에 놓입니다. 대기 목록에서 나간 글만 결과를 셉니다.',

@@ -120,7 +120,7 @@ describe.skipIf(browserMissing)('the page', () => {
     const { page, context, problems } = await visit(browser, admin)
     await open(page, 'models')
     const shadow = page.getByRole('region', { name: 'small-1' })
-    await shadow.getByText('shadow', { exact: true }).waitFor()
+    await shadow.locator('.badge', { hasText: 'shadow' }).waitFor()
     await shadow.getByText(hostile).first().waitFor()
     expect(await shadow.innerText()).toMatch(/Memory\s+[\d.]+ MiB/)
     expect(await shadow.innerText()).toContain('understudy models shadow --none ')
