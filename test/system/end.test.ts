@@ -164,5 +164,7 @@ test('SIGTERM during startup ends the server with 0', async () => {
 test('Ctrl-C ends the server with 0, even when it is pressed twice', async () => {
   const server = await started()
   process.kill(server.pid!, 'SIGINT')
+  // Signals that have not been handled are one.
+  await server.logged('"msg":"stopping"')
   expect(await server.kill('SIGINT')).toBe(0)
 })
