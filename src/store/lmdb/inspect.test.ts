@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
+  expiryHash,
   hashBefore,
   inspectRecords,
   linkHash,
@@ -215,16 +216,16 @@ describe('a cycle is named', () => {
   })
 })
 
-describe('what was removed or exchanged in an otherwise valid file is reported', () => {
-  /** Removes the cycles up to a position as an expiry does, without an entry in the chain. */
-  const cutOldest = (db: Databases, through: number): void => {
-    const { hash } = readChainEntry(db.chain.getBinary(through)!)
-    for (let position = 1; position <= through; position++)
-      for (const database of [db.cycles, db.requests, db.responses, db.cycleRecords, db.chain])
-        database.remove(position)
-    db.chain.put(0, packBytes(Buffer.from(JSON.stringify({ position: through, hash }))))
-  }
+/** Removes the cycles up to a position as an expiry does, without an entry in the chain. */
+const cutOldest = (db: Databases, through: number): void => {
+  const { hash } = readChainEntry(db.chain.getBinary(through)!)
+  for (let position = 1; position <= through; position++)
+    for (const database of [db.cycles, db.requests, db.responses, db.cycleRecords, db.chain])
+      database.remove(position)
+  db.chain.put(0, packBytes(Buffer.from(JSON.stringify({ position: through, hash }))))
+}
 
+describe('what was removed or exchanged in an otherwise valid file is reported', () => {
   test.each<[what: string, change: (db: Databases) => void, problem: string[]]>([
     [
       'the numbers of weights that scored',
@@ -353,6 +354,27 @@ describe('what only a hash that was noted earlier shows', () => {
     await tamper(change)
     expect(await problems()).toEqual([])
     expect(await hasHash(noted)).toBe(false)
+  })
+
+  test('not even that shows the oldest cycles removed with a new expiry at the end: the oldest cycle does', async () => {
+    const noted = await head()
+    await tamper((db) => {
+      cutOldest(db, 2)
+      const { hash, ...entry } = readChainEntry(db.chain.getBinary(4)!)
+      let before = hash
+      const expiries = (['responses', 'records'] as const).map((ended) => {
+        const expiry = { ended, through: 2 }
+        before = expiryHash(before, expiry)
+        return { ...expiry, hash: before }
+      })
+      db.chain.put(4, packChainEntry({ ...entry, hash, expiries }))
+    })
+    expect(await problems()).toEqual([])
+    expect(await hasHash(noted)).toBe(true)
+    const { store } = await openSnapshot(databasePath(dataDir))
+    const [oldest] = store.recordedCycles()
+    await store.close()
+    expect(oldest?.position).toBe(3)
   })
 })
 

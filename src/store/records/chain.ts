@@ -107,7 +107,7 @@ export function* chainLinks({ chain }: Pick<Databases, 'chain'>, start: Position
   }
 }
 
-/** Within a transaction: the expiry becomes the last link of the chain. `last`: position of the last cycle. */
+/** Within a write: the expiry becomes the last link of the chain. `last`: position of the last cycle. */
 export function appendExpiry({ chain }: Pick<Databases, 'chain'>, last: Position, expiry: Expiry): void {
   const record = chain.getBinary(last)
   assert(record !== undefined, 'each cycle has its hashes')
@@ -116,7 +116,7 @@ export function appendExpiry({ chain }: Pick<Databases, 'chain'>, last: Position
   chain.put(last, packChainEntry({ ...entry, expiries: [...entry.expiries, hashed] }))
 }
 
-/** Within a transaction: the record of the oldest cycle expires. */
+/** Within a write: the record of the oldest cycle expires. */
 export function moveChainStart({ chain }: Pick<Databases, 'chain'>, position: Position): void {
   const record = chain.getBinary(position)
   assert(record !== undefined, 'each cycle has its hashes')

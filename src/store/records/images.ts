@@ -1,7 +1,7 @@
 /**
  * Uploaded images in the databases. An image is two records, its identity and its bytes, so that its hash is read without
  * the bytes. Read `putImage` first. Like most writes of the store it packs immediately, so that the caller may reuse its bytes,
- * and decides inside the transaction.
+ * and decides when the write is staged.
  */
 import { hourMs } from '../../base/index.js'
 import { pageAfter, type Databases } from './databases.js'

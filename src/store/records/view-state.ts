@@ -30,12 +30,12 @@ export function isViewOfJournal(databases: Pick<Databases, 'meta'>): boolean {
   return databases.meta.doesExist(viewKey)
 }
 
-/** Runs within a transaction. */
+/** Runs within a write. */
 export function writeViewState({ meta }: Pick<Databases, 'meta'>, state: ViewState): void {
   meta.put(viewKey, packText(JSON.stringify(state)))
 }
 
-/** Makes the databases an independent data directory. Runs within a transaction. */
+/** Makes the databases an independent data directory. Runs within a write. */
 export function removeViewState({ meta }: Pick<Databases, 'meta'>): void {
   meta.remove(viewKey)
 }
