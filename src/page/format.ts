@@ -15,15 +15,15 @@ interface Formats {
   readonly monthDay: (time: Date) => string
 }
 
+/** Dates as ISO 8601 writes them, which Swedish dates are. */
+const isoFormat = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })
 const formats: Readonly<Record<Language, Formats>> = { en: english(), ko: korean() }
 
-/** Dates as ISO 8601 writes them, which Swedish dates are. */
 function english(): Formats {
-  const iso = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })
   return {
     number: numbersOf('en-US'),
-    day: (time) => iso.format(time),
-    monthDay: (time) => iso.format(time).slice('2026-'.length),
+    day: (time) => isoFormat.format(time),
+    monthDay: (time) => isoFormat.format(time).slice('2026-'.length),
   }
 }
 
@@ -66,6 +66,11 @@ export function clockSeconds(time: string | number): string {
 /** `2026-11-23`, `2026. 11. 23.` */
 export function day(time: string | number): string {
   return formats[language].day(new Date(time))
+}
+
+/** `2026-11-23`, in each language. */
+export function isoDay(time: string): string {
+  return isoFormat.format(new Date(time))
 }
 
 /** `11-23`, `11. 23.` */

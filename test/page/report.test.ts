@@ -315,16 +315,17 @@ describe.skipIf(browserMissing)('Report', () => {
     })
 
     test('a reader saves it from the page: the same as that of the command', async () => {
-      await show()
+      // Five minutes after midnight in Korea.
+      await show({ window: { ...reportFixture.window, to: '2026-03-03T15:05:00Z' } })
       const download = lane.page.waitForEvent('download')
       await lane.page.getByRole('button', { name: 'Save as a file' }).click()
       const saved = await download
-      expect(saved.suggestedFilename()).toBe('report-2026-03-03.html')
+      expect(saved.suggestedFilename()).toBe('report-2026-03-04.html')
       const text = await new Response(Readable.toWeb(await saved.createReadStream())).text()
       const captions = [/^Means with/, /^Differences/, /^700 placements/]
       const onPage = await Promise.all(captions.map((caption) => lane.rowsOf(caption)))
       await open(text)
-      expect(await lane.page.title()).toBe('Rehearsal 2026-03-02 00:05 to 2026-03-03 23:55 KST')
+      expect(await lane.page.title()).toBe('Rehearsal 2026-03-02 00:05 to 2026-03-04 00:05 KST')
       expect(await Promise.all(captions.map((caption) => lane.rowsOf(caption)))).toEqual(onPage)
       const background = 'getComputedStyle(document.querySelector(".panel")).borderTopStyle'
       expect(await lane.page.evaluate(background)).toBe('solid')

@@ -71,7 +71,13 @@ describe.skipIf(browserMissing)('the page', () => {
         expect(await page.locator('.post-text').innerText()).toBe(hostile)
         await page.getByRole('table', { name: /Inputs/ }).waitFor()
       }
-      if (place === 'report') await page.getByRole('table', { name: /Means/ }).waitFor()
+      if (place === 'report') {
+        await page.getByRole('table', { name: /Means/ }).waitFor()
+        // Under the Content-Security-Policy of the service.
+        const download = page.waitForEvent('download')
+        await page.getByRole('button', { name: 'Save as a file' }).click()
+        expect((await download).suggestedFilename()).toBe('report-2024-03-01.html')
+      }
       if (place === 'cycles') {
         await page.locator('.row-link').first().click()
         await page.getByText(`${hostileGallery}/99`).first().waitFor()

@@ -1,7 +1,7 @@
 /** Report: how the model ranks what the operators pick, compared with other versions and simple orders. */
 import { useState } from 'preact/hooks'
 import type { Report as ReportData } from '../../contract/index.js'
-import { counted, duration } from '../format.js'
+import { counted, duration, isoDay } from '../format.js'
 import { language, t } from '../messages/index.js'
 import type { StoredPage } from '../service/api.js'
 import { serverNowMs, useNowMs } from '../service/clock.js'
@@ -12,17 +12,18 @@ import { ReportFigures, windowText } from './report-figures.js'
 
 export function Report() {
   const { data, error } = useQuery<ReportData>('/api/report', { refreshOn: ['cycle'] })
+  const to = data === null ? null : data.window.to
   return (
     <div class="view">
       <div class="list-head">
         <h1>{t.frame.report}</h1>
         {data !== null && <p class="muted list-note">{windowText(data)}</p>}
-        {data !== null && data.window.cycles > 0 && (
+        {data !== null && to !== null && data.window.cycles > 0 && (
           <button
             class="button"
             type="button"
             onClick={() => {
-              save(data).catch(reportError)
+              save(data, to).catch(reportError)
             }}
           >
             <Icon name="download" /> {t.parts.save}
@@ -36,11 +37,11 @@ export function Report() {
 }
 
 /** The document of `understudy report --html`, made here. */
-async function save(report: ReportData): Promise<void> {
+async function save(report: ReportData, to: string): Promise<void> {
   const { reportDocument } = await import('../report-document.js')
   const link = document.createElement('a')
   link.href = URL.createObjectURL(new Blob([reportDocument(report, language)], { type: 'text/html' }))
-  link.download = `report-${report.window.to?.slice(0, 'YYYY-MM-DD'.length) ?? ''}.html`
+  link.download = `report-${isoDay(to)}.html`
   link.click()
   URL.revokeObjectURL(link.href)
 }
