@@ -348,3 +348,14 @@ test('bodies past the memory limit get 503 with Retry-After, until others are re
     expect.objectContaining({ code: 'server_error', problem: 'too many bytes of bodies are held' }),
   )
 })
+
+test('where no more bytes fit, large responses get 503, and small ones such as health are sent', async () => {
+  const server = await listening()
+  const posts = Array.from({ length: 500 }, (_, post) => post + 1)
+  const body = cycleBody(0, { engagement: posts.map((post) => reading('g', post, cycleMs(0))) })
+  expect((await server.postCycle(body)).status).toBe(200)
+  server.bodies.bytesMax = 0
+  const statusOf = async (path: string): Promise<number> => (await server.call({ path })).status
+  const paths = ['/v1/health', '/v1/weights', '/v1/scores/20000101T0000', `/v1/scores/${body.cycle_id}`]
+  expect(await Promise.all(paths.map(statusOf))).toEqual([200, 200, 404, 503])
+})

@@ -87,7 +87,7 @@ const get = (path: string, key = authorization): FakeCall => ({
   headers: { authorization: key },
 })
 
-/** A body of this size needs a slot before it is decoded. */
+/** A body of this size is refused before it is decoded if too many cycles wait. */
 const padding = ' '.repeat(300_000)
 const cycle = (index: number): Uint8Array =>
   Buffer.from(

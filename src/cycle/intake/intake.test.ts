@@ -40,7 +40,7 @@ describe('the queue', () => {
   })
 
   test('that is full still responds to repeats of stored cycles, and of cycles in progress', async () => {
-    // Large enough to need a slot before they are decoded.
+    // Large enough to be refused before they are decoded.
     const large = (json: CycleRequest, indent = 0): Buffer =>
       Buffer.from(JSON.stringify(json, null, indent) + ' '.repeat(70_000))
     const response = await submitBytes(large(first()))
@@ -71,7 +71,7 @@ describe('the queue', () => {
     expect(() => service.intake.admit(start(body(6)), 1e6)).not.toThrow()
   })
 
-  test('uses one slot for equal bodies, wherever their id is, and none for stored cycles', async () => {
+  test('has one place for equal bodies, wherever their id is, and none for stored cycles', async () => {
     let open = (): void => undefined
     model.blockedBy = new Promise<void>((resolve) => (open = resolve))
     const hidden = (i: number): Buffer => {
