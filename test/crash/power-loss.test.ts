@@ -3,6 +3,7 @@
  * it at many points of the record. Each must open, hold everything that was acknowledged before that point, and take a
  * write. `POWER_POINTS` points (`npm run test:crash`), `CRASH_SEED` for another load and other points.
  */
+import { hash } from 'node:crypto'
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -179,6 +180,7 @@ function readWhole(store: Store): void {
   for (const key of store.imageKeys()) store.findImage(key)
 }
 
+const probeResponse = new Uint8Array(200_000).fill(2)
 const probe: CycleContents = {
   cycleId: '20300101T0000',
   cycleAtMs: 1_893_423_600_000,
@@ -189,6 +191,6 @@ const probe: CycleContents = {
   texts: null,
   request: { encoding: 'identity', bytes: new Uint8Array(100_000).fill(1), bodyBytes: 100_000 },
   requestSha256: '0'.repeat(64),
-  responseSha256: '0'.repeat(64),
-  response: new Uint8Array(200_000).fill(2),
+  responseSha256: hash('sha256', probeResponse),
+  response: probeResponse,
 }

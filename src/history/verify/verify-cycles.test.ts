@@ -70,7 +70,8 @@ async function storeOf(
 ): Promise<Store> {
   const store = createMemoryStore()
   for (const [index, entry] of weights.entries()) await store.appendWeights(index + 1, entry)
-  for (const record of records) await store.appendCycle(record)
+  for (const record of records)
+    await store.appendCycle({ ...record, responseSha256: hash('sha256', record.response) })
   await store.savePool(records.length, saved)
   return store
 }

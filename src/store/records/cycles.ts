@@ -34,7 +34,7 @@ export function cycleStore(db: Databases, access: RecordAccess): CycleStore {
     try {
       const packed = {
         request: records.packRequest(request, scratch),
-        response: records.packBytes(response, scratch),
+        response: records.packResponse(response, responseSha256, scratch),
         record: records.packBytes(record, scratch),
       }
       const append = (): Position => {

@@ -2,7 +2,6 @@
  * Reads every record of a snapshot: is it valid by itself, and do the records that belong together agree? What
  * the cycles mean is not checked.
  */
-import { hash } from 'node:crypto'
 import { firstLineOf } from '../../base/index.js'
 import type { CycleHeader, Expiry } from '../store.js'
 import { chainStart, endOf, expiryHash, linkHash, recordHash, scorerHashes } from './chain.js'
@@ -124,10 +123,7 @@ function inspectHash(
   if (record === undefined || before === null) return true
   try {
     const recordSha256 = recordHash(labels, records.readBytes(record, opaqueNames.cycleRecords))
-    const responseSha256 =
-      response === undefined
-        ? entry.responseSha256
-        : hash('sha256', records.readBytes(response, opaqueNames.responses))
+    const responseSha256 = response === undefined ? entry.responseSha256 : records.readResponseHash(response)
     return linkHash(before, { ...entry, responseSha256, recordSha256 }) === entry.hash
   } catch {
     return true

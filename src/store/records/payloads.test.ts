@@ -2,12 +2,13 @@
  * Bytes on disk. The hexadecimal texts are records of released layouts, which must stay readable. To change a layout,
  * raise its version and add a text; do not change existing ones.
  */
+import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { viewOf } from '../../base/index.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cycleIdKey, imageKeyOf, imageNumbersOf, nameHash } from './keys.js'
-import { openRecord, packRecord } from './envelope.js'
+import { openRecord, packHashedRecord, packRecord } from './envelope.js'
 import * as records from './payloads.js'
 import { bytesOf, cycleSample, imageSample, weightsSample } from '../../../test/helpers/store-samples.js'
 
@@ -27,6 +28,9 @@ const arrivedAtMs = 1_767_200_123_000
 const identity = { sha256, uploadedBytes, width, height, arrivedAtMs, gallId: '야구\ud800' }
 const outcome = { placementId: 'p-\ud800', record: bytesOf(123, 125), arrivedAtMs }
 const weights = weightsSample('v1', 0.1)
+
+const response = bytesOf(123, 125)
+const responseSha256 = hash('sha256', response)
 
 const golden = {
   cycle: joined(
@@ -51,7 +55,8 @@ const golden = {
   ),
   position: '010000006d8748c670110100',
   request: '01020000334511e90000000100000000010203',
-  response: '01000000badfe1987b7d',
+  bytes: '01000000badfe1987b7d',
+  response: '010001008eaaf5ad44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a7b7d',
   image: joined(
     '010000001cca9fa8fbff4f00ffff0000060000007b5555690505050505050505050505050505050505050505',
     '05050505050505050505050522ec95bceab5ac5c756438303022',
@@ -82,9 +87,14 @@ describe('the bytes of records of version 1 do not change', () => {
   test('position', () => checkGolden('position', records.packPosition(70_000), records.readPosition, 70_000))
   test('request', () =>
     checkGolden('request', records.packRequest(request), records.readStoredRequest, request))
+  test('bytes', () => {
+    const read = (bytes: Uint8Array) => records.readBytes(bytes, 'image')
+    checkGolden('bytes', records.packBytes(bytesOf(123, 125)), read, bytesOf(123, 125))
+  })
   test('response', () => {
     const read = (bytes: Uint8Array) => records.readBytes(bytes, 'response')
-    checkGolden('response', records.packBytes(bytesOf(123, 125)), read, bytesOf(123, 125))
+    checkGolden('response', records.packResponse(response, responseSha256), read, response)
+    expect(records.readResponseHash(records.packResponse(response, responseSha256))).toBe(responseSha256)
   })
   test('image', () => {
     const written = records.packImageIdentity(identity)
@@ -109,10 +119,12 @@ describe('a record', () => {
   })
 
   test('returns its tag and payload, and refuses every flipped bit and every truncation', () => {
+    const form = fc.record({ payload: fc.uint8Array(), tag: fc.nat(255), isHashed: fc.boolean() })
     fc.assert(
-      fc.property(fc.uint8Array(), fc.nat(255), fc.nat(), fc.nat(7), (payload, tag, position, bit) => {
-        const record = packRecord(tag, [payload])
-        expect(openRecord(record, 'thing')).toEqual({ tag, payload })
+      fc.property(form, fc.nat(), fc.nat(7), ({ payload, tag, isHashed }, position, bit) => {
+        const sha256 = isHashed ? hash('sha256', payload) : null
+        const record = sha256 === null ? packRecord(tag, [payload]) : packHashedRecord(tag, payload, sha256)
+        expect(openRecord(record, 'thing')).toEqual({ tag, payload, sha256 })
         const index = position % record.length
         expect(() => openRecord(record.slice(0, index), 'thing')).toThrow('the stored thing is damaged')
         record[index] = record[index]! ^ (1 << bit)
@@ -124,6 +136,11 @@ describe('a record', () => {
   test('of a request in an unknown encoding is refused', () => {
     expect(() => records.readStoredRequest(packRecord(9, [new Uint8Array(8)]))).toThrow('unknown encoding 9')
   })
+})
+
+test('a response whose hash is not that of its bytes is damaged', () => {
+  const record = records.packResponse(response, hash('sha256', bytesOf(1)))
+  expect(() => records.readResponseHash(record)).toThrow('the stored response is damaged')
 })
 
 describe('keys', () => {

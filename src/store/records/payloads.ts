@@ -21,10 +21,11 @@
  *
  * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
  */
+import { hash } from 'node:crypto'
 import { viewOf } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import type { WeightsSetting } from '../../pool/index.js'
-import { openRecord, packRecord, type Scratch } from './envelope.js'
+import { openRecord, packHashedRecord, packRecord, type Scratch } from './envelope.js'
 import { StoreError } from '../store-error.js'
 import type {
   ChainStart,
@@ -124,7 +125,18 @@ export function readStoredRequest(record: Uint8Array): StoredRequest {
   return { encoding, bytes: payload.subarray(requestHeadBytes), bodyBytes }
 }
 
-/** A response, the record of a cycle or an image: bytes that the store does not look into. `scratch`: see `packRecord`. */
+/** `sha256`: of the response, as hex digits. `scratch`: see `packRecord`. */
+export function packResponse(response: Uint8Array, sha256: string, scratch?: Scratch): Uint8Array {
+  return packHashedRecord(0, response, sha256, scratch)
+}
+
+/** SHA-256 of a response, as hex digits. */
+export function readResponseHash(record: Uint8Array): string {
+  const { payload, sha256 } = openRecord(record, 'response')
+  return sha256 ?? hash('sha256', payload)
+}
+
+/** The record of a cycle or an image: bytes that the store does not look into. `scratch`: see `packRecord`. */
 export function packBytes(bytes: Uint8Array, scratch?: Scratch): Uint8Array {
   return packRecord(0, [bytes], scratch)
 }
