@@ -1,6 +1,6 @@
 /**
  * The native encoder: JavaScript makes the head and the texts that rows share, C++ writes the rows. The bytes are those of
- * the reference encoder.
+ * the reference encoder, but for the spelling of some numbers (native/float_text.h).
  */
 import { asBuffer } from './body-buffer.js'
 import {
