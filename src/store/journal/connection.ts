@@ -221,19 +221,20 @@ export class JournalConnection {
 
   /**
    * Runs a statement; one that changes something is committed when the promise resolves. Rejects with a `Refusal`, or with
-   * `UnknownOutcome`, and the connection is then dropped. One at a time.
+   * `UnknownOutcome`, and the connection is then dropped. One at a time. `msMax`: a longer time limit than that of the others.
    */
-  async query(text: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+  async query(
+    text: string,
+    values: readonly unknown[] = [],
+    msMax: number = this.#msMax,
+  ): Promise<readonly Row[]> {
     if (this.#failure !== null) throw this.#failure
     this.#warning = null
     let timer: NodeJS.Timeout | undefined
     const limit = new Promise<never>((_, reject) => {
       timer = setTimeout(
-        () =>
-          reject(
-            new Error(`no response within ${this.#msMax} ms; a commit may wait for a PostgreSQL standby`),
-          ),
-        this.#msMax,
+        () => reject(new Error(`no response within ${msMax} ms; a commit may wait for a PostgreSQL standby`)),
+        msMax,
       )
     })
     const response = this.#client.query<Row>(text, values as unknown[])

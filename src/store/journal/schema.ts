@@ -8,6 +8,7 @@
  *   record       the records of the store (src/store/records), each with the entry that wrote it last. A removed record stays
  *                without a value, as long as the entry that removed it
  */
+import { hourMs } from '../../base/index.js'
 import {
   canUpgrade,
   layoutOf,
@@ -62,6 +63,8 @@ const tables = `create table understudy.environment (
    -- Large values are already compressed.
    alter table understudy.record alter column value set storage external;`
 
+/** Time for a statement that copies or commits all records. */
+const allRecordsMsMax = hourMs
 /** Records that are upgraded at a time. */
 const rowsPerFetch = 32
 
@@ -98,7 +101,7 @@ export async function migrateSchema(
     if (journalTables !== undefined) await connection.query(journalTables)
   if (from > 0 && upgrades.length > 0) await upgradeRecords(connection, from)
   await connection.query('update understudy.schema_version set version = $1', [schemaVersion])
-  await connection.query('commit')
+  await connection.query('commit', [], allRecordsMsMax)
   return { from, to: schemaVersion }
 }
 
@@ -112,6 +115,8 @@ async function upgradeRecords(connection: JournalConnection, from: number): Prom
      delete from understudy.entry;
      create temporary table old_record on commit drop as select * from understudy.record where value is not null;
      truncate understudy.record`,
+    [],
+    allRecordsMsMax,
   )
   await connection.query(
     'declare old no scroll cursor for select environment, kind, key, entry, value from old_record',

@@ -1,7 +1,6 @@
 /**
  * The journal as its operators see it: environments with their owners, and the servers that confirm commits.
  */
-import { hourMs } from '../../base/index.js'
 import { schemaVersion } from '../records/index.js'
 import { JournalConnection, type JournalServer } from './connection.js'
 import { PostgresJournal } from './postgres-journal.js'
@@ -79,8 +78,7 @@ export async function journalStatus(url: string): Promise<JournalStatus> {
 
 /** Creates the schema, or brings it to the version of this program. Rejects with a StoreError. */
 export async function migrateJournal(url: string): Promise<{ readonly from: number; readonly to: number }> {
-  // A statement may write every record again.
-  const connection = await JournalConnection.open(url, { ...options, msMax: hourMs })
+  const connection = await JournalConnection.open(url, options)
   try {
     return await migrateSchema(connection)
   } finally {
