@@ -115,8 +115,7 @@ export async function upgradeCopy(path: string, target: string): Promise<boolean
 
 /** Removes what an interrupted upgrade has left. */
 export async function removePartialUpgrade(path: string): Promise<void> {
-  await rm(partialPath(path), { force: true })
-  await rm(`${partialPath(path)}-lock`, { force: true })
+  await removeFile(partialPath(path))
 }
 
 /** The files that upgrades of `path` have kept. */
@@ -241,6 +240,7 @@ async function copyUpgraded(
   }
 }
 
+/** With its table of readers. */
 async function removeFile(path: string): Promise<void> {
   await rm(path, { force: true })
   await rm(`${path}-lock`, { force: true })
