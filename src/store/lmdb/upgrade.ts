@@ -100,8 +100,10 @@ export async function upgradeDirectory(
   await rm(facts.keptPath, { force: true })
   await link(path, facts.keptPath)
   flushDirectory(dirname(path))
+  // The table of readers is that of the old file, which commands may still be reading: a writer must not share it. Both times, since
+  // a command may open the old file, or this process end, between two of these steps.
+  await rm(`${path}-lock`, { force: true })
   await rename(partial, path)
-  // The table of readers is that of the old file, which commands may still be reading.
   await rm(`${path}-lock`, { force: true })
   flushDirectory(dirname(path))
   onEvent({ kind: 'end', facts })
