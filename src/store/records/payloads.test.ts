@@ -143,6 +143,10 @@ test('a response whose hash is not that of its bytes is damaged', () => {
   expect(() => records.readResponseHash(record)).toThrow('the stored response is damaged')
 })
 
+test('a response without its hash is refused: no release has written one', () => {
+  expect(() => records.readResponseHash(records.packBytes(response))).toThrow('has no hash')
+})
+
 describe('keys', () => {
   test('an image key is the hash of the gallery, then both numbers, big endian', () => {
     const key = imageKeyOf({ gallId: 'baseball', postNo: 258, position: 3 })

@@ -21,7 +21,6 @@
  *
  * Numbers are unsigned 32-bit, little endian. JSON is UTF-8 with lone surrogates escaped, as JSON.stringify does it.
  */
-import { hash } from 'node:crypto'
 import { viewOf } from '../../base/index.js'
 import { assert } from '../../contract/index.js'
 import type { WeightsSetting } from '../../pool/index.js'
@@ -132,8 +131,9 @@ export function packResponse(response: Uint8Array, sha256: string, scratch?: Scr
 
 /** SHA-256 of a response, as hex digits. */
 export function readResponseHash(record: Uint8Array): string {
-  const { payload, sha256 } = openRecord(record, 'response')
-  return sha256 ?? hash('sha256', payload)
+  const { sha256 } = openRecord(record, 'response')
+  if (sha256 === null) throw new StoreError('unusable', 'the stored response has no hash')
+  return sha256
 }
 
 /** The record of a cycle or an image: bytes that the store does not look into. `scratch`: see `packRecord`. */
