@@ -16,7 +16,7 @@ import {
 import { bytesOf } from '../../../test/helpers/store-samples.js'
 import { packRecord, schemaVersion, type Change } from '../records/index.js'
 import { JournalConnection, UnknownOutcome } from './connection.js'
-import { leaseMs, Refusal } from './journal.js'
+import { leaseMs, originMark, Refusal } from './journal.js'
 import { PostgresJournal } from './postgres-journal.js'
 import { migrateSchema } from './schema.js'
 
@@ -48,6 +48,22 @@ describe.skipIf(postgresBin === null)('journal on PostgreSQL', () => {
       const refusal = `the journal has schema version ${version}; this program supports ${schemaVersion}. ${way}`
       await expect(PostgresJournal.open({ url, environment: 'e', create: true })).rejects.toThrow(refusal)
       await expect(migrate()).rejects.toThrow(refusal)
+    })
+
+    test('a process that a newer program overtakes between two statements does not become the owner', async () => {
+      const database = 'overtaken'
+      const url = (await cluster()).createDatabase(database)
+      const connection = await JournalConnection.open(url, connectionOptions)
+      await migrateSchema(connection).finally(() => connection.close())
+      const journal = await PostgresJournal.open({ url, environment: 'e', create: true })
+      onTestFinished(() => journal.close())
+      const newer = schemaVersion + 1
+      ;(await cluster()).sql(`update understudy.schema_version set version = ${newer}`, undefined, database)
+      expect(await journal.acquire('node')).toBeNull()
+      await expect(journal.state()).rejects.toThrow(`schema version ${newer}`)
+      await expect(journal.follow(originMark, () => Promise.resolve())).rejects.toThrow(
+        `schema version ${newer}`,
+      )
     })
 
     test('the address may name several servers, and errors never show the password', async () => {
